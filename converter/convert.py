@@ -1,0 +1,243 @@
+"""The whole road for one model, both ways: files to files, as data. No printing.
+
+Besides ``converter.cli`` the only module of this package that imports ``importers`` and
+``exporters``: the commands, and later batches, call it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from converter import __version__
+from converter.archive import decode_text
+from converter.decode import decode, path_segments
+from converter.dialect import Decision, Dialect, decide
+from converter.errors import ConversionError
+from converter.merge import Change, changes
+from converter.model import MshModel
+from converter.scene import Scene
+from converter.sidecar import (
+    Description,
+    Sidecar,
+    read_sidecar,
+    sha256,
+    sidecar_path,
+    write_sidecar,
+)
+from converter.validate import Finding, require_sound
+from exporters.gltf import GltfOptions, export_gltf, glb_bytes, gltf_bytes
+from exporters.nres import write_nres
+from importers.msh import read_model, read_msh
+from importers.nres import map_file, read_nres
+from importers.wear import wear_beside
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How a model becomes glTF; see ``msh2gltf --help``."""
+
+    dialect: str = "auto"
+    fps: float = 24.0
+    lod: int = 0
+    group: int = 0
+    visible_only: bool = False
+    subframes: int = 1
+    stored_keys: bool = False
+    vertex_ids: bool = False
+    paths: bool = False
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A sound model and what was found out about it."""
+
+    model: MshModel
+    name: str
+    decision: Decision
+    scene: Scene
+    findings: list[Finding]
+
+
+def load(path: Path, entry: str | None, options: ExportOptions) -> LoadedModel:
+    """Read a core model and decode it.
+
+    Args:
+        path: a model file or an archive.
+        entry: the archive entry, where there are several models.
+        options: dialect, subframes, keys and paths matter here.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    model = read_msh(path, entry)
+    findings = require_sound(model)
+    decision = decide(model, options.dialect)
+    scene = decode(
+        model,
+        decision.dialect,
+        stem(readable(model.name)),
+        wear=wear_beside(path, model.entry),
+        subframes=options.subframes,
+        stored_keys=options.stored_keys,
+    )
+    if options.paths:
+        scene.paths = path_segments(model, scene)
+    return LoadedModel(model, readable(model.name), decision, scene, findings)
+
+
+def gltf_files(
+    loaded: LoadedModel, target: Path, options: ExportOptions, *, sidecar: bool = True
+) -> list[tuple[Path, bytes]]:
+    """The files of a glTF export, in the order in which to write them; the glTF is last.
+
+    Args:
+        loaded: the model.
+        target: the ``.glb`` or ``.gltf``.
+        options: what to show and how.
+        sidecar: whether to write one beside the glTF.
+    """
+    data = write_nres(loaded.model.archive)
+    digest = sha256(data)
+    decision = loaded.decision
+    extras: dict[str, int | float | str] = {
+        "dialect": decision.dialect.value,
+        "dialect_reason": decision.reason,
+        "source": loaded.name,
+        "digest": digest,
+    }
+    clip = "keys" if options.stored_keys else "samples"
+    files: list[tuple[Path, bytes]] = []
+    if sidecar:
+        path = sidecar_path(target)
+        extras["sidecar"] = readable(path.name)
+        about = Description(
+            loaded.name,
+            digest,
+            decision.dialect.value,
+            decision.reason,
+            clip,
+            options.subframes,
+            __version__,
+        )
+        files.append((path, write_sidecar(Sidecar(about, data))))
+    document = export_gltf(
+        loaded.scene,
+        GltfOptions(
+            options.fps,
+            options.lod,
+            options.group,
+            options.visible_only,
+            options.vertex_ids,
+            extras,
+        ),
+    )
+    if target.suffix.lower() == ".gltf":
+        buffer = buffer_path(target)
+        if document.buffer:
+            files.append((buffer, document.buffer))
+        return [*files, (target, gltf_bytes(document, buffer.name))]
+    return [*files, (target, glb_bytes(document))]
+
+
+def buffer_path(target: Path) -> Path:
+    """Where the buffer of a ``.gltf`` lies."""
+    return target.with_suffix(".bin")
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A glTF file and the model it came from.
+
+    Attributes:
+        model: from the sidecar.
+        about: the sidecar's description.
+        changes: what the glTF file changed.
+    """
+
+    model: MshModel
+    about: Description
+    changes: list[Change]
+
+
+def compare(gltf: Path, sidecar: Path | None = None) -> Returned:
+    """Read a glTF file and its sidecar, and compare them.
+
+    Args:
+        gltf: the file.
+        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+
+    Raises:
+        ConversionError: unreadable, no sidecar, or another model's.
+    """
+    from importers.gltf import read_gltf  # pygltflib: only the way back needs it
+
+    given = read_gltf(gltf)
+    found = _find_sidecar(gltf, sidecar, given.info)
+    kept = read_sidecar(map_file(found), str(found))
+    about = kept.description
+    digest = given.info.get("digest")
+    if digest is not None and digest != about.source_sha256:
+        raise ConversionError(
+            "sidecar belongs to another model",
+            file=str(found),
+            value=f"it holds {about.source} with digest {about.source_sha256}",
+            expected=f"{given.info.get('source', 'the model')} with digest {digest}",
+            hint="use the sidecar that was written with this glTF",
+        )
+    model = read_model(read_nres(kept.source, str(found)), about.source)
+    require_sound(model)
+    scene = decode(
+        model,
+        Dialect(about.dialect),
+        stem(about.source),
+        subframes=about.subframes,
+        stored_keys=about.clip == "keys",
+    )
+    return Returned(model, about, changes(given.scene, scene, given.shown))
+
+
+def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path:
+    """The sidecar: as given, as the glTF names it, or by its stem."""
+    if given is not None:
+        return given
+    named = info.get("sidecar")
+    beside = sidecar_path(gltf)
+    candidates = [beside]
+    # only a plain file name: nothing inside a file leads out of its directory
+    if isinstance(named, str) and named and not set(named) & set("/\\:\0"):
+        candidates.insert(0, gltf.parent / named)
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise ConversionError(
+        "has no sidecar, and the rebuild is not there yet",
+        file=str(gltf),
+        expected=str(candidates[0]),
+        hint="give it with --sidecar PATH",
+    )
+
+
+def stem(name: str) -> str:
+    """A file or entry name without its extension."""
+    head, dot, _ = name.rpartition(".")
+    return head if dot and head else name
+
+
+def safe_stem(name: str) -> str:
+    """A file stem that every system takes, for names that come out of archives."""
+    out = "".join("_" if c in '<>:"/\\|?*' or not c.isprintable() else c for c in stem(name))
+    out = out.strip(" .") or "model"
+    reserved = {"CON", "PRN", "AUX", "NUL", *(f"{d}{i}" for d in ("COM", "LPT") for i in range(10))}
+    return f"_{out}" if out.partition(".")[0].upper() in reserved else out
+
+
+def readable(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 are read as CP1251, as the game would."""
+    raw = os.fsencode(name)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return decode_text(raw)

@@ -1,0 +1,77 @@
+"""Errors that a user can cause, as data and as one line of text."""
+
+from __future__ import annotations
+
+
+class ConversionError(Exception):
+    """Input that cannot be converted: what is wrong, where, and what was expected.
+
+    ``str(error)`` is one line for the user; the attributes are for programs.
+
+    Attributes:
+        problem: what is wrong, in a few words.
+        file: the file, as the user named it.
+        entry: the archive entry inside the file.
+        table: the table, e.g. ``Res13 (batches)``.
+        row: the row of the table, from 0.
+        offset: the byte offset, counted from the start of the model (or of the file
+            where there is no model).
+        value: the value that was found.
+        expected: what should have been there.
+        hint: what the user can do about it.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        file: str | None = None,
+        entry: str | None = None,
+        table: str | None = None,
+        row: int | None = None,
+        offset: int | None = None,
+        value: object = None,
+        expected: object = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.file = file
+        self.entry = entry
+        self.table = table
+        self.row = row
+        self.offset = offset
+        self.value = value
+        self.expected = expected
+        self.hint = hint
+
+    def at(self, *, file: str | None = None, entry: str | None = None) -> ConversionError:
+        """Fill in the file and entry where they are not known yet; returns the error itself."""
+        self.file = self.file if self.file is not None else file
+        self.entry = self.entry if self.entry is not None else entry
+        return self
+
+    def __str__(self) -> str:
+        place = [
+            text
+            for known, text in (
+                (self.file, f"{self.file}"),
+                (self.entry, f"entry {self.entry}"),
+                (self.table, f"{self.table}"),
+                (self.row, f"row {self.row}"),
+                (
+                    self.offset,
+                    f"byte {self.offset}" if self.offset is None else f"byte {self.offset:#x}",
+                ),
+            )
+            if known is not None
+        ]
+        text = ", ".join(place)
+        text = f"{text}: {self.problem}" if text else self.problem
+        if self.value is not None:
+            text += f": {self.value}"
+        if self.expected is not None:
+            text += f" (expected {self.expected})"
+        if self.hint is not None:
+            text += f"; {self.hint}"
+        return text.replace("\n", " ")

@@ -1,0 +1,82 @@
+"""Stored words to values and back: the only module that knows divisors.
+
+``round`` is C's, half away from zero (``conventions`` page, Quantisation). Decoding then
+encoding, without normalising in between, is the identity on every word a writer may produce:
+all normal bytes but -128 (which decodes to the same -1.0 as -127), all UV words, all
+quaternion and triangle-normal words but -32768.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+NORMAL_SCALE = 127
+UV_SCALE = 1024
+UNIT_SCALE = 32767
+
+_UNIT = np.float32(1) / np.float32(UNIT_SCALE)
+
+
+def _round(values: ArrayLike) -> NDArray[np.float64]:
+    """C's ``round``: exact, half away from zero."""
+    exact = np.asarray(values, np.float64)
+    whole = np.trunc(exact)
+    return np.asarray(whole + np.copysign(np.abs(exact - whole) >= 0.5, exact), np.float64)
+
+
+def decode_normals(words: NDArray[np.int8]) -> NDArray[np.float32]:
+    """``clamp(n / 127, -1, 1)`` of packed normals (core page, 5.4). (..., 3+) -> (..., 3)."""
+    values = words[..., :3].astype(np.float32) / np.float32(NORMAL_SCALE)
+    return np.asarray(np.maximum(values, np.float32(-1)), np.float32)
+
+
+def encode_normals(values: ArrayLike) -> NDArray[np.int8]:
+    """``clamp(round(v * 127), -128, 127)``. (..., 3) float -> (..., 3) int8."""
+    scaled = np.asarray(values, np.float64) * NORMAL_SCALE
+    return np.clip(_round(scaled), -128, 127).astype(np.int8)
+
+
+def decode_uv(words: NDArray[np.int16]) -> NDArray[np.float32]:
+    """``word / 1024``, exact in binary32 (core page, 5.5)."""
+    return words.astype(np.float32) / np.float32(UV_SCALE)
+
+
+def encode_uv(values: ArrayLike) -> tuple[NDArray[np.int16], int]:
+    """``clamp(round(v * 1024), -32768, 32767)`` and how many values were clamped."""
+    scaled = _round(np.asarray(values, np.float64) * UV_SCALE)
+    clamped = np.clip(scaled, -32768, 32767)
+    return clamped.astype(np.int16), int(np.count_nonzero(clamped != scaled))
+
+
+def decode_lightmap_uv(words: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """``word / 1024`` of unsigned words (``evidence`` page, Res18 in retail)."""
+    return words.astype(np.float32) / np.float32(UV_SCALE)
+
+
+def encode_lightmap_uv(values: ArrayLike) -> tuple[NDArray[np.uint16], int]:
+    """``clamp(round(v * 1024), 0, 65535)`` and how many values were clamped."""
+    scaled = _round(np.asarray(values, np.float64) * UV_SCALE)
+    clamped = np.clip(scaled, 0, 65535)
+    return clamped.astype(np.uint16), int(np.count_nonzero(clamped != scaled))
+
+
+def decode_unit(words: NDArray[np.int16]) -> NDArray[np.float32]:
+    """``word * (1 / 32767)`` in binary32: key quaternions (animation page, 2.1)."""
+    return words.astype(np.float32) * _UNIT
+
+
+def encode_unit(values: ArrayLike) -> NDArray[np.int16]:
+    """``clamp(round(v * 32767), -32767, 32767)``: quaternions and triangle normals."""
+    scaled = np.asarray(values, np.float64) * UNIT_SCALE
+    return np.clip(_round(scaled), -UNIT_SCALE, UNIT_SCALE).astype(np.int16)
+
+
+def normalise(vectors: NDArray[Any], zero: ArrayLike) -> NDArray[np.float64]:
+    """Unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
+    exact = vectors.astype(np.float64)
+    length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(length > 0, exact / length, np.asarray(zero, np.float64))

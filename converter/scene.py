@@ -1,0 +1,159 @@
+"""A model as everyone sees it: nodes, parts, materials, a clip. Format-neutral, game axes, float.
+
+``converter.decode`` makes a scene from MSH tables, ``importers.gltf`` from a glTF file. Vertex
+streams and indices are whole arrays; primitives are windows into them, so that nothing is
+copied per batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+
+class Material(NamedTuple):
+    """A distinct material key of the batches.
+
+    Attributes:
+        name: for people; from the model's WEAR, else ``material_{row}``.
+        row: WEAR row.
+        lightmap: lightmap row, 255 = none.
+        batch_flags: flags, u32.
+        w2, w4, w6: the raw words of the batch at +2, +4 and +6.
+    """
+
+    name: str
+    row: int
+    lightmap: int
+    batch_flags: int
+    w2: int
+    w4: int
+    w6: int
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What makes two materials the same, whatever they are called."""
+        return self[1:]
+
+
+class Primitive(NamedTuple):
+    """One batch: a window of vertices, a range of indices relative to it, a material."""
+
+    material: int
+    vertex_start: int
+    vertex_count: int
+    index_start: int
+    index_count: int
+
+
+@dataclass
+class Mesh:
+    """What one used slot draws."""
+
+    name: str
+    primitives: list[Primitive]
+    slot: int | None = None
+    lod: int | None = None
+    group: int | None = None
+
+
+class Part(NamedTuple):
+    """A mesh in a cell (node, lod, group)."""
+
+    node: int
+    lod: int
+    group: int
+    mesh: int
+
+
+@dataclass
+class Node:
+    """One node of the hierarchy.
+
+    Attributes:
+        name: unique in the scene.
+        index: row in Res1, ``None`` where the scene does not say.
+        parent: index in ``Scene.nodes``, -1 = root.
+        rotation: (4,) float64, unit, textbook sense, ``[w, x, y, z]``.
+        translation: (3,) float32, relative to the parent.
+        flags: Res1 hdr0; ``None`` where the scene does not say.
+        label: socket label, empty = none.
+        cockpit: only the unit's own first-person view draws it.
+        animated: has a frame map.
+    """
+
+    name: str
+    index: int | None
+    parent: int
+    rotation: F64
+    translation: F32
+    flags: int | None = None
+    label: str = ""
+    cockpit: bool = False
+    animated: bool = False
+
+
+@dataclass
+class Track:
+    """Samples of one animated node: (T,) frames, (T, 4) unit rotations, (T, 3) translations."""
+
+    node: int
+    frames: F64
+    rotations: F64 | None
+    translations: F32 | None
+
+
+@dataclass
+class Streams:
+    """Vertex streams of all meshes, and their indices.
+
+    Attributes:
+        positions: (V, 3) float32, node-local.
+        normals: (V, 3) float32, unit, or ``None``.
+        uv0: (V, 2) float32, or ``None``.
+        uv1: (V, 2) float32, lightmap coordinates, or ``None``.
+        colours: (V, 4) uint8 RGBA, or ``None``.
+        indices: (I,) unsigned integers, relative to a primitive's window.
+    """
+
+    positions: F32
+    indices: NDArray[np.uint16] | NDArray[np.uint32]
+    normals: F32 | None = None
+    uv0: F32 | None = None
+    uv1: F32 | None = None
+    colours: NDArray[np.uint8] | None = None
+
+
+@dataclass
+class Scene:
+    """A whole model.
+
+    Attributes:
+        name: the model's name, without an extension.
+        nodes: parents may come after children only in foreign files.
+        parts: every cell that has a mesh.
+        tracks: one per animated node.
+        frame_count: length of the timeline in frames.
+        paths: (L, 2, 3) float64 segments of the interior path graph in model space.
+    """
+
+    name: str
+    streams: Streams
+    nodes: list[Node] = field(default_factory=list)
+    meshes: list[Mesh] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    materials: list[Material] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+    frame_count: int = 1
+    legacy: bool = False
+    paths: F64 | None = None
+
+    def triangle_count(self, mesh: int) -> int:
+        """Number of whole triangles of a mesh."""
+        return sum(p.index_count // 3 for p in self.meshes[mesh].primitives)

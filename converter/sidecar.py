@@ -1,0 +1,123 @@
+"""The sidecar: what glTF cannot hold, so that what was not edited comes back byte for byte.
+
+One file, ``<stem>.msh-sidecar``: a fixed header, a JSON description, and the source model's bytes
+as they were (entry order, attributes, raw names, gaps, unknown entries, every table). Nothing in
+it is executed, and sizes are checked against the file before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from converter.errors import ConversionError
+
+SUFFIX = ".msh-sidecar"
+_MAGIC = b"MSHSIDE\x1a"
+_VERSION = 1
+_HEADER_DTYPE = np.dtype(
+    [
+        ("magic", "V8"),  # +0
+        ("version", "<u4"),  # +8
+        ("description_size", "<u4"),  # +12
+        ("source_size", "<u8"),  # +16
+        ("digest", "V32"),  # +24  SHA-256 of description and source
+    ]
+)
+assert _HEADER_DTYPE.itemsize == 56
+
+
+@dataclass(frozen=True)
+class Description:
+    """How the glTF beside the sidecar was made.
+
+    Attributes:
+        source: the model's file or entry name.
+        source_sha256: SHA-256 of the model's bytes, hex.
+        dialect, dialect_reason: how the ambiguous fields were read, and why.
+        clip: ``samples`` or ``keys``.
+        subframes: samples per frame.
+        converter: version of the converter that wrote it.
+    """
+
+    source: str
+    source_sha256: str
+    dialect: str
+    dialect_reason: str
+    clip: str
+    subframes: int
+    converter: str
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """A description and the source's bytes."""
+
+    description: Description
+    source: memoryview | bytes
+
+
+def sidecar_path(gltf: Path) -> Path:
+    """Where the sidecar of a glTF file lies."""
+    return gltf.with_name(gltf.stem + SUFFIX)
+
+
+def sha256(data: memoryview | bytes) -> str:
+    """SHA-256 as hex text."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_sidecar(sidecar: Sidecar) -> bytes:
+    """The bytes of a sidecar file."""
+    text = json.dumps(asdict(sidecar.description), ensure_ascii=False, sort_keys=True).encode()
+    digest = hashlib.sha256(text)
+    digest.update(sidecar.source)
+    header = np.zeros(1, _HEADER_DTYPE)
+    header["magic"] = np.void(_MAGIC)
+    header["version"] = _VERSION
+    header["description_size"] = len(text)
+    header["source_size"] = len(sidecar.source)
+    header["digest"] = np.void(digest.digest())
+    return b"".join([header.tobytes(), text, sidecar.source])
+
+
+def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
+    """Read a sidecar file; the source is a view of ``data``.
+
+    Args:
+        data: the whole file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: no sidecar, a newer version, or damaged.
+    """
+    view = memoryview(data)
+
+    def fail(problem: str, value: object = None, expected: object = None) -> ConversionError:
+        return ConversionError(problem, file=label, value=value, expected=expected)
+
+    size = _HEADER_DTYPE.itemsize
+    if bytes(view[:8]) != _MAGIC or len(view) < size:
+        raise fail("is no msh-gltf sidecar")
+    header = np.frombuffer(view[:size], _HEADER_DTYPE)[0]
+    if int(header["version"]) != _VERSION:
+        raise fail("sidecar version is not known", int(header["version"]), _VERSION)
+    text_size, source_size = int(header["description_size"]), int(header["source_size"])
+    if size + text_size + source_size != len(view):
+        raise fail("sidecar is cut or padded", f"{len(view)} bytes", size + text_size + source_size)
+    if hashlib.sha256(view[size:]).digest() != header["digest"].tobytes():
+        raise fail("sidecar is damaged: its digest does not fit its content")
+    source = view[size + text_size :]
+    try:
+        fields = json.loads(bytes(view[size : size + text_size]))
+        known = {key: fields[key] for key in Description.__dataclass_fields__}
+        description = Description(**known)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise fail("sidecar's description cannot be read", repr(error)) from None
+    if sha256(source) != description.source_sha256:
+        raise fail("sidecar's source does not fit its digest", sha256(source))
+    return Sidecar(description, source)

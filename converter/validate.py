@@ -1,0 +1,398 @@
+"""Invariants of a core model, as data: each check returns findings.
+
+Sources: core page, section 7; animation page, section 9. An ``error`` finding means that the
+runtime or a converter would read out of bounds or that glTF cannot hold the value; conversion
+stops at the first one. A ``warning`` is unusual but harmless, a ``note`` just worth knowing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.archive import printable
+from converter.errors import ConversionError
+from converter.model import MshModel
+from converter.pose import parents_first
+from converter.tables import NONE16, SLOT_DTYPE, TABLES, Presence, StreamType
+
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One observation about a file; fields as in :class:`ConversionError`."""
+
+    code: str
+    severity: Severity
+    problem: str
+    table: str | None = None
+    row: int | None = None
+    offset: int | None = None
+    value: object = None
+    expected: object = None
+
+    def to_error(self) -> ConversionError:
+        """The finding as an error."""
+        return ConversionError(
+            self.problem,
+            table=self.table,
+            row=self.row,
+            offset=self.offset,
+            value=self.value,
+            expected=self.expected,
+        )
+
+    def __str__(self) -> str:
+        return str(self.to_error())
+
+
+def require_sound(model: MshModel) -> list[Finding]:
+    """The model's findings, none of them an error.
+
+    Raises:
+        ConversionError: the first error finding.
+    """
+    findings = check_model(model)
+    for finding in findings:
+        if finding.severity == "error":
+            entry = None if model.entry is None else printable(model.entry)
+            raise finding.to_error().at(file=model.archive.label, entry=entry)
+    return findings
+
+
+def check_model(model: MshModel) -> list[Finding]:
+    """Every finding about a model, in the order of its tables."""
+    return [
+        *_check_entries(model),
+        *_check_vertices(model),
+        *_check_nodes(model),
+        *_check_slots(model),
+        *_check_batches(model),
+        *_check_triangles(model),
+        *_check_animation(model),
+        *_check_strings(model),
+    ]
+
+
+def _at(
+    model: MshModel,
+    stream: StreamType,
+    bad: NDArray[np.bool_] | np.bool_,
+    code: str,
+    problem: str,
+    value: Any,
+    expected: Any,
+    field: str | None = None,
+    severity: Severity = "error",
+) -> Iterator[Finding]:
+    """A finding for the first bad row of a table, saying how many there are."""
+    rows = np.flatnonzero(bad)
+    if not rows.size:
+        return
+    row = int(rows[0])
+    within = 0
+    if field is not None:
+        dtype = SLOT_DTYPE if stream is StreamType.SLOTS else TABLES[stream].dtype
+        within = dtype.fields[field][1] if dtype is not None and dtype.fields else 0
+    others = rows.size - 1
+    yield Finding(
+        code,
+        severity,
+        problem + (f" (and in {others} more rows)" if others else ""),
+        TABLES[stream].label,
+        row,
+        model.offset_of(stream, row, within),
+        value[row] if isinstance(value, np.ndarray) else value,
+        expected[row] if isinstance(expected, np.ndarray) else expected,
+    )
+
+
+def _check_entries(model: MshModel) -> Iterator[Finding]:
+    """Attributes and duplicates in the directory (core page, 7.1)."""
+    seen: set[int] = set()
+    for row, entry in enumerate(model.archive.entries):
+        name, spec = printable(entry.name), TABLES.get(entry.type_id)
+        if spec is None:
+            yield Finding(
+                "entry-unknown",
+                "note",
+                f"entry {name} of unknown type is kept",
+                "NRes directory",
+                row,
+                None,
+                entry.type_id,
+            )
+        elif entry.type_id in seen:
+            yield Finding(
+                "entry-twice",
+                "warning",
+                f"second {spec.label}; the first one counts",
+                "NRes directory",
+                row,
+            )
+        elif entry.attr3 != spec.attr3 and not model.legacy:
+            yield Finding(
+                "entry-attr3",
+                "warning",
+                f"attr3 of {spec.label} is unusual",
+                "NRes directory",
+                row,
+                None,
+                entry.attr3,
+                spec.attr3,
+            )
+        seen.add(entry.type_id)
+    for spec in TABLES.values():
+        if spec.presence is Presence.USUAL and spec.stream not in seen:
+            yield Finding("table-missing", "warning", f"model has no {spec.label}", spec.label)
+
+
+def _check_vertices(model: MshModel) -> Iterator[Finding]:
+    count = len(model.positions)
+    finite = np.isfinite(model.positions)
+    yield from _at(
+        model,
+        StreamType.POSITIONS,
+        ~finite.all(1),
+        "vertex-finite",
+        "position is not a finite number",
+        "inf or NaN",
+        "finite",
+    )
+    for stream, table in model.streams.items():
+        spec = TABLES[stream]
+        if spec.per_vertex and len(table) != count:
+            severity: Severity = "error" if len(table) < count else "warning"
+            yield Finding(
+                "vertex-count",
+                severity,
+                "not one record per vertex",
+                spec.label,
+                None,
+                model.offset_of(spec.stream),
+                len(table),
+                count,
+            )
+
+
+def _check_nodes(model: MshModel) -> Iterator[Finding]:
+    if model.legacy:
+        yield Finding(
+            "node-legacy",
+            "warning",
+            "nodes have the legacy stride of 24 bytes: no hierarchy, poses or LODs are "
+            "known, all batches are shown in one node",
+            TABLES[1].label,
+        )
+        return
+    nodes, count = model.nodes, len(model.nodes)
+    parent = nodes["parent"].astype(np.int64)
+    bad = (parent != NONE16) & (parent >= count)
+    yield from _at(
+        model,
+        StreamType.NODES,
+        bad,
+        "node-parent",
+        "parent is no node",
+        parent,
+        f"below {count}",
+        "parent",
+    )
+    if not bad.any():
+        looping = np.ones(count, np.bool_)
+        looping[parents_first(model.parents)] = False
+        yield from _at(
+            model,
+            StreamType.NODES,
+            looping,
+            "node-cycle",
+            "parents form a cycle",
+            parent,
+            "a root above",
+            "parent",
+        )
+    slot = nodes["slot_index"].reshape(count, -1).astype(np.int64)
+    bad = ((slot != NONE16) & (slot >= len(model.slots))).any(1)
+    yield from _at(
+        model,
+        StreamType.NODES,
+        bad,
+        "node-slot",
+        "slot index is no slot",
+        np.where(slot == NONE16, -1, slot).max(1, initial=-1),
+        f"below {len(model.slots)}",
+        "slot_index",
+    )
+
+
+def _check_slots(model: MshModel) -> Iterator[Finding]:
+    slots, batches = model.slots, len(model.batches)
+    end = slots["batch_start"].astype(np.int64) + slots["batch_count"]
+    yield from _at(
+        model,
+        StreamType.SLOTS,
+        end > batches,
+        "slot-batches",
+        "slot's batches run past the table",
+        end,
+        f"at most {batches}",
+        "batch_start",
+    )
+    if model.triangles is not None:
+        end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
+        yield from _at(
+            model,
+            StreamType.SLOTS,
+            end > len(model.triangles),
+            "slot-triangles",
+            "slot's triangles run past the table",
+            end,
+            f"at most {len(model.triangles)}",
+            "tri_start",
+        )
+
+
+def _check_batches(model: MshModel) -> Iterator[Finding]:
+    batches, total = model.batches, len(model.indices)
+    start = batches["index_start"].astype(np.int64)
+    end = start + batches["index_count"]
+    yield from _at(
+        model,
+        StreamType.BATCHES,
+        end > total,
+        "batch-indices",
+        "batch's indices run past the table",
+        end,
+        f"at most {total}",
+        "index_start",
+    )
+    if (end > total).any():
+        return
+    largest = batches["base_vertex"].astype(np.int64) + largest_indices(model)
+    bad = (batches["index_count"] > 0) & (largest >= len(model.positions))
+    yield from _at(
+        model,
+        StreamType.BATCHES,
+        bad,
+        "batch-vertices",
+        "batch reaches a vertex past the table",
+        largest,
+        f"below {len(model.positions)}",
+        "base_vertex",
+    )
+    yield from _at(
+        model,
+        StreamType.BATCHES,
+        batches["index_count"] % 3 != 0,
+        "batch-triangles",
+        "index count is no multiple of 3; the rest is not shown",
+        batches["index_count"],
+        "a multiple of 3",
+        "index_count",
+        "warning",
+    )
+
+
+def largest_indices(model: MshModel) -> NDArray[np.int64]:
+    """Largest relative index of every batch, 0 where a batch is empty. (B,) int64.
+
+    The ranges must be inside Res6.
+    """
+    batches = model.batches
+    count = batches["index_count"].astype(np.int64)
+    bounds = np.empty(2 * len(batches), np.int64)
+    bounds[0::2] = batches["index_start"]
+    bounds[1::2] = bounds[0::2] + count
+    if not len(bounds):
+        return np.empty(0, np.int64)
+    # reduceat wants every bound inside the array: one more element, never the largest
+    largest = np.maximum.reduceat(np.append(model.indices, np.uint16(0)), bounds)[0::2]
+    return np.where(count > 0, largest.astype(np.int64), 0)
+
+
+def _check_triangles(model: MshModel) -> Iterator[Finding]:
+    if model.triangles is None:
+        return
+    link = model.triangles["link"].astype(np.int64)
+    bad = ((link != NONE16) & (link >= len(link))).any(1)
+    yield from _at(
+        model,
+        StreamType.TRIANGLES,
+        bad,
+        "triangle-link",
+        "neighbour is no triangle",
+        np.where(link == NONE16, -1, link).max(1, initial=-1),
+        f"below {len(link)}",
+        "link",
+    )
+
+
+def _check_animation(model: MshModel) -> Iterator[Finding]:
+    """Keys and maps (animation page, 9)."""
+    if model.legacy or model.keys is None or not len(model.keys):
+        return
+    keys, nodes = model.keys, model.nodes
+    bad = ~(np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"]))
+    yield from _at(
+        model,
+        StreamType.KEYS,
+        bad,
+        "key-finite",
+        "key holds a number that is not finite",
+        "inf or NaN",
+        "finite",
+    )
+    fallback = nodes["fallback_key"].astype(np.int64)
+    yield from _at(
+        model,
+        StreamType.NODES,
+        fallback >= len(keys),
+        "node-fallback",
+        "fallback key is no key",
+        fallback,
+        f"below {len(keys)}",
+        "fallback_key",
+    )
+    start = nodes["map_start"].astype(np.int64)
+    end = np.where(start == NONE16, 0, start + model.frame_count)
+    words = len(model.frame_map)
+    yield from _at(
+        model,
+        StreamType.NODES,
+        end > words,
+        "node-map",
+        f"map of {model.frame_count} frames runs past the table",
+        end,
+        f"at most {words}",
+        "map_start",
+    )
+    yield from _at(
+        model,
+        StreamType.KEYS,
+        ~keys["quaternion"].any(1),
+        "key-zero",
+        "all-zero quaternion, read as identity",
+        "0, 0, 0, 0",
+        "unit length",
+        "quaternion",
+        "note",
+    )
+
+
+def _check_strings(model: MshModel) -> Iterator[Finding]:
+    if model.strings is not None and model.strings.tail:
+        yield Finding(
+            "string-tail",
+            "warning",
+            "bytes behind the last string are kept",
+            TABLES[10].label,
+            None,
+            None,
+            f"{len(model.strings.tail)} bytes",
+            "none",
+        )

@@ -1,0 +1,1 @@
+"""Data to bytes: one module per format."""

@@ -1,0 +1,144 @@
+""":class:`~converter.archive.Archive` to NRes bytes (``container`` page)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from converter.archive import Archive, Entry, fold_upper, sort_table
+from converter.errors import ConversionError
+from converter.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+
+_ALIGN = 8
+
+
+def write_nres(archive: Archive) -> bytes:
+    """The bytes of an archive, every payload and unindexed region where it says it lies.
+
+    An archive that was read and not changed gives the bytes it was read from.
+    """
+    data = bytearray(archive.total_size)
+    header = np.zeros(1, NRES_HEADER_DTYPE)
+    header["magic"] = np.void(b"NRes")
+    header["version"] = archive.version
+    header["entry_count"] = len(archive.entries)
+    header["total_size"] = archive.total_size
+    data[:16] = header.tobytes()
+    for offset, region in archive.unindexed:
+        data[offset : offset + len(region)] = region
+    for entry in archive.entries:
+        data[entry.data_offset : entry.data_offset + entry.size] = entry.payload
+    rows = np.zeros(len(archive.entries), NRES_ENTRY_DTYPE)
+    for i, e in enumerate(archive.entries):
+        name = np.frombuffer(e.raw_name, "u1")
+        rows[i] = (
+            e.type_id,
+            e.attr1,
+            e.attr2,
+            e.size,
+            e.attr3,
+            name,
+            e.data_offset,
+            e.sort_index,
+        )
+    if rows.size:
+        data[-rows.nbytes :] = rows.tobytes()
+    return bytes(data)
+
+
+def replace_entry(archive: Archive, index: int, payload: bytes) -> Archive:
+    """The archive with one payload replaced and every other byte kept.
+
+    A payload of the same size goes in place. Otherwise what lies behind moves by a multiple
+    of 8 bytes: gaps and unindexed regions keep their bytes, except that a pure alignment gap
+    (zeros up to the next multiple of 8) is cut or stretched. A payload that shares bytes with
+    another entry is appended at the end of the data region, and the shared bytes stay.
+
+    Args:
+        archive: what to change; it is not modified.
+        index: directory index of the entry.
+        payload: the new bytes.
+    """
+    old = archive.entries[index]
+    entries = list(archive.entries)
+    directory = archive.total_size - 64 * len(entries)
+    start, end = old.data_offset, old.data_offset + old.size
+    shared = any(
+        e.data_offset < end and start < e.data_offset + e.size
+        for i, e in enumerate(entries)
+        if i != index and e.size
+    )
+    if shared or not old.size:
+        offset = -(-directory // _ALIGN) * _ALIGN
+        unindexed = [*archive.unindexed, (start, old.payload)] if old.size else [*archive.unindexed]
+        if offset > directory:
+            unindexed.append((directory, bytes(offset - directory)))
+        entries[index] = replace(old, payload=payload, data_offset=offset)
+        end_of_data, pad = _padded(offset + len(payload))
+        if pad:
+            unindexed.append((offset + len(payload), bytes(pad)))
+        return _checked(replace(archive, entries=entries, unindexed=unindexed), end_of_data)
+
+    gap = next((bytes(r) for o, r in archive.unindexed if o == end), b"")
+    is_alignment = not any(gap) and len(gap) == -end % _ALIGN
+    if is_alignment:
+        new_end = start + len(payload)
+        new_gap = bytes(-new_end % _ALIGN)
+    else:
+        grown = len(payload) - old.size
+        new_gap = gap + bytes(-grown % _ALIGN)
+    shift = len(payload) + len(new_gap) - old.size - len(gap)
+    unindexed = [
+        (o + shift if o > end else o, region) for o, region in archive.unindexed if o != end
+    ]
+    if new_gap:
+        unindexed.append((start + len(payload), new_gap))
+    for i, entry in enumerate(entries):
+        if i != index and entry.data_offset >= end:
+            entries[i] = replace(entry, data_offset=entry.data_offset + shift)
+    entries[index] = replace(old, payload=payload)
+    return _checked(replace(archive, entries=entries, unindexed=unindexed), directory + shift)
+
+
+def repack(archive: Archive) -> Archive:
+    """The canonical form: payloads in file order, 8-aligned, zero gaps, sort table rebuilt.
+
+    Drops gap bytes and unindexed regions; everything else stays.
+    """
+    entries = list(archive.entries)
+    cursor = 16
+    unindexed: list[tuple[int, memoryview | bytes]] = []
+    for i in sorted(range(len(entries)), key=lambda i: (entries[i].data_offset, i)):
+        entries[i] = replace(entries[i], data_offset=cursor)
+        cursor, pad = _padded(cursor + entries[i].size)
+        if pad:
+            unindexed.append((cursor - pad, bytes(pad)))
+    fold = archive.sort_table_fold() or fold_upper
+    order = sort_table([entry.name_bytes for entry in entries], fold)
+    entries = [replace(e, sort_index=s) for e, s in zip(entries, order, strict=True)]
+    return _checked(replace(archive, entries=entries, unindexed=unindexed), cursor)
+
+
+def new_archive(entries: list[Entry], label: str) -> Archive:
+    """An archive of new entries in canonical form (``data_offset``, ``sort_index`` ignored)."""
+    placed = [replace(entry, data_offset=16 + i) for i, entry in enumerate(entries)]
+    return repack(Archive(label, entries=placed))
+
+
+def _padded(end: int) -> tuple[int, int]:
+    pad = -end % _ALIGN
+    return end + pad, pad
+
+
+def _checked(archive: Archive, directory: int) -> Archive:
+    """The archive with its new total size, refused beyond what the header can say."""
+    total = directory + 64 * len(archive.entries)
+    if total > 0xFFFFFFFF:
+        raise ConversionError(
+            "archive would grow beyond the format",
+            file=archive.label,
+            value=f"{total} bytes",
+            expected="at most 4294967295",
+        )
+    return replace(archive, total_size=total)

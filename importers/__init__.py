@@ -1,0 +1,1 @@
+"""Bytes to data: one module per format."""

@@ -1,0 +1,235 @@
+"""Core model bytes to :class:`~converter.model.MshModel` (core page, 3-5).
+
+A table is found by type id, the first of its type, as the runtime does; order means nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from converter.archive import Archive, Entry, printable
+from converter.errors import ConversionError
+from converter.model import MshModel, PathGraph, Records, StringTable
+from converter.tables import (
+    AREAL_MAP_TYPE,
+    CORE_MODEL_TYPES,
+    GRAPH_LINK_DTYPE,
+    GRAPH_POINT_DTYPE,
+    HEADER_DTYPE,
+    LEGACY_NODE_DTYPE,
+    NODE_DTYPE,
+    SLOT_DTYPE,
+    TABLES,
+    TERRAIN_TYPES,
+    Presence,
+    StreamType,
+)
+from importers.nres import is_nres, map_file, read_nres
+
+
+def content_kind(data: memoryview | bytes, label: str = "") -> str:
+    """``model``, ``terrain``, ``areal map``, ``archive`` or ``other``, by content alone.
+
+    Args:
+        data: a whole file or an entry's payload.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: it is an NRes file with a broken directory.
+    """
+    return archive_kind(read_nres(data, label)) if is_nres(data) else "other"
+
+
+def archive_kind(archive: Archive) -> str:
+    """What an NRes file holds, by its type ids (``container`` page, last paragraph)."""
+    types = archive.type_ids
+    if types >= CORE_MODEL_TYPES:
+        return "model"
+    if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
+        return "terrain"
+    if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
+        return "areal map"
+    return "archive"
+
+
+def models_in(archive: Archive) -> list[int]:
+    """Directory indices of the entries whose payload is a core model."""
+    found = []
+    for i, entry in enumerate(archive.entries):
+        if is_nres(entry.payload):
+            try:
+                if content_kind(entry.payload, archive.label) == "model":
+                    found.append(i)
+            except ConversionError:
+                continue  # a broken entry: reading it by name says what is wrong
+    return found
+
+
+def read_msh(path: Path, entry: str | None = None) -> MshModel:
+    """Read a core model from its own file, or from an archive entry.
+
+    Args:
+        path: a ``.msh`` file or an archive that holds models.
+        entry: the entry's name (case does not matter), or its directory index as a number;
+            may be left out where the file is a model or holds just one.
+
+    Raises:
+        ConversionError: unreadable, no such entry, no model, or a table that cannot be true.
+    """
+    label = str(path)
+    archive = read_nres(map_file(path), label)
+    if archive_kind(archive) == "model" and entry is None:
+        return read_model(archive, path.name)
+    index = _find_entry(archive, entry)
+    member = archive.entries[index]
+    name = printable(member.name)
+    try:
+        model = read_model(read_nres(member.payload, label), member.name)
+    except ConversionError as error:
+        raise error.at(file=label, entry=name) from None
+    model.entry = member.name
+    return model
+
+
+def _find_entry(archive: Archive, wanted: str | None) -> int:
+    if wanted is None:
+        kind = archive_kind(archive)
+        if kind != "archive":
+            raise ConversionError(f"is not a core model but: {kind}", file=archive.label)
+        models = models_in(archive)
+        if len(models) == 1:
+            return models[0]
+        names = [printable(archive.entries[i].name) for i in models]
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        raise ConversionError(
+            f"archive holds {len(models)} models" if models else "archive holds no core model",
+            file=archive.label,
+            hint=f"choose one with --entry NAME: {shown}" if models else None,
+        )
+    index = archive.find(wanted)
+    if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
+        index = int(wanted)
+    if index is None:
+        raise ConversionError(
+            "no such entry",
+            file=archive.label,
+            value=wanted,
+            hint="msh-inspect FILE lists the entries",
+        )
+    return index
+
+
+def read_model(archive: Archive, name: str) -> MshModel:
+    """The tables of a model's container; unknown entries stay in the container.
+
+    Args:
+        archive: the model's own NRes container.
+        name: the model's file or entry name.
+
+    Raises:
+        ConversionError: a required table is missing, or a size does not fit its stride.
+    """
+    missing = sorted(CORE_MODEL_TYPES - archive.type_ids)
+    if missing:
+        absent = ", ".join(TABLES[i].label for i in missing)
+        kind = archive_kind(archive)
+        raise ConversionError(
+            "not a core model",
+            file=archive.label,
+            value=f"{kind} without {absent}",
+            expected="tables 1, 2, 3, 6 and 13",
+        )
+    header, slots = _slots(archive, _entry(archive, StreamType.SLOTS))
+    model = MshModel(name, archive, _nodes(archive), header, slots)
+    for spec in TABLES.values():
+        entry = archive.first_of_type(spec.stream)
+        if entry is None or spec.dtype is None or spec.stream is StreamType.NODES:
+            continue
+        # Res9 is not the loader's: a size that does not fit is kept as an unknown entry.
+        if spec.presence is Presence.NOT_LOADED and entry.size % spec.dtype.itemsize:
+            continue
+        _require_stride(archive, spec.stream, entry, spec.dtype.itemsize)
+        model.streams[spec.stream] = np.frombuffer(entry.payload, spec.dtype)
+    if (strings := archive.first_of_type(StreamType.STRINGS)) is not None:
+        model.strings = _strings(archive, strings, len(model.nodes))
+    if (graph := archive.first_of_type(StreamType.GRAPH)) is not None:
+        model.graph = _graph(graph)
+    if (table20 := archive.first_of_type(StreamType.TABLE20)) is not None:
+        model.table20 = bytes(table20.payload)
+    return model
+
+
+def _entry(archive: Archive, stream: StreamType) -> Entry:
+    entry = archive.first_of_type(stream)
+    assert entry is not None, "required tables were checked"
+    return entry
+
+
+def _require_stride(archive: Archive, stream: StreamType, entry: Entry, stride: int) -> None:
+    if entry.size % stride:
+        raise ConversionError(
+            "size is no multiple of the record",
+            file=archive.label,
+            table=TABLES[stream].label,
+            row=entry.size // stride,
+            offset=entry.data_offset,
+            value=f"{entry.size} bytes",
+            expected=f"a multiple of {stride}",
+        )
+
+
+def _nodes(archive: Archive) -> Records:
+    entry = _entry(archive, StreamType.NODES)
+    dtype = LEGACY_NODE_DTYPE if entry.attr3 == LEGACY_NODE_DTYPE.itemsize else NODE_DTYPE
+    _require_stride(archive, StreamType.NODES, entry, dtype.itemsize)
+    return np.frombuffer(entry.payload, dtype)
+
+
+def _slots(archive: Archive, entry: Entry) -> tuple[Records, Records]:
+    size = HEADER_DTYPE.itemsize
+    if entry.size < size or (entry.size - size) % SLOT_DTYPE.itemsize:
+        raise ConversionError(
+            "size does not fit a header and slots",
+            file=archive.label,
+            table=TABLES[StreamType.SLOTS].label,
+            row=max(0, entry.size - size) // SLOT_DTYPE.itemsize,
+            offset=entry.data_offset,
+            value=f"{entry.size} bytes",
+            expected=f"{size} + n * {SLOT_DTYPE.itemsize}",
+        )
+    header = np.frombuffer(entry.payload[:size], HEADER_DTYPE)
+    return header, np.frombuffer(entry.payload[size:], SLOT_DTYPE)
+
+
+def _strings(archive: Archive, entry: Entry, count: int) -> StringTable:
+    data = bytes(entry.payload)
+    records: list[bytes] = []
+    at = 0
+    for row in range(count):
+        length = int.from_bytes(data[at : at + 4], "little")
+        end = at + 4 + (length + 1 if length else 0)
+        if at + 4 > len(data) or end > len(data):
+            raise ConversionError(
+                "string runs past the table",
+                file=archive.label,
+                table=TABLES[StreamType.STRINGS].label,
+                row=row,
+                offset=entry.data_offset + at,
+                value=f"length {length}" if at + 4 <= len(data) else "no length word",
+                expected=f"at most {max(0, len(data) - at - 5)} bytes of {len(data)} left",
+            )
+        records.append(data[at + 4 : end])
+        at = end
+    return StringTable(records, data[at:])
+
+
+def _graph(entry: Entry) -> PathGraph | None:
+    split = GRAPH_POINT_DTYPE.itemsize * entry.attr1
+    if entry.size != split + GRAPH_LINK_DTYPE.itemsize * entry.attr2:
+        return None
+    return PathGraph(
+        np.frombuffer(entry.payload[:split], GRAPH_POINT_DTYPE),
+        np.frombuffer(entry.payload[split:], GRAPH_LINK_DTYPE),
+    )

@@ -1,0 +1,110 @@
+"""NRes bytes to :class:`~converter.archive.Archive` (``container`` page)."""
+
+from __future__ import annotations
+
+import mmap
+from pathlib import Path
+
+import numpy as np
+
+from converter.archive import Archive, Entry
+from converter.errors import ConversionError
+from converter.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
+
+_DIRECTORY = "NRes directory"
+
+
+def map_file(path: Path) -> memoryview:
+    """A read-only view of a file's bytes, memory-mapped (an empty file: an empty view).
+
+    Raises:
+        ConversionError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            if not file.seek(0, 2):
+                return memoryview(b"")
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error})"
+        raise ConversionError(problem, file=str(path)) from error
+
+
+def is_nres(data: memoryview | bytes) -> bool:
+    """Whether the bytes start like an NRes file. File extensions say nothing."""
+    return bytes(data[:4]) == NRES_MAGIC
+
+
+def read_nres(data: memoryview | bytes, label: str) -> Archive:
+    """Read an NRes file; payloads are views of ``data``, nothing is copied.
+
+    Args:
+        data: the whole file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: the header or a directory entry cannot be true.
+    """
+    view = memoryview(data)
+
+    def fail(problem: str, offset: int, value: object, expected: object) -> ConversionError:
+        return ConversionError(
+            problem, file=label, table="NRes header", offset=offset, value=value, expected=expected
+        )
+
+    if not is_nres(view):
+        raise fail("not an NRes file", 0, bytes(view[:4]) or "an empty file", "NRes")
+    if len(view) < NRES_HEADER_DTYPE.itemsize:
+        raise fail("file too short for a header", 0, f"{len(view)} bytes", "at least 16")
+    header = np.frombuffer(view[:16], NRES_HEADER_DTYPE)[0]
+    version, count, total = (int(header[k]) for k in ("version", "entry_count", "total_size"))
+    if version != NRES_VERSION:
+        raise fail("unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
+    if total != len(view):
+        raise fail("total_size is not the file's length", 12, total, len(view))
+    directory = total - 64 * count
+    if count < 0 or directory < 16:
+        raise fail("entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}")
+
+    rows = np.frombuffer(view[directory:], NRES_ENTRY_DTYPE)
+    offsets = rows["data_offset"].astype(np.int64)
+    ends = offsets + rows["size"]
+    bad = (offsets < 16) | (ends > directory)
+    if bad.any():
+        i = int(np.argmax(bad))
+        name = rows["name"][i].tobytes().partition(b"\0")[0]
+        raise ConversionError(
+            f"payload of {name!r} lies outside the data region",
+            file=label,
+            table=_DIRECTORY,
+            row=i,
+            offset=directory + 64 * i + 56,
+            value=f"bytes {offsets[i]}..{ends[i]}",
+            expected=f"inside 16..{directory}",
+        )
+    names = rows["name"].tobytes()
+    columns = (rows[key].tolist() for key in ("type_id", "attr1", "attr2", "size", "attr3"))
+    places = (rows[key].tolist() for key in ("data_offset", "sort_index"))
+    entries = [
+        Entry(type_id, a1, a2, a3, names[36 * i : 36 * i + 36], at, sort, view[at : at + size])
+        for i, (type_id, a1, a2, size, a3, at, sort) in enumerate(
+            zip(*columns, *places, strict=True)
+        )
+    ]
+    return Archive(label, version, entries, _unindexed(view, entries, directory), total)
+
+
+def _unindexed(
+    view: memoryview, entries: list[Entry], directory: int
+) -> list[tuple[int, memoryview | bytes]]:
+    """Regions between header and directory that no payload covers."""
+    regions: list[tuple[int, memoryview | bytes]] = []
+    cursor = 16
+    for entry in sorted(entries, key=lambda e: e.data_offset):
+        if entry.size and entry.data_offset > cursor:
+            regions.append((cursor, view[cursor : entry.data_offset]))
+        if entry.size:
+            cursor = max(cursor, entry.data_offset + entry.size)
+    if cursor < directory:
+        regions.append((cursor, view[cursor:directory]))
+    return regions
