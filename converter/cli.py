@@ -394,7 +394,8 @@ def _msh_inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -
 def _console() -> Console:
     from rich.console import Console
 
-    return Console(highlight=False)
+    # a pipe has no width: leave room for a table's row
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)
 
 
 def _print_json(data: dict[str, Any]) -> None:

@@ -57,6 +57,7 @@ class LoadedModel:
     model: MshModel
     name: str
     decision: Decision
+    wear: list[str]
     scene: Scene
     findings: list[Finding]
 
@@ -75,17 +76,18 @@ def load(path: Path, entry: str | None, options: ExportOptions) -> LoadedModel:
     model = read_msh(path, entry)
     findings = require_sound(model)
     decision = decide(model, options.dialect)
+    wear = wear_beside(path, model.entry)
     scene = decode(
         model,
         decision.dialect,
         stem(readable(model.name)),
-        wear=wear_beside(path, model.entry),
+        wear=wear,
         subframes=options.subframes,
         stored_keys=options.stored_keys,
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
-    return LoadedModel(model, readable(model.name), decision, scene, findings)
+    return LoadedModel(model, readable(model.name), decision, wear, scene, findings)
 
 
 def gltf_files(
@@ -121,6 +123,7 @@ def gltf_files(
             clip,
             options.subframes,
             __version__,
+            loaded.wear,
         )
         files.append((path, write_sidecar(Sidecar(about, data))))
     document = export_gltf(
@@ -193,6 +196,7 @@ def compare(gltf: Path, sidecar: Path | None = None) -> Returned:
         model,
         Dialect(about.dialect),
         stem(about.source),
+        wear=about.materials,
         subframes=about.subframes,
         stored_keys=about.clip == "keys",
     )

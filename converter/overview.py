@@ -205,12 +205,15 @@ def show_archive(console: Console, label: str, entries: list[Json], models: list
 
     console.print(
         f"[bold]{escape(printable(label))}[/]  archive of {len(entries)} entries, "
-        f"{len(models)} core models"
+        f"{len(models)} core models",
+        soft_wrap=True,
     )
     console.print(_entries_table(entries, set(models)))
     if models:
         name = printable(entries[models[0]]["name"])
-        console.print(f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}")
+        console.print(
+            f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}", soft_wrap=True
+        )
 
 
 def _tree(nodes: list[Json]) -> RenderableType:

@@ -42,6 +42,7 @@ class Description:
         clip: ``samples`` or ``keys``.
         subframes: samples per frame.
         converter: version of the converter that wrote it.
+        materials: material names by row, as in the glTF.
     """
 
     source: str
@@ -51,6 +52,7 @@ class Description:
     clip: str
     subframes: int
     converter: str
+    materials: list[str]
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,8 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         fields = json.loads(bytes(view[size : size + text_size]))
         known = {key: fields[key] for key in Description.__dataclass_fields__}
         description = Description(**known)
+        if description.dialect not in ("spec", "retail") or not 1 <= description.subframes <= 64:
+            raise ValueError(f"dialect {description.dialect}, subframes {description.subframes}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise fail("sidecar's description cannot be read", repr(error)) from None
     if sha256(source) != description.source_sha256:

@@ -1,0 +1,181 @@
+"""Set everything up and run it. Needs Python 3.11 or newer, nothing else.
+
+    python3 dev.py demo    convert the bundled example both ways, and say where the files are
+    python3 dev.py test    style, types, and all tests (arguments after it go to pytest)
+
+Both make their own virtual environments beside this file and never touch the system's Python.
+``test`` also installs Blender's ``bpy`` and the glTF validator where it can; where it cannot, the
+tests that need them are skipped and say so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+VENV = HERE / ".venv"
+BLENDER_VENV = HERE / ".venv-blender"
+VALIDATOR = HERE / "tests" / "validator"
+BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
+
+
+def main() -> int:
+    if sys.version_info < (3, 11):
+        print(f"dev.py needs Python 3.11 or newer; this is {sys.version.split()[0]}")
+        return 2
+    command, *more = sys.argv[1:] or ["help"]
+    if command == "demo":
+        return demo()
+    if command == "test":
+        return test(more)
+    print(__doc__)
+    return 0 if command in ("help", "-h", "--help") else 2
+
+
+def demo() -> int:
+    """One model to glTF and back, then compared byte by byte."""
+    python = environment(VENV, [])
+    out = HERE / "out"
+    shutil.rmtree(out, ignore_errors=True)
+    model, gltf, back = HERE / "examples/g_laser.msh", out / "g_laser.glb", out / "g_laser.msh"
+    for command in (
+        ["msh-inspect", model],
+        ["msh2gltf", model, "-o", gltf],
+        ["gltf2msh", gltf, "-o", back],
+    ):
+        print("\n$ " + " ".join(relative(part) for part in command), flush=True)
+        code = subprocess.run([scripts(python) / command[0], *command[1:]], check=False).returncode
+        if code:
+            return code
+    same = model.read_bytes() == back.read_bytes()
+    print(f"\n{relative(back)} is {'byte-identical to' if same else 'NOT the same as'} "
+          f"{relative(model)}")  # fmt: skip
+    print(f"Open {relative(gltf)} in Blender (File > Import > glTF) or any glTF viewer.")
+    return 0 if same else 1
+
+
+def test(pytest_arguments: list[str]) -> int:
+    """Everything that the gate checks."""
+    python = environment(VENV, ["test"])
+    settings = dict(os.environ)
+    if blender := blender_python():
+        settings["MSH_GLTF_BLENDER_PYTHON"] = str(blender)
+    install_validator()
+    steps = [
+        ["-m", "ruff", "check", "."],
+        ["-m", "ruff", "format", "--check", "."],
+        ["-m", "mypy"],
+        ["-m", "pytest", *pytest_arguments],
+    ]
+    for step in steps:
+        print("\n$ python " + " ".join(step), flush=True)
+        code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+def environment(venv: Path, extras: list[str]) -> Path:
+    """The Python of a virtual environment with the project and some of its extras."""
+    target = f"{HERE}[{','.join(extras)}]" if extras else str(HERE)
+    return install(venv, ["-e", target], (HERE / "pyproject.toml").read_text("utf-8"))
+
+
+def blender_python() -> Path | None:
+    """A Python that can import bpy, or ``None`` and a line that says why."""
+    if sys.version_info[:2] != BPY_PYTHON:
+        wanted = ".".join(map(str, BPY_PYTHON))
+        print(f"no Blender tests: bpy 5.0.1 is for Python {wanted}")
+        return None
+    try:
+        python = install(BLENDER_VENV, ["bpy==5.0.1"], "bpy==5.0.1")
+    except SystemExit as error:
+        print(f"no Blender tests: {error}")
+        return None
+    answer = subprocess.run(
+        [python, "-c", "import bpy"], capture_output=True, text=True, check=False
+    )
+    if answer.returncode:
+        reason = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
+        print(f"no Blender tests: bpy does not start: {reason}")
+        return None
+    return python
+
+
+def install_validator() -> None:
+    """The Khronos validator, where Node is present."""
+    npm = shutil.which("npm")
+    if npm is None or (VALIDATOR / "node_modules" / "gltf-validator").is_dir():
+        return
+    print("Installing the glTF validator ...", flush=True)
+    code = subprocess.run(
+        [npm, "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+        cwd=VALIDATOR,
+        check=False,
+    ).returncode
+    if code:
+        print("no validator tests: npm could not install gltf-validator")
+
+
+def install(venv: Path, requirements: list[str], recipe: str) -> Path:
+    """Make a virtual environment and install into it, once per recipe; returns its Python."""
+    stamp = venv / "installed"
+    wanted = " ".join(requirements)
+    recipe = hashlib.sha256(f"{recipe}{sys.version}".encode()).hexdigest()
+    python = scripts(venv) / ("python.exe" if os.name == "nt" else "python")
+    if stamp.is_file() and python.exists():
+        # what `test` installed is enough for `demo`
+        known, _, had = stamp.read_text().partition("\n")
+        if known == recipe and had.startswith(wanted):
+            return python
+    print(f"Setting up {venv.name} (once) ...", flush=True)
+    shutil.rmtree(venv, ignore_errors=True)
+    pip = new_environment(venv, python)
+    code = subprocess.run(
+        [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements], check=False
+    ).returncode
+    if code:
+        raise SystemExit(f"pip could not install {' '.join(requirements)} into {venv.name}")
+    stamp.write_text(f"{recipe}\n{wanted}")
+    return python
+
+
+def new_environment(venv: Path, python: Path) -> list[str | Path]:
+    """A new virtual environment; returns the pip command that installs into it."""
+    whole = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, check=False)
+    if whole.returncode == 0:
+        return [python, "-m", "pip"]
+    # Debian's Python comes without ensurepip: an environment without pip, served by the system's
+    bare = subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", venv], capture_output=True, check=False
+    )
+    outer = subprocess.run(
+        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
+    )
+    if bare.returncode == 0 and outer.returncode == 0:
+        return [sys.executable, "-m", "pip", "--python", python]
+    raise SystemExit(
+        "This Python cannot make virtual environments. On Debian and Ubuntu: "
+        "sudo apt install python3-venv"
+    )
+
+
+def scripts(where: Path) -> Path:
+    """The folder of an environment's commands, given it or its Python."""
+    if where.name.startswith("python"):
+        return where.parent
+    return where / ("Scripts" if os.name == "nt" else "bin")
+
+
+def relative(part: str | Path) -> str:
+    """A path as the reader would type it."""
+    return os.path.relpath(part, HERE) if isinstance(part, Path) else part
+
+
+if __name__ == "__main__":
+    sys.exit(main())

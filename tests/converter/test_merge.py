@@ -1,0 +1,236 @@
+"""gltf2msh: unchanged content gives the same bytes, whatever the file looks like; edits do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pygltflib
+import pytest
+
+from converter.convert import compare
+from exporters.msh import write_model
+from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
+from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
+from tests.support.runs import first_difference, to_gltf
+
+ANIMATED = "retail__odd__s_rock_009"
+
+
+@every_sample
+@pytest.mark.parametrize("form", ["glb", "gltf"])
+def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
+    back = compare(to_gltf(sample, tmp_path / f"m.{form}"))
+    assert back.changes == []
+    assert first_difference(sample.source, write_model(back.model)) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--fps", 30], ["--fps", 23.976], ["--lod", 1], ["--group", 4], ["--parts", "visible"],
+        ["--parts", "visible", "--lod", 2], ["--subframes", 3], ["--keys"], ["--vertex-ids"],
+        ["--paths"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "retail__static__i_room_006"])
+def test_every_option_has_a_way_back(name: str, options: list, tmp_path: Path) -> None:
+    assert compare(to_gltf(sample_called(name), tmp_path / "m.glb", *options)).changes == []
+
+
+@every_sample
+@pytest.mark.parametrize("change", HARMLESS)
+def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    HARMLESS[change](document)
+    back = compare(document.save(tmp_path / "m.gltf", indent=1))
+    assert back.changes == []
+    assert first_difference(sample.source, write_model(back.model)) is None
+
+
+def test_saved_by_pygltflib(tmp_path: Path) -> None:
+    path = to_gltf(sample_called(ANIMATED), tmp_path / "m.glb")
+    document = pygltflib.GLTF2().load(str(path))
+    document.save(str(path))
+    assert compare(path).changes == []
+
+
+# ------------------------------------------------------------------ edits
+
+
+def move_node(d: Editable) -> None:
+    d.node("foot_m2o3")["translation"][0] += 1e-6
+
+
+def turn_node(d: Editable) -> None:
+    d.node("foot_m3o2")["rotation"] = [0, 0, 0, 1]
+
+
+def rename(d: Editable) -> None:
+    d.node("foot_m3o2")["name"] = "нога"
+
+
+def reparent(d: Editable) -> None:
+    d.node("BTCP_6")["children"].remove(7)
+    d.node("Base_TM")["children"].append(7)
+
+
+def flags(d: Editable) -> None:
+    d.node("CP_7")["extras"]["msh"]["flags"] += 1
+
+
+def move_vertex(d: Editable) -> None:
+    positions = d.arrays[d.primitives()[0]["attributes"]["POSITION"]]
+    positions[0, 0] = np.nextafter(positions[0, 0], np.float32(1e9))
+
+
+def move_uv(d: Editable) -> None:
+    d.arrays[d.primitives()[0]["attributes"]["TEXCOORD_0"]][0, 0] += 1 / 1024
+
+
+def turn_normal(d: Editable) -> None:
+    normals = d.arrays[d.primitives()[0]["attributes"]["NORMAL"]]
+    normals[0] = normals[0][[1, 2, 0]]
+
+
+def delete_face(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    primitive["indices"] = d.add(d.arrays[primitive["indices"]][3:])
+
+
+def flip_face(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    index = d.arrays[primitive["indices"]].copy()
+    index[[0, 1]] = index[[1, 0]]
+    primitive["indices"] = d.add(index)
+
+
+def change_material(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    primitive["material"] = 1 if primitive["material"] == 0 else 0
+
+
+def new_material(d: Editable) -> None:
+    d.json["materials"].append({"name": "red"})
+    d.primitives()[0]["material"] = len(d.json["materials"]) - 1
+
+
+def new_node(d: Editable) -> None:
+    d.json["nodes"].append({"name": "antenna", "mesh": 0})
+    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+
+
+def delete_shown_mesh(d: Editable) -> None:
+    del d.node("foot_m2o3")["mesh"]
+
+
+def delete_other_part(d: Editable) -> None:
+    scene = next(s for s in d.json["scenes"] if s["name"] == "lod0.group1")
+    gone = scene["nodes"].pop()
+    del d.json["nodes"][gone]["mesh"]
+
+
+def move_key(d: Editable) -> None:
+    channel = d.json["animations"][0]["channels"][0]
+    d.arrays[d.json["animations"][0]["samplers"][channel["sampler"]]["output"]][3, 0] += 0.01
+
+
+def delete_channel(d: Editable) -> None:
+    d.json["animations"][0]["channels"].pop()
+
+
+def delete_clip(d: Editable) -> None:
+    del d.json["animations"]
+
+
+def retime(d: Editable) -> None:
+    d.arrays[d.json["animations"][0]["samplers"][0]["input"]][:, 0] *= 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (move_node, "node 'foot_m2o3': translation changed"),
+        (turn_node, "node 'foot_m3o2': rotation changed"),
+        (rename, "node 'foot_m3o2': renamed to 'нога'"),
+        (reparent, "node 'CP_7': moved under 'Base_TM'"),
+        (flags, "node 'CP_7': flags"),
+        (move_vertex, "positions or texture coordinates changed"),
+        (move_uv, "positions or texture coordinates changed"),
+        (turn_normal, "normals changed"),
+        (delete_face, "triangles became"),
+        (flip_face, "positions or texture coordinates changed"),
+        (change_material, "materials changed"),
+        (new_material, "materials changed"),
+        (new_node, "node 'antenna': is new"),
+        (delete_shown_mesh, "part 'foot_m2o3' lod 0 group 0: is missing"),
+        (delete_other_part, "lod 0 group 1: is missing"),
+        (move_key, "translation changed at frame 3"),
+        (delete_channel, "rotation channel is missing"),
+        (delete_clip, "animation of node 'Base_TM': is missing"),
+        (retime, "its key times changed"),
+    ],
+)
+def test_edits_are_seen(edit, said: str, tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    edit(document)
+    changes = [str(change) for change in compare(document.save(tmp_path / "m.glb")).changes]
+    assert any(said in change for change in changes), changes
+
+
+def test_normals_may_be_rounded(tmp_path: Path) -> None:
+    """Blender turns normals by up to 0.03 degrees; 0.1 is allowed, 0.2 is an edit."""
+    for degrees, unchanged in ((0.05, True), (0.2, False)):
+        document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / f"{degrees}.glb"))
+        for primitive in document.primitives():
+            normals = document.arrays[primitive["attributes"]["NORMAL"]].astype(np.float64)
+            side = np.cross(normals, [0.3, 0.5, 0.8])
+            side /= np.linalg.norm(side, axis=1, keepdims=True)
+            turned = normals + np.tan(np.radians(degrees)) * side
+            turned /= np.linalg.norm(turned, axis=1, keepdims=True)
+            accessor = document.add(turned.astype(np.float32))
+            primitive["attributes"]["NORMAL"] = accessor
+        changes = compare(document.save(tmp_path / f"{degrees}.glb")).changes
+        assert (changes == []) is unchanged
+
+
+def test_rotation_sign_is_free(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    node = document.node("foot_m3o2")
+    node["rotation"] = [-c for c in node["rotation"]]
+    assert compare(document.save(tmp_path / "m.glb")).changes == []
+
+
+def test_missing_scene_is_kept(tmp_path: Path) -> None:
+    """A scene that was not in the input is not a deletion."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    for scene in document.json["scenes"][1:]:
+        for node in scene["nodes"]:
+            del document.json["nodes"][node]["mesh"]
+    del document.json["scenes"][1:]
+    assert compare(document.save(tmp_path / "m.glb")).changes == []
+
+
+def test_names_alone_tell_edits(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    drop_extras(document)
+    rename(document)
+    changes = compare(document.save(tmp_path / "m.glb")).changes
+    assert any("'нога': is new" in str(change) for change in changes)
+
+
+def test_blenders_hex_text(tmp_path: Path) -> None:
+    """Integers beyond int32 are written as text, and read back."""
+    from importers.gltf import read_gltf
+
+    sample = sample_called(ANIMATED)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    document.json["materials"][0]["extras"]["msh"]["batch_flags"] = "0x80000001"
+    got = read_gltf(document.save(tmp_path / "m.glb")).scene
+    assert got.materials[0].batch_flags == 0x80000001
+
+
+def test_all_bundled_models_are_tested() -> None:
+    assert len(SAMPLES) >= 13
+    assert json.loads((SAMPLES[0].truth_stem.with_suffix(".json")).read_text("utf-8"))

@@ -1,0 +1,74 @@
+"""Axes and rest poses: the worked vectors of the conventions page, and recorded truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter import axes, pose
+from converter.decode import decode, rest_pose
+from converter.dialect import Dialect
+from converter.tables import NONE16
+from importers.msh import read_msh
+from tests.support.corpus import SAMPLES
+
+R = float(np.sqrt(0.5))
+
+
+@pytest.mark.parametrize(
+    ("q", "v", "result", "gltf"),
+    [
+        ([1, 0, 0, 0], (1, 2, 3), (1, 2, 3), (0, 0, 0, 1)),
+        ([R, 0, 0, R], (1, 0, 0), (0, -1, 0), (0, -R, 0, R)),
+        ([R, R, 0, 0], (0, 1, 0), (0, 0, -1), (-R, 0, 0, R)),
+        ([R, 0, R, 0], (0, 0, 1), (-1, 0, 0), (0, 0, R, R)),
+    ],
+)
+def test_worked_vectors(q: list, v: tuple, result: tuple, gltf: tuple) -> None:
+    rotation = pose.rotation(np.array(q, np.float32))
+    np.testing.assert_allclose(pose.rotate(rotation, np.array(v, float)), result, atol=1e-7)
+    np.testing.assert_allclose(axes.rotation_to_gltf(rotation), gltf, atol=1e-7)
+
+
+@given(st.lists(st.floats(width=32), min_size=3, max_size=3))
+def test_axis_map_is_exact(v: list[float]) -> None:
+    game = np.array(v, np.float32)
+    gltf = axes.game_to_gltf(game)
+    assert axes.gltf_to_game(gltf).tobytes() == game.tobytes()  # -0.0 and NaN included
+    assert gltf[:2].tobytes() == game[[0, 2]].tobytes()
+    assert gltf[2].tobytes() == (-game[1]).tobytes()
+
+
+@given(st.lists(st.floats(-1, 1), min_size=4, max_size=4))
+def test_rotation_map_is_exact(q: list[float]) -> None:
+    array = np.array(q)
+    assert axes.rotation_to_game(axes.rotation_to_gltf(array)).tobytes() == array.tobytes()
+
+
+def test_axis_map_is_a_rotation() -> None:
+    matrix = axes.game_to_gltf(np.eye(3))
+    assert np.linalg.det(matrix) == pytest.approx(1)
+
+
+def test_zero_key_is_identity() -> None:
+    assert pose.rotation(np.zeros(4, np.float32)).tolist() == [1, 0, 0, 0]
+
+
+def test_parents_first() -> None:
+    assert pose.parents_first([NONE16, 2, 0]) == [0, 2, 1]
+    assert pose.parents_first([NONE16, 2, 1]) == [0]  # 1 and 2 are a cycle
+
+
+POSED = [s for s in SAMPLES if not s.truth["legacy"]]
+
+
+@pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
+def test_rest_pose(sample) -> None:
+    scene = decode(read_msh(sample.path, sample.entry), Dialect(sample.dialect), "x")
+    world_r, world_t = rest_pose(scene)
+    truth = sample.arrays["rest_world"]
+    scale = max(1.0, np.abs(truth).max())
+    np.testing.assert_allclose(pose.rotation_matrix(world_r), truth[:, :3, :3], atol=1e-6)
+    np.testing.assert_allclose(world_t, truth[:, :3, 3], atol=1e-6 * scale)

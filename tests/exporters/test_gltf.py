@@ -1,0 +1,345 @@
+"""The glTF against recorded truth, name by name, and against the Khronos validator."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.pose import rotation, rotation_matrix
+from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
+from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.runs import require, to_gltf
+
+VALIDATOR = Path(__file__).parent.parent / "validator"
+NODE = shutil.which("node")
+PORTAL = "retail__static__i_room_006"
+
+
+@pytest.fixture
+def view(sample: Sample, tmp_path: Path) -> GltfView:
+    return GltfView(to_gltf(sample, tmp_path / "model.glb"))
+
+
+POSED = [s for s in SAMPLES if not s.truth["legacy"]]
+
+
+@pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
+def test_posed_triangles(sample: Sample, view: GltfView) -> None:
+    """Every part of every cell: corners, normals, texture coordinates, materials."""
+    truth, parts = sample.arrays, view.scene_parts()
+    size = max(1.0, np.abs(truth["soup_pos"]).max(initial=0))
+    expected_cells = {tuple(row[:3]) for row in truth["soup_dir"].tolist() if row[5]}
+    assert set(parts) == expected_cells
+    for node, lod, group, _slot, start, count in truth["soup_dir"].tolist():
+        if not count:
+            continue
+        rows = slice(start, start + count)
+        soup = view.soup(parts[node, lod, group])
+        np.testing.assert_allclose(soup["POSITION"], truth["soup_pos"][rows], atol=2e-6 * size)
+        normals = truth["soup_nrm"][rows].astype(np.float64)
+        length = np.linalg.norm(normals, axis=-1, keepdims=True)
+        given = length[..., 0] > 0
+        np.testing.assert_allclose(soup["NORMAL"][given], (normals / length)[given], atol=1e-5)
+        np.testing.assert_array_equal(soup["TEXCOORD_0"], truth["soup_uv"][rows])
+        if "soup_uv2" in truth:
+            np.testing.assert_array_equal(soup["TEXCOORD_1"], truth["soup_uv2"][rows])
+        if "soup_bgra" in truth:
+            bgra = truth["soup_bgra"][rows]
+            np.testing.assert_array_equal(soup["COLOR_0"], bgra[..., [2, 1, 0, 3]])
+        extras = [m["extras"]["msh"] for m in view["materials"]]
+        rows_of = np.array([e["row"] for e in extras])[soup["material"]]
+        lights = np.array([e["lightmap"] for e in extras])[soup["material"]]
+        np.testing.assert_array_equal(rows_of, truth["soup_row"][rows])
+        np.testing.assert_array_equal(lights, truth["soup_light"][rows])
+
+
+@every_sample
+def test_hierarchy_and_names(sample: Sample, view: GltfView) -> None:
+    if sample.truth["legacy"]:
+        return
+    nodes, parents = sample.truth["nodes"], view.parents()
+    met: set[str] = set()
+    for i, node in enumerate(nodes):
+        got = view["nodes"][i]
+        name = node["name_cp1251"] or f"node_{i}"
+        while name in met:
+            name += f"#{i}"
+        met.add(name)
+        assert got["name"] == name
+        assert parents.get(i, -1) == node["parent"]
+        extras = got["extras"]["msh"]
+        assert extras["node"] == i
+        assert extras["flags"] == node["hdr0"]
+        label = node["label"] if sample.dialect == "retail" else ""
+        assert extras.get("label", "") == label
+        assert ("frame_count" in extras) == ("fps" in extras) == node["animated"]
+    all_names = [node["name"] for node in view["nodes"]]
+    assert len(set(all_names)) == len(all_names)
+
+
+@every_sample
+def test_every_frame(sample: Sample, view: GltfView) -> None:
+    """Each key of the clip is the runtime's sample, normalised; the times are whole frames."""
+    truth, clips = sample.arrays, view["animations"]
+    animated = [n["index"] for n in sample.truth["nodes"] if n["animated"]]
+    if not animated:
+        assert not clips
+        return
+    (clip,) = clips
+    assert clip["name"] == view["scenes"][0]["name"]
+    frames = sample.truth["frame_count"]
+    assert {c["target"]["node"] for c in clip["channels"]} == set(animated)
+    assert len({s["input"] for s in clip["samplers"]}) == 1
+    assert all(s.get("interpolation", "LINEAR") == "LINEAR" for s in clip["samplers"])
+    times = view.array(clip["samplers"][0]["input"])[:, 0]
+    np.testing.assert_array_equal(times, (np.arange(frames) / 24).astype(np.float32))
+    at = {float(t): i for i, t in enumerate(truth["times"])}
+    for channel in clip["channels"]:
+        node, path = channel["target"]["node"], channel["target"]["path"]
+        got = view.array(clip["samplers"][channel["sampler"]]["output"])
+        assert len(got) == frames
+        if path == "rotation":
+            assert (np.einsum("ij,ij->i", got[1:], got[:-1]) >= 0).all()
+        for frame in range(frames):
+            index = at[float(frame)]
+            if path == "translation":
+                x, y, z = truth["pos"][node, index]
+                assert got[frame].tolist() == [x, z, -y]
+            else:
+                turned = view.local(node, frame)[:3, :3]
+                expected = rotation_matrix(rotation(truth["quat"][node, index]))
+                np.testing.assert_allclose(TO_GAME @ turned @ TO_GAME.T, expected, atol=1e-6)
+
+
+@every_sample
+def test_scene_extras(sample: Sample, view: GltfView) -> None:
+    info = view.info
+    assert info["format"] == 1
+    assert info["kind"] == "model"
+    assert info["dialect"] == sample.dialect
+    assert info["fps"] == 24
+    assert info["frame_count"] == max(1, sample.truth["frame_count"])
+    assert info["digest"] == hashlib.sha256(sample.source).hexdigest()
+    assert info["sidecar"] == "model.msh-sidecar"
+    for extras in _all_extras(view.json):
+        for value in extras.values():
+            assert isinstance(value, int | float | str)
+            assert not isinstance(value, int) or -(2**31) <= value < 2**31
+
+
+def _all_extras(data: object) -> list[dict]:
+    if isinstance(data, dict):
+        own = [data["extras"]["msh"]] if "extras" in data else []
+        return own + [e for value in data.values() for e in _all_extras(value)]
+    return [e for item in data for e in _all_extras(item)] if isinstance(data, list) else []
+
+
+@every_sample
+def test_primitives_are_batches(sample: Sample, view: GltfView) -> None:
+    """Batch order, vertex windows, materials and their extras."""
+    truth = sample.arrays
+    for mesh in view["meshes"]:
+        if sample.truth["legacy"]:
+            rows = list(range(len(truth["batch_row"])))
+        else:
+            slot = mesh["extras"]["msh"]["slot"]
+            _, _, first, count = truth["slot_range"][slot]
+            rows = [b for b in range(first, first + count) if truth["batch_count"][b]]
+        assert len(mesh["primitives"]) == len(rows)
+        for batch, primitive in zip(rows, mesh["primitives"], strict=True):
+            indices = view.array(primitive["indices"])[:, 0]
+            assert len(indices) == truth["batch_count"][batch]
+            window = view["accessors"][primitive["attributes"]["POSITION"]]["count"]
+            assert window == indices.max() + 1
+            extras = view["materials"][primitive["material"]]["extras"]["msh"]
+            assert extras["row"] == truth["batch_row"][batch]
+            assert extras["batch_flags"] == truth["batch_flags"][batch]
+            assert extras["w6"] == truth["batch_word6"][batch]
+    for material in view["materials"]:
+        row = material["extras"]["msh"]["row"]
+        wear = sample.truth["wear"]
+        assert material["name"] == (wear[row][1] if row < len(wear) else f"material_{row}")
+        assert material["doubleSided"] is True
+
+
+def test_legacy_model(tmp_path: Path) -> None:
+    sample = sample_called("retail__system__MTCHECK")
+    view = GltfView(to_gltf(sample, tmp_path / "m.glb"))
+    assert [node["name"] for node in view["nodes"]] == ["legacy"]
+    soup, truth = view.soup(0), sample.arrays
+    assert len(soup["POSITION"]) == len(truth["tri_vertex"])
+    local = truth["vertex_pos"][truth["tri_vertex"]]
+    np.testing.assert_array_equal(soup["POSITION"].astype(np.float32), local)
+
+
+def test_scenes(tmp_path: Path) -> None:
+    """Cockpit parts have a scene of their own; the cell that is shown can be chosen."""
+    sample = sample_called("retail__odd__s_rock_009")
+    view = GltfView(to_gltf(sample, tmp_path / "a.glb"))
+    names = [scene["name"] for scene in view["scenes"]]
+    assert names[1] == "cockpit"
+    assert names[2:] == sorted(names[2:])
+    cockpit = [view["nodes"][n]["name"] for n in view["scenes"][1]["nodes"]]
+    assert cockpit == ["BTCP_6.lod0.group0", "CP_7.lod0.group0"]
+    for index in (6, 7):  # still nodes of the hierarchy, without a mesh
+        assert "mesh" not in view["nodes"][index]
+
+    other = GltfView(to_gltf(sample, tmp_path / "b.glb", "--group", 1))
+    assert (other.info["lod"], other.info["group"]) == (0, 1)
+    assert set(other.scene_parts()) == set(view.scene_parts())
+    only = GltfView(to_gltf(sample, tmp_path / "c.glb", "--parts", "visible"))
+    assert len(only["scenes"]) == 1
+    assert {cell[1:] for cell in only.scene_parts()} == {(0, 0)}
+
+
+def test_shared_slots_are_one_mesh(tmp_path: Path) -> None:
+    sample = sample_called("spec__odd__Gen_stat_011")
+    view = GltfView(to_gltf(sample, tmp_path / "a.glb"))
+    slots = {tuple(r[:3]): r[3] for r in sample.arrays["soup_dir"].tolist() if r[5]}
+    meshes: dict[int, set[int]] = {}
+    for cell, node in view.scene_parts().items():
+        meshes.setdefault(slots[cell], set()).add(view["nodes"][node]["mesh"])
+    assert len(slots) > len(meshes)
+    assert all(len(used) == 1 for used in meshes.values())
+
+
+def test_subframes_and_keys(tmp_path: Path) -> None:
+    sample = sample_called("spec__static__b_bun_000")
+    frames, truth = sample.truth["frame_count"], sample.arrays
+    fine = GltfView(to_gltf(sample, tmp_path / "a.glb", "--subframes", 4))
+    clip = fine["animations"][0]
+    times = fine.array(clip["samplers"][0]["input"])[:, 0]
+    np.testing.assert_allclose(times * 24, np.arange((frames - 1) * 4 + 1) / 4, atol=1e-5)
+    at = {float(t): i for i, t in enumerate(truth["times"])}
+    node = clip["channels"][0]["target"]["node"]
+    x, y, z = truth["pos"][node, at[1.25]]
+    assert fine.array(clip["samplers"][0]["output"])[5].tolist() == [x, z, -y]
+
+    keyed = GltfView(to_gltf(sample, tmp_path / "b.glb", "--keys"))
+    clip = keyed["animations"][0]
+    for channel in clip["channels"]:
+        keys = sample.truth["nodes"][channel["target"]["node"]]["keys"]
+        accessor = keyed["accessors"][clip["samplers"][channel["sampler"]]["input"]]
+        assert accessor["count"] == keys
+
+
+def test_frames_per_second(tmp_path: Path) -> None:
+    sample = sample_called("spec__static__b_bun_000")
+    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--fps", 30))
+    times = view.array(view["animations"][0]["samplers"][0]["input"])[:, 0]
+    assert times[1] == np.float32(1 / 30)
+    assert view.info["fps"] == 30
+    assert {n["extras"]["msh"].get("fps", 30) for n in view["nodes"]} == {30}
+
+
+def test_vertex_ids(tmp_path: Path) -> None:
+    sample = sample_called("spec__static__b_bun_000")
+    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--vertex-ids"))
+    positions = sample.arrays["vertex_pos"]
+    for mesh in view["meshes"]:
+        for primitive in mesh["primitives"]:
+            ids = view.array(primitive["attributes"]["_MSH_VID"])[:, 0].astype(int) - 1
+            here = view.array(primitive["attributes"]["POSITION"])
+            np.testing.assert_array_equal(here @ TO_GAME.T.astype(np.float32), positions[ids])
+
+
+def test_paths(tmp_path: Path) -> None:
+    sample = sample_called(PORTAL)
+    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--paths"))
+    node = next(n for n in view["nodes"] if n["name"] == "paths")
+    (primitive,) = view["meshes"][node["mesh"]]["primitives"]
+    assert primitive["mode"] == 1
+    points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
+    links = sample.arrays["graph_link"][:, :2]
+    np.testing.assert_allclose(
+        points.reshape(-1, 2, 3), sample.arrays["graph_posed"][links], atol=1e-4
+    )
+    assert "paths" not in [
+        n["name"] for n in GltfView(to_gltf(sample, tmp_path / "b.glb"))["nodes"]
+    ]
+
+
+def test_wide_indices_and_restart(tmp_path: Path) -> None:
+    """65,535 is reserved in u16 indices: a window of 65,536 vertices takes u32, 65,535 does not."""
+    from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
+    from exporters.gltf import GltfOptions, export_gltf, glb_bytes
+
+    rng = np.random.default_rng(0)
+    positions = rng.normal(size=(65536, 3)).astype(np.float32)
+    for top, component in ((65534, 5123), (65535, 5125)):
+        streams = Streams(positions, np.array([0, 1, top], np.uint16))
+        scene = Scene("m", streams, [Node("n", 0, -1, np.eye(4)[0], np.zeros(3, np.float32))])
+        scene.meshes = [Mesh("n", [Primitive(0, 0, top + 1, 0, 3)], 0, 0, 0)]
+        scene.parts = [Part(0, 0, 0, 0)]
+        scene.materials = [Material("m", 0, 255, 0xFFFFFFFF, 0, 0, 0)]
+        path = tmp_path / f"{top}.glb"
+        path.write_bytes(glb_bytes(export_gltf(scene, GltfOptions())))
+        view = GltfView(path)
+        primitive = view["meshes"][0]["primitives"][0]
+        assert view["accessors"][primitive["indices"]]["componentType"] == component
+        assert view.array(primitive["indices"])[:, 0].tolist() == [0, 1, top]
+        assert view["materials"][0]["extras"]["msh"]["batch_flags"] == "0xffffffff"
+    if NODE and (VALIDATOR / "node_modules").is_dir():
+        assert _issues(sorted(tmp_path.glob("*.glb"))) == {}
+
+
+def test_zero_normals_take_the_triangle(tmp_path: Path) -> None:
+    from converter.decode import decode
+    from converter.dialect import Dialect
+    from converter.tables import StreamType
+    from importers.msh import read_msh
+
+    sample = sample_called("spec__static__b_bun_000")
+    model = read_msh(sample.path)
+    normals = model.normals.copy()
+    corner = sample.arrays["tri_vertex"][5]
+    normals[corner[0], :3] = 0
+    model.streams[StreamType.NORMALS] = normals
+    got = decode(model, Dialect.SPEC, "x").streams.normals[corner[0]]
+    first = next(t for t in sample.arrays["tri_vertex"] if corner[0] in t)
+    a, b, c = model.positions[first].astype(np.float64)
+    expected = np.cross(b - a, c - a)
+    np.testing.assert_allclose(got, expected / np.linalg.norm(expected), atol=1e-6)
+
+
+@every_sample
+def test_same_input_same_bytes(sample: Sample, tmp_path: Path) -> None:
+    a = to_gltf(sample, tmp_path / "a" / "m.glb").read_bytes()
+    assert a == to_gltf(sample, tmp_path / "b" / "m.glb").read_bytes()
+
+
+def test_validator_is_silent(tmp_path: Path) -> None:
+    """No errors and no warnings, for every model and every kind of output."""
+    require(NODE, "node is not installed: the Khronos validator cannot run")
+    require(
+        (VALIDATOR / "node_modules").is_dir(),
+        "gltf-validator is not installed: npm install in tests/validator",
+    )
+    files = [
+        to_gltf(sample, tmp_path / f"{i}.glb", "--vertex-ids", "--paths")
+        for i, sample in enumerate(SAMPLES)
+    ]
+    animated = sample_called("spec__odd__B_PLANT_008")
+    files += [
+        to_gltf(animated, tmp_path / "json.gltf"),
+        to_gltf(animated, tmp_path / "keys.glb", "--keys"),
+        to_gltf(animated, tmp_path / "fine.glb", "--subframes", 3, "--lod", 1),
+        to_gltf(animated, tmp_path / "visible.glb", "--parts", "visible"),
+    ]
+    assert _issues(files) == {}
+
+
+def _issues(files: list[Path]) -> dict[str, list]:
+    result = subprocess.run(
+        [NODE, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    reports = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(reports) == len(files)
+    return {r["path"]: r["issues"] for r in reports if r["issues"]}

@@ -1,0 +1,186 @@
+"""NRes: any container survives reading and writing; one entry can be replaced alone."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.archive import Archive, Entry, decode_text, fold_lower, fold_upper, sort_table
+from converter.errors import ConversionError
+from exporters.nres import new_archive, repack, replace_entry, write_nres
+from importers.nres import map_file, read_nres
+from tests.support.corpus import DATA, every_sample
+
+NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))
+
+
+@st.composite
+def containers(draw: st.DrawFn) -> bytes:
+    """Whole NRes files: random attributes, name tails, gaps, shared and empty payloads."""
+    count = draw(st.integers(0, 6))
+    data = bytearray()
+    places = []
+    for _ in range(count):
+        data += draw(st.binary(max_size=12))  # a gap, or bytes that no entry points at
+        size = draw(st.integers(0, 20))
+        if places and draw(st.booleans()):
+            places.append(draw(st.sampled_from(places)))  # two entries on one payload
+            continue
+        places.append((16 + len(data), size))
+        data += draw(st.binary(min_size=size, max_size=size))
+    data += draw(st.binary(max_size=9))
+    directory = b""
+    for offset, size in places:
+        name = draw(NAMES)
+        tail = draw(st.binary(min_size=35 - len(name), max_size=35 - len(name)))
+        attributes = draw(st.tuples(*[st.integers(0, 2**32 - 1)] * 5))
+        directory += struct.pack("<5I", *attributes[:3], size, attributes[3])
+        directory += name + b"\0" + tail + struct.pack("<2I", offset, attributes[4])
+    total = 16 + len(data) + len(directory)
+    return b"NRes" + struct.pack("<IiI", 0x100, count, total) + bytes(data) + directory
+
+
+@given(containers())
+def test_every_byte_survives(data: bytes) -> None:
+    assert write_nres(read_nres(data, "x")) == data
+
+
+@given(containers(), st.data())
+def test_replace_leaves_all_else(data: bytes, draw: st.DataObject) -> None:
+    archive = read_nres(data, "x")
+    if not archive.entries:
+        return
+    index = draw.draw(st.integers(0, len(archive.entries) - 1))
+    payload = draw.draw(st.binary(max_size=40))
+    after = read_nres(write_nres(replace_entry(archive, index, payload)), "y")
+    for i, (old, new) in enumerate(zip(archive.entries, after.entries, strict=True)):
+        assert bytes(new.payload) == (payload if i == index else bytes(old.payload))
+        assert (old.raw_name, old.attr1, old.attr2, old.attr3, old.type_id, old.sort_index) == (
+            new.raw_name, new.attr1, new.attr2, new.attr3, new.type_id, new.sort_index,
+        )  # fmt: skip
+    kept = b"".join(bytes(region) for _, region in after.unindexed)
+    for _, region in archive.unindexed:
+        assert bytes(region).rstrip(b"\0") in kept
+
+
+def test_replace_same_size_changes_only_the_payload() -> None:
+    archive = _archive([b"a.msh", b"b.msh", b"c.msh"])
+    before = write_nres(archive)
+    after = write_nres(replace_entry(archive, 1, b"XXXXX"))
+    at = archive.entries[1].data_offset
+    assert after == before[:at] + b"XXXXX" + before[at + 5 :]
+
+
+@pytest.mark.parametrize("size", [0, 1, 5, 8, 9, 100])
+def test_replace_keeps_order_and_alignment(size: int) -> None:
+    archive = _archive([b"a.msh", b"b.msh", b"c.msh"])
+    after = read_nres(write_nres(replace_entry(archive, 1, b"n" * size)), "y")
+    offsets = [entry.data_offset for entry in after.entries]
+    assert offsets == sorted(offsets)
+    assert not any(offset % 8 for offset in offsets)
+    assert [bytes(e.payload) for e in after.entries] == [b"pay a", b"n" * size, b"pay c"]
+
+
+def test_repack_is_canonical() -> None:
+    archive = _archive([b"Zed", b"alpha", b"Beta"])
+    loose = replace_entry(archive, 0, b"longer than before")
+    packed = repack(loose)
+    assert [e.sort_index for e in packed.entries] == [1, 2, 0]
+    assert write_nres(repack(read_nres(write_nres(packed), "x"))) == write_nres(packed)
+    assert not any(any(region) for _, region in packed.unindexed)
+
+
+@pytest.mark.parametrize("fold", [fold_upper, fold_lower])
+def test_find_through_the_sort_table(fold) -> None:
+    names = [b"s_tree", b"sA", b"S^x", b"robot.MSH", b"ROBOT.msh", b"a"]
+    archive = _archive(names)
+    order = sort_table(names, fold)
+    for entry, index in zip(archive.entries, order, strict=True):
+        entry.sort_index = index
+    assert archive.sort_table_fold() is fold
+    for index, name in enumerate(names):
+        found = archive.find(name.swapcase())
+        assert found is not None
+        assert names[found].lower() == name.lower()
+        assert found == min(i for i, n in enumerate(names) if n.lower() == name.lower()), index
+    assert archive.find("missing") is None
+
+
+def test_find_falls_back_to_a_scan() -> None:
+    archive = _archive([b"b", b"a", b"c"])
+    for entry in archive.entries:
+        entry.sort_index = 7  # no permutation
+    assert archive.sort_table_fold() is None
+    assert archive.find("A") == 1
+
+
+def test_sort_index_is_no_rank() -> None:
+    # worked by hand: sorted order is a(2), b(0), c(1)
+    assert sort_table([b"b", b"c", b"A"]) == [2, 0, 1]
+
+
+@every_sample
+def test_sort_tables_of_the_corpus(sample) -> None:
+    archive = read_nres(sample.source, "x")
+    assert archive.sort_table_fold() is not None
+    for entry in archive.entries:
+        assert archive.find(entry.name) is not None
+
+
+def test_cp1251_names() -> None:
+    archive = _archive(["башня.msh".encode("cp1251")])
+    assert archive.entries[0].name == "башня.msh"
+    assert archive.find("башня.MSH") == 0
+    assert archive.find("БАШНЯ.msh") is None  # ASCII folding only
+    assert decode_text(b"\x98") == "\x98"  # CP1251 lacks it: latin-1
+
+
+def test_payloads_are_views() -> None:
+    data = write_nres(_archive([b"a"]))
+    entry = read_nres(data, "x").entries[0]
+    assert isinstance(entry.payload, memoryview)
+    assert entry.payload.obj is data
+
+
+def test_map_file(tmp_path: Path) -> None:
+    empty = tmp_path / "пусто.dat"
+    empty.write_bytes(b"")
+    assert bytes(map_file(empty)) == b""
+    with pytest.raises(ConversionError, match="cannot be read"):
+        map_file(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem", "offset"),
+    [
+        (lambda b: b[:8], "too short", 0),
+        (lambda b: b"NRez" + b[4:], "not an NRes", 0),
+        (lambda b: b[:4] + struct.pack("<I", 0x101) + b[8:], "unknown version", 4),
+        (lambda b: b[:8] + struct.pack("<i", -1) + b[12:], "entry_count", 8),
+        (lambda b: b[:8] + struct.pack("<i", 99) + b[12:], "entry_count", 8),
+        (lambda b: b + b"\0", "total_size", 12),
+        (lambda b: b[:-8] + struct.pack("<I", 4) + b[-4:], "outside the data region", 24 + 56),
+        (lambda b: b[:-8] + struct.pack("<I", 20) + b[-4:], "outside the data region", 24 + 56),
+    ],
+)
+def test_broken_headers(change, problem: str, offset: int) -> None:
+    with pytest.raises(ConversionError, match=problem) as caught:
+        read_nres(change(write_nres(_archive([b"a"]))), "file.rlb")
+    assert caught.value.file == "file.rlb"
+    assert caught.value.offset == offset
+
+
+def test_other_containers_are_told_apart() -> None:
+    with pytest.raises(ConversionError, match="not an NRes file"):
+        read_nres(map_file(DATA / "gamefont.rlb"), "gamefont.rlb")
+
+
+def _archive(names: list[bytes]) -> Archive:
+    entries = [
+        Entry(0x48534D, 1, 2, 3, name.ljust(36, b"\0"), 0, 0, b"pay " + name[:1]) for name in names
+    ]
+    return new_archive(entries, "x")

@@ -1,0 +1,122 @@
+"""A second reader of glTF, for tests only: plain JSON and matrices, no code of the project."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_TYPES = {5121: "<u1", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTH = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+#: glTF axes to game axes, as a matrix.
+TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
+
+
+class GltfView:
+    """A parsed .glb or .gltf."""
+
+    def __init__(self, path: Path) -> None:
+        raw = path.read_bytes()
+        if raw[:4] == b"glTF":
+            length = struct.unpack_from("<I", raw, 12)[0]
+            self.json: dict[str, Any] = json.loads(raw[20 : 20 + length])
+            self.buffer = raw[20 + length + 8 :]
+        else:
+            self.json = json.loads(raw)
+            buffers = self.json.get("buffers")
+            self.buffer = (path.parent / buffers[0]["uri"]).read_bytes() if buffers else b""
+
+    def __getitem__(self, key: str) -> Any:
+        return self.json.get(key, [])
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """Scene 0's extras.msh."""
+        return dict(self["scenes"][0]["extras"]["msh"])
+
+    def array(self, index: int) -> np.ndarray[Any, Any]:
+        accessor = self["accessors"][index]
+        view = self["bufferViews"][accessor["bufferView"]]
+        dtype = np.dtype(_TYPES[accessor["componentType"]])
+        width = _WIDTH[accessor["type"]]
+        step = view.get("byteStride", width * dtype.itemsize)
+        start = view["byteOffset"] + accessor.get("byteOffset", 0)
+        rows = [
+            np.frombuffer(self.buffer, dtype, width, start + i * step)
+            for i in range(accessor["count"])
+        ]
+        return np.array(rows).reshape(accessor["count"], width)
+
+    def local(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
+        """4x4 matrix of a node, at rest or at a key of the clip."""
+        data = self["nodes"][node]
+        translation = data.get("translation", [0, 0, 0])
+        rotation = data.get("rotation", [0, 0, 0, 1])
+        if frame is not None and self["animations"]:
+            clip = self["animations"][0]
+            for channel in clip["channels"]:
+                if channel["target"]["node"] == node:
+                    output = self.array(clip["samplers"][channel["sampler"]]["output"])
+                    if channel["target"]["path"] == "translation":
+                        translation = output[frame]
+                    else:
+                        rotation = output[frame]
+        x, y, z, w = np.asarray(rotation, np.float64)
+        out = np.eye(4)
+        out[:3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+        out[:3, 3] = translation
+        return out
+
+    def parents(self) -> dict[int, int]:
+        return {c: i for i, n in enumerate(self["nodes"]) for c in n.get("children", [])}
+
+    def world(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
+        """4x4 matrix from the node to the model, glTF axes."""
+        parents = self.parents()
+        out = self.local(node, frame)
+        while node in parents:
+            node = parents[node]
+            out = self.local(node, frame) @ out
+        return out
+
+    def scene_parts(self) -> dict[tuple[int, int, int], int]:
+        """(MSH node, lod, group) -> glTF node, over all scenes."""
+        out = {}
+        shown = (self.info.get("lod", 0), self.info.get("group", 0))
+        for number, scene in enumerate(self["scenes"]):
+            waiting = list(scene.get("nodes", []))
+            while waiting:
+                index = waiting.pop()
+                node = self["nodes"][index]
+                waiting += node.get("children", [])
+                extras = node.get("extras", {}).get("msh", {})
+                if "mesh" not in node or extras.get("kind") == "paths":
+                    continue
+                if number == 0:
+                    out[(extras.get("node", 0), *shown)] = index
+                else:
+                    out[extras["node"], extras["lod"], extras["group"]] = index
+        return out
+
+    def soup(self, node: int) -> dict[str, np.ndarray[Any, Any]]:
+        """Posed corners of a node's mesh in game axes: pos, nrm, uv, more, material."""
+        matrix = self.world(node)
+        turn = TO_GAME @ matrix[:3, :3]
+        shift = TO_GAME @ matrix[:3, 3]
+        out: dict[str, list[np.ndarray[Any, Any]]] = {}
+        for primitive in self["meshes"][self["nodes"][node]["mesh"]]["primitives"]:
+            index = self.array(primitive["indices"]).reshape(-1, 3).astype(int)
+            arrays = {k: self.array(v)[index] for k, v in primitive["attributes"].items()}
+            arrays["POSITION"] = arrays["POSITION"].astype(np.float64) @ turn.T + shift
+            arrays["NORMAL"] = arrays["NORMAL"].astype(np.float64) @ turn.T
+            arrays["material"] = np.full(len(index), primitive["material"])
+            for key, value in arrays.items():
+                out.setdefault(key, []).append(value)
+        return {key: np.concatenate(parts) for key, parts in out.items()}

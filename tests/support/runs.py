@@ -1,0 +1,79 @@
+"""Run the commands as a user does, and other helpers that several tests share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from converter.tables import TABLES
+from importers.nres import read_nres
+from tests.support.corpus import Sample
+
+SCRIPTS = Path(sys.executable).parent
+
+
+def run(command: str, *arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """Run one of the project's commands in a process of its own."""
+    return subprocess.run(
+        [SCRIPTS / command, *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def call(function, *arguments: object) -> int:
+    """Call a command's entry point in this process; returns the exit code."""
+    try:
+        function([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code or 0
+    return 0
+
+
+def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
+    """``msh2gltf`` on a sample, in its true dialect; returns the target."""
+    from converter.cli import msh2gltf
+
+    code = call(
+        msh2gltf, sample.path, *sample.entry_option, "-o", target, "--quiet",
+        "--dialect", sample.dialect, *options,
+    )  # fmt: skip
+    assert code == 0
+    return target
+
+
+def first_difference(a: bytes, b: bytes) -> str | None:
+    """Where a model's bytes ``b`` differ first from ``a``: entry, row and field, in words."""
+    if a == b:
+        return None
+    short = min(len(a), len(b))
+    at = next((i for i in range(short) if a[i] != b[i]), short)
+    place = f"byte {at:#x} of {len(a)} (now {len(b)})"
+    archive = read_nres(a, "original")
+    directory = archive.total_size - 64 * len(archive.entries)
+    if at >= directory:
+        return f"{place}: directory row {(at - directory) // 64}, byte +{(at - directory) % 64}"
+    for entry in archive.entries:
+        within = at - entry.data_offset
+        if 0 <= within < entry.size:
+            spec = TABLES.get(entry.type_id)
+            dtype = spec.dtype if spec else None
+            if spec is None or dtype is None:
+                return f"{place}: entry {entry.name}, byte +{within}"
+            row, byte = divmod(within, dtype.itemsize)
+            fields = dtype.fields or {}
+            field = max((o, f) for f, (_, o) in fields.items() if o <= byte)[1] if fields else byte
+            return f"{place}: {spec.label}, row {row}, field {field}"
+    return f"{place}: no entry covers it"
+
+
+def require(condition: object, reason: str) -> None:
+    """Skip visibly."""
+    if not condition:
+        pytest.skip(reason)
