@@ -42,20 +42,20 @@ def demo() -> int:
     python = environment(VENV, [])
     out = HERE / "out"
     shutil.rmtree(out, ignore_errors=True)
-    model, gltf, back = HERE / "examples/g_laser.msh", out / "g_laser.glb", out / "g_laser.msh"
+    model, gltf, back = "examples/robot.msh", "out/robot.glb", "out/robot.msh"
     for command in (
         ["msh-inspect", model],
         ["msh2gltf", model, "-o", gltf],
         ["gltf2msh", gltf, "-o", back],
     ):
-        print("\n$ " + " ".join(relative(part) for part in command), flush=True)
-        code = subprocess.run([scripts(python) / command[0], *command[1:]], check=False).returncode
+        print("\n$ " + " ".join(command), flush=True)
+        job = [scripts(python) / command[0], *command[1:]]
+        code = subprocess.run(job, cwd=HERE, check=False).returncode
         if code:
             return code
-    same = model.read_bytes() == back.read_bytes()
-    print(f"\n{relative(back)} is {'byte-identical to' if same else 'NOT the same as'} "
-          f"{relative(model)}")  # fmt: skip
-    print(f"Open {relative(gltf)} in Blender (File > Import > glTF) or any glTF viewer.")
+    same = (HERE / model).read_bytes() == (HERE / back).read_bytes()
+    print(f"\n{back} is {'byte-identical to' if same else 'NOT the same as'} {model}")
+    print(f"Open {gltf} in Blender (File > Import > glTF) or any glTF viewer.")
     return 0 if same else 1
 
 
@@ -170,11 +170,6 @@ def scripts(where: Path) -> Path:
     if where.name.startswith("python"):
         return where.parent
     return where / ("Scripts" if os.name == "nt" else "bin")
-
-
-def relative(part: str | Path) -> str:
-    """A path as the reader would type it."""
-    return os.path.relpath(part, HERE) if isinstance(part, Path) else part
 
 
 if __name__ == "__main__":

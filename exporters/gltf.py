@@ -439,7 +439,7 @@ def _window_bounds(
 
 def _material(material: Material) -> Json:
     """A material without textures: a stable, distinct colour per row."""
-    red, green, blue = colorsys.hsv_to_rgb((0.08 + material.row * 0.6180339887) % 1.0, 0.45, 0.75)
+    red, green, blue = colorsys.hsv_to_rgb((0.08 + material.row * 0.6180339887) % 1.0, 0.7, 0.6)
     return {
         "name": material.name,
         "pbrMetallicRoughness": {

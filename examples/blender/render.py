@@ -69,7 +69,7 @@ def aim_camera(
     scene.camera = camera
     radius = (high - low).length / 2 or 1.0
     narrow = camera.data.angle if aspect >= 1 else camera.data.angle * aspect
-    distance = radius / math.sin(min(narrow, camera.data.angle / aspect) / 2)
+    distance = 0.85 * radius / math.sin(min(narrow, camera.data.angle / aspect) / 2)
     pitch = math.radians(24)
     away = Vector(
         (

@@ -1,0 +1,93 @@
+"""Rules about the project itself: layers, README, packaging."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from converter import __version__
+from tests.support.runs import run
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("converter", "importers", "exporters")
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).glob("*.py"))]
+
+
+def imported(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_layers(path: Path) -> None:
+    """importers and exporters never meet; converter imports them in two modules only."""
+    names = imported(path)
+    if path.parent.name == "converter":
+        if path.name not in ("convert.py", "cli.py"):
+            assert not names & {"importers", "exporters"}
+    else:
+        assert not names & ({"importers", "exporters"} - {path.parent.name})
+
+
+def test_every_dependency_is_declared() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = {re.match(r"[\w-]+", text)[0] for text in declared["dependencies"]}
+    used = set().union(*map(imported, SOURCES))
+    assert used & {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich"} <= names
+    assert names == {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich"}
+
+
+def test_packages_are_listed() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert settings["tool"]["setuptools"]["packages"] == list(PACKAGES)
+    assert all((ROOT / package / "py.typed").is_file() for package in PACKAGES)
+
+
+def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
+    """Lines of the README's output are lines that the commands print today."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    shown = run("msh2gltf", ROOT / "examples/robot.msh", "-o", tmp_path / "robot.glb").stdout
+    for line in shown.splitlines():
+        text = line.replace(f"{tmp_path}/", "out/")
+        assert text in readme, text
+    back = run("gltf2msh", tmp_path / "robot.glb", "-o", tmp_path / "robot.msh").stdout
+    assert back.splitlines()[0] in readme
+    assert (tmp_path / "robot.msh").read_bytes() == (ROOT / "examples/robot.msh").read_bytes()
+    inspected = run("msh-inspect", ROOT / "examples/robot.msh").stdout
+    for line in inspected.splitlines()[:4]:
+        assert line.rstrip() in readme, line
+
+
+def test_readme_links_exist() -> None:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
+            assert (ROOT / target).exists(), target
+
+
+def test_version() -> None:
+    assert run("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
+
+
+def test_render_script_has_help() -> None:
+    """It needs bpy; without it, Python says so and nothing else happens."""
+    text = (ROOT / "examples/blender/render.py").read_text("utf-8")
+    assert ast.get_docstring(ast.parse(text))
+
+
+def test_no_compiled_files_are_tracked() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if tracked.returncode:
+        pytest.skip("not a git checkout: nothing says which files are tracked")
+    assert not re.search(r"__pycache__|node_modules|\.venv", tracked.stdout)
