@@ -38,7 +38,7 @@ def main() -> None:
             "msh2gltf --help": (COMMAND, "--help"),
         }  # fmt: skip
         times: dict[str, list[float]] = {name: [] for name in jobs}
-        for name, job in jobs.items():
+        for job in jobs.values():
             seconds(*job)  # warm the file cache
         for _ in range(ROUNDS):
             for name, job in jobs.items():

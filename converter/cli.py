@@ -395,7 +395,7 @@ def _console() -> Console:
     from rich.console import Console
 
     # a pipe has no width: leave room for a table's row
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 110)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
 
 
 def _print_json(data: dict[str, Any]) -> None:

@@ -163,8 +163,8 @@ def list_entries(archive: Archive) -> list[Json]:
 
 def show_model(console: Console, facts: Json) -> None:
     """Print a model's facts as one screen."""
-    from rich.columns import Columns
     from rich.markup import escape
+    from rich.table import Table
 
     counts, dialect, timeline = facts["counts"], facts["dialect"], facts["timeline"]
     console.print(
@@ -182,7 +182,14 @@ def show_model(console: Console, facts: Json) -> None:
     )
     console.print()
     console.print(_tree(facts["nodes"]))
-    console.print(Columns([_cells_table(facts["cells"]), _materials_table(facts["materials"])]))
+    console.print()
+    tables: tuple[RenderableType, ...]
+    tables = _cells_table(facts["cells"]), _materials_table(facts["materials"])
+    if console.width >= 120:
+        beside = Table.grid(padding=(0, 4))
+        beside.add_row(*tables)
+        tables = (beside,)
+    console.print(*tables)
     console.print(_entries_table(facts["entries"]))
     if not facts["findings"]:
         console.print("findings  none")
@@ -251,7 +258,7 @@ def _table(title: str, *columns: str) -> Any:
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         right = column not in ("name", "type", "table", "flags", "lightmaps")
-        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+        table.add_column(column, justify="right" if right else "left", no_wrap=column != "table")
     return table
 
 
