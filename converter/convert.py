@@ -16,7 +16,9 @@ from converter.archive import decode_text
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
-from converter.merge import Change, changes
+from converter.identify import identify
+from converter.merge import Change
+from converter.merge import compare as compare_scenes
 from converter.model import MshModel
 from converter.scene import Scene
 from converter.sidecar import (
@@ -121,7 +123,8 @@ def gltf_files(
             decision.dialect.value,
             decision.reason,
             clip,
-            options.subframes,
+            options.lod,
+            options.group,
             __version__,
             loaded.wear,
         )
@@ -197,10 +200,11 @@ def compare(gltf: Path, sidecar: Path | None = None) -> Returned:
         Dialect(about.dialect),
         stem(about.source),
         wear=about.materials,
-        subframes=about.subframes,
         stored_keys=about.clip == "keys",
     )
-    return Returned(model, about, changes(given.scene, scene, given.shown))
+    shown = (int(given.info.get("lod", about.lod)), int(given.info.get("group", about.group)))
+    plan = compare_scenes(identify(given, scene, shown), scene, lightmap=about.dialect == "retail")
+    return Returned(model, about, plan.changes)
 
 
 def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path:

@@ -14,7 +14,7 @@ from converter.model import MshModel
 from converter.pose import compose, rotate, rotation
 from converter.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from converter.sampler import Tracks, sample
-from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
+from converter.scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
 from converter.tables import GROUP_COUNT, LOD_COUNT, NODE_COCKPIT, NONE16
 from converter.validate import largest_indices
 
@@ -238,8 +238,9 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
     frames = np.arange(steps) / subframes
     samples = sample(tracks, nodes, frames)
     rotations = one_hemisphere(rotation(samples.quaternion))
+    positions = samples.position.astype(np.float64)
     return [
-        Track(node, frames, rotations[i], samples.position[i])
+        Track(node, Channel(frames, rotations[i]), Channel(frames, positions[i]))
         for i, node in enumerate(nodes.tolist())
     ]
 
@@ -254,10 +255,10 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
         time = tracks.time[run].astype(np.float64)
         rising = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
         run = run[rising & (time >= 0)]
+        frames = tracks.time[run].astype(np.float64)
         rotations = one_hemisphere(rotation(tracks.quaternion[run]))
-        out.append(
-            Track(node, tracks.time[run].astype(np.float64), rotations, tracks.position[run])
-        )
+        positions = tracks.position[run].astype(np.float64)
+        out.append(Track(node, Channel(frames, rotations), Channel(frames, positions)))
     return out
 
 

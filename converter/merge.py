@@ -1,28 +1,31 @@
-"""What an edited scene changed, compared with the model in the sidecar.
+"""What a glTF file changed, compared with the model in its sidecar: a plan for the rebuild.
 
-Comparison is in quantised space (``gltf-mapping`` page, The way back): positions bit for bit, UV
-by word, normals within 0.1 degree, rotations up to sign and 1e-6. The order of vertices and
-triangles, and how vertices are shared, is not compared: a part is a set of corner triples.
+The unit of change is the slot for geometry, the node for poses, tracks and names, the model for
+the header (``rebuild`` page; core page, 8.3).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.quantize import encode_lightmap_uv, encode_uv
-from converter.scene import Node, Scene
+from converter.archive import printable
+from converter.curves import evaluate
+from converter.identify import POSE_NOISE, ROTATION_NOISE, Identified
+from converter.match import Match, Soup, is_degenerate, match, soup_of
+from converter.scene import Channel, Node, Part, Scene, Track
 
-_NORMAL_COSINE = float(np.cos(np.radians(0.1)))
-_ROTATION = 1e-6
+Cell = tuple[int, int, int]
+
+#: What Blender's exporter takes for a constant curve (1e-4), and rounding.
+_CONSTANT = 1.2e-4
 
 
 @dataclass(frozen=True)
 class Change:
-    """One difference: where (a node, part or the clip) and what."""
+    """One difference: where (a node, part or animation) and what."""
 
     where: str
     what: str
@@ -31,235 +34,264 @@ class Change:
         return f"{self.where}: {self.what}"
 
 
-def changes(given: Scene, kept: Scene, shown: tuple[int, int] = (0, 0)) -> list[Change]:
-    """Every difference between a scene that came back and the one in the sidecar.
+@dataclass
+class PartPlan:
+    """One part of the file and its part in the sidecar.
+
+    Attributes:
+        part: in the identified scene.
+        slot: the stored slot it had, ``None`` for a new part.
+        soup: its triangles; not read for parts that are kept.
+        match: how they meet the stored ones.
+    """
+
+    part: Part
+    slot: int | None = None
+    soup: Soup | None = None
+    match: Match | None = None
+
+    @property
+    def kept(self) -> bool:
+        return self.match is not None and self.match.unchanged
+
+
+@dataclass
+class Plan:
+    """What to keep and what to rebuild.
+
+    Attributes:
+        changes: every difference, in words.
+        poses: nodes whose key run must be made anew.
+        names, flags, labels, parents: nodes of which that changed.
+        parts: every part of the file.
+        kept_parts: cells (kept node, lod, group) that the file does not show and that stay.
+        deleted_parts: cells (kept node, lod, group) that are gone.
+        deleted_nodes: kept nodes that are gone.
+        materials: per material of the file the kept ones that it may be.
+    """
+
+    identified: Identified
+    changes: list[Change] = field(default_factory=list)
+    poses: set[int] = field(default_factory=set)
+    names: set[int] = field(default_factory=set)
+    flags: set[int] = field(default_factory=set)
+    labels: set[int] = field(default_factory=set)
+    parents: set[int] = field(default_factory=set)
+    parts: list[PartPlan] = field(default_factory=list)
+    kept_parts: list[Cell] = field(default_factory=list)
+    deleted_parts: list[Cell] = field(default_factory=list)
+    deleted_nodes: list[int] = field(default_factory=list)
+    materials: list[set[int]] = field(default_factory=list)
+
+
+def compare(identified: Identified, kept: Scene, *, lightmap: bool) -> Plan:
+    """Every difference between a file and the model in its sidecar.
 
     Args:
-        given: from the glTF file.
-        kept: decoded from the sidecar's model with the options of the glTF file.
-        shown: the cell (lod, group) that the file's default scene shows.
+        identified: the file's scene, its nodes told apart against ``kept``.
+        kept: decoded from the sidecar's model.
+        lightmap: whether Res18 holds lightmap coordinates.
     """
-    out: list[Change] = []
-    node_of = _match_nodes(given, kept, out)
-    for i, k in node_of.items():
-        out += _node_changes(given, given.nodes[i], kept, kept.nodes[k], node_of)
-    out += _part_changes(given, kept, node_of, shown)
-    out += _track_changes(given, kept, node_of)
+    plan = Plan(identified)
+    scene = identified.scene
+    plan.materials = same_materials(scene, kept)
+    kept_of = identified.kept_of
+    for i, node in enumerate(scene.nodes):
+        if i in kept_of:
+            _node_changes(plan, i, node, kept)
+        else:
+            plan.changes.append(Change(f"node {printable(node.name)!r}", "is new"))
+            plan.poses.add(i)
+    present = set(kept_of.values())
+    plan.deleted_nodes = [k for k in range(len(kept.nodes)) if k not in present]
+    plan.changes += [
+        Change(f"node {printable(kept.nodes[k].name)!r}", "is missing") for k in plan.deleted_nodes
+    ]
+    _part_changes(plan, kept, lightmap)
+    _pose_changes(plan, kept)
+    return plan
+
+
+def same_materials(given: Scene, kept: Scene) -> list[set[int]]:
+    """Per given material the kept ones that it may be: by its key, else by its name.
+
+    Blender appends ``.001`` to equal names, and drops extras unless told not to: several kept
+    materials of one name cannot be told apart then, and any of them is taken for unchanged.
+    """
+    by_key: dict[tuple[int, ...], set[int]] = {}
+    by_name: dict[str, set[int]] = {}
+    for i, material in enumerate(kept.materials):
+        by_key.setdefault(material.key, set()).add(i)
+        by_name.setdefault(material.name, set()).add(i)
+    out = []
+    for material in given.materials:
+        if -1 not in material.key:
+            out.append(by_key.get(material.key, set()))
+        else:
+            head, dot, number = material.name.rpartition(".")
+            bare = head if dot and number.isdecimal() and len(number) >= 3 else material.name
+            out.append(by_name.get(material.name) or by_name.get(bare) or set())
     return out
 
 
-def _match_nodes(given: Scene, kept: Scene, out: list[Change]) -> dict[int, int]:
-    """Given node -> kept node, by index, else by name."""
-    by_index = {node.index: k for k, node in enumerate(kept.nodes) if node.index is not None}
-    by_name = {node.name: k for k, node in enumerate(kept.nodes)}
-    node_of: dict[int, int] = {}
-    met: set[int] = set()
-    for i, node in enumerate(given.nodes):
-        k = by_index.get(node.index) if node.index is not None else by_name.get(node.name)
-        if k is None or k in met:
-            out.append(Change(f"node {node.name!r}", "is new"))
-        else:
-            node_of[i] = k
-            met.add(k)
-    out += [
-        Change(f"node {node.name!r}", "is missing")
-        for k, node in enumerate(kept.nodes)
-        if k not in met
-    ]
-    return node_of
-
-
-def _node_changes(
-    given: Scene, node: Node, kept: Scene, old: Node, node_of: dict[int, int]
-) -> list[Change]:
+def _node_changes(plan: Plan, i: int, node: Node, kept: Scene) -> None:
+    identified = plan.identified
+    old = kept.nodes[identified.kept_of[i]]
     what = []
     if node.name != old.name:
-        what.append(f"renamed to {node.name!r}")
-    parent = node_of.get(node.parent, -1)
+        what.append(f"renamed to {printable(node.name)!r}")
+        plan.names.add(i)
+    parent = -1 if node.parent < 0 else identified.kept_of.get(node.parent, -2)
     if parent != old.parent:
-        name = kept.nodes[parent].name if parent >= 0 else None
-        what.append(f"moved under {name!r}" if name else "moved to the root")
+        above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
+        what.append(f"moved under {printable(above)!r}" if above else "moved to the root")
+        plan.parents.add(i)
     if node.flags is not None and node.flags != old.flags:
         what.append(f"flags {old.flags} became {node.flags}")
-    if node.index is not None and node.label != old.label:
+        plan.flags.add(i)
+    if node.label != old.label:
         what.append(f"label {old.label!r} became {node.label!r}")
-    if not np.array_equal(node.translation, old.translation.astype(np.float32)):
-        what.append("translation changed")
-    if not _same_rotations(node.rotation, old.rotation).all():
-        what.append("rotation changed")
-    return [Change(f"node {old.name!r}", text) for text in what]
+        plan.labels.add(i)
+    where = f"node {printable(old.name)!r}"
+    plan.changes += [Change(where, text) for text in what]
 
 
-def _same_rotations(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Equal up to sign and 1e-6 per component. (..., 4) -> (...)."""
-    near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
-    return np.asarray(near <= _ROTATION)
+def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
+    """Changed, new and missing parts; a scene of which nothing is in the file is kept."""
+    identified = plan.identified
+    scene, shown = identified.scene, identified.shown
+    old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in kept.parts}
+    old_soups: dict[int, Soup] = {}
+    met: set[Cell] = set()
+    for part in scene.parts:
+        k = identified.kept_of.get(part.node)
+        cell = None if k is None else (k, part.lod, part.group)
+        where = f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
+        old = None if cell is None else old_parts.get(cell)
+        soup = soup_of(scene, part, lightmap=lightmap)
+        if old is None or cell is None:
+            plan.parts.append(PartPlan(part, None, soup))
+            plan.changes.append(Change(where, "is new"))
+            continue
+        met.add(cell)
+        if old.mesh not in old_soups:
+            old_soups[old.mesh] = soup_of(kept, old, lightmap=lightmap)
+        result = match(soup, old_soups[old.mesh], plan.materials)
+        plan.parts.append(PartPlan(part, kept.meshes[old.mesh].slot, soup, result))
+        if not result.unchanged:
+            plan.changes.append(Change(where, result.describe(len(old_soups[old.mesh]))))
+    views = {_view_of(kept, cell, shown) for cell in met} | {(*shown, False)}
+    present = set(identified.kept_of.values())
+    for cell, part in old_parts.items():
+        if cell in met:
+            continue
+        name = kept.nodes[cell[0]].name
+        gone = cell[0] not in present
+        shown_here = _view_of(kept, cell, shown) in views
+        if gone or (shown_here and not _only_degenerate(kept, part, lightmap)):
+            plan.deleted_parts.append(cell)
+            if not gone:
+                where = f"part {printable(name)!r} lod {cell[1]} group {cell[2]}"
+                plan.changes.append(Change(where, "is missing"))
+        else:
+            plan.kept_parts.append(cell)
 
 
-def _part_changes(
-    given: Scene, kept: Scene, node_of: dict[int, int], shown: tuple[int, int]
-) -> list[Change]:
-    """Changed, new and missing parts; a scene of which nothing is in the input is kept."""
-    new = {
-        (node_of[p.node], p.lod, p.group): p.mesh
-        for p in given.parts
-        if p.node in node_of and given.triangle_count(p.mesh)
-    }
-    old = {(p.node, p.lod, p.group): p.mesh for p in kept.parts}
-    views = {_view_of(kept, cell, shown) for cell in new} | {(*shown, False)}
-    materials = _material_classes(given, kept)
-    out = []
-    for cell in sorted(new.keys() | old.keys()):
-        where = f"part {kept.nodes[cell[0]].name!r} lod {cell[1]} group {cell[2]}"
-        if cell not in old:
-            out.append(Change(where, "is new"))
-        elif cell not in new:
-            if _view_of(kept, cell, shown) in views and cell[0] in node_of.values():
-                out.append(Change(where, "is missing"))
-        elif difference := _mesh_difference(given, new[cell], kept, old[cell], materials):
-            out.append(Change(where, difference))
-    return out
-
-
-def _view_of(
-    scene: Scene, cell: tuple[int, int, int], shown: tuple[int, int]
-) -> tuple[int, int, bool]:
+def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int, bool]:
     """Which scene of the glTF file shows a cell: parts of one come and go together."""
     return cell[1], cell[2], scene.nodes[cell[0]].cockpit and cell[1:] == shown
 
 
-def _mesh_difference(
-    given: Scene, mesh: int, kept: Scene, old_mesh: int, classes: tuple[list[int], list[int]]
-) -> str | None:
-    """How two meshes differ as sets of corner triples, or ``None``."""
-    new = _corners(given, mesh, kept, classes[0])
-    old = _corners(kept, old_mesh, kept, classes[1])
-    if len(new.material) != len(old.material):
-        return f"{len(old.material)} triangles became {len(new.material)}"
-    both = np.concatenate([new.words, old.words]).reshape(-1, new.words.shape[-1])
-    _, identity = np.unique(both, axis=0, return_inverse=True)
-    new_id, old_id = np.split(identity.reshape(-1, 3).astype(np.int64), 2)
-    new_order, new_turn = _canonical(new_id, new)
-    old_order, old_turn = _canonical(old_id, old)
-    if not np.array_equal(
-        new_id[new_order[:, None], new_turn], old_id[old_order[:, None], old_turn]
-    ):
-        return "positions or texture coordinates changed"
-    if not np.array_equal(new.material[new_order], old.material[old_order]):
-        return "materials changed"
-    if new.normals is not None and old.normals is not None:
-        a = new.normals[new_order[:, None], new_turn].astype(np.float64)
-        b = old.normals[old_order[:, None], old_turn].astype(np.float64)
-        cosine = np.einsum("tci,tci->tc", a, b)
-        length = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-        if not (cosine >= _NORMAL_COSINE * length).all():
-            return "normals changed"
-    elif (new.normals is None) != (old.normals is None):
-        return "normals were added or removed"
-    return None
+def _only_degenerate(kept: Scene, part: Part, lightmap: bool) -> bool:
+    """Whether a part holds nothing that Blender would not drop."""
+    return bool(is_degenerate(soup_of(kept, part, lightmap=lightmap)).all())
 
 
-@dataclass
-class _Corners:
-    """Corners of T triangles: (T, 3, K) words, (T, 3, 3) normals, (T,) material."""
-
-    words: NDArray[np.int64]
-    normals: NDArray[np.float32] | None
-    material: NDArray[np.int64]
+# ------------------------------------------------------------------ poses
 
 
-def _corners(scene: Scene, mesh: int, kept: Scene, classes: list[int]) -> _Corners:
-    streams = scene.streams
-    primitives = scene.meshes[mesh].primitives
-    vertex = np.concatenate(
-        [
-            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64)
-            + p.vertex_start
-            for p in primitives
-        ]
-    ).reshape(-1, 3)
-    material = np.repeat(
-        [classes[p.material] if p.material >= 0 else -1 for p in primitives],
-        [p.index_count // 3 for p in primitives],
-    )
-    columns: list[NDArray[Any]] = [(streams.positions[vertex] + np.float32(0)).view(np.int32)]
-    reference = kept.streams
-    if reference.uv0 is not None:
-        columns.append(_or_zero(streams.uv0, vertex, 2, encode_uv))
-    if reference.uv1 is not None and reference.uv0 is not None:
-        columns.append(_or_zero(streams.uv1, vertex, 2, encode_lightmap_uv))
-    if reference.colours is not None:
-        absent = np.zeros((*vertex.shape, 4), np.int64)
-        columns.append(absent if streams.colours is None else streams.colours[vertex])
-    words = np.concatenate([column.astype(np.int64) for column in columns], axis=-1)
-    normals = None if streams.normals is None else streams.normals[vertex]
-    return _Corners(words, normals, material)
-
-
-def _or_zero(values: Any, vertex: NDArray[np.int64], width: int, encode: Any) -> NDArray[Any]:
-    if values is None:
-        return np.full((*vertex.shape, width), 1 << 20, np.int64)
-    words: NDArray[Any] = encode(values[vertex])[0]
-    return words
-
-
-def _material_classes(given: Scene, kept: Scene) -> tuple[list[int], list[int]]:
-    """A class per given and per kept material: equal classes mean the same material.
-
-    By the key in the extras; by name where a given material has lost its extras.
-    """
-    by_name = any(-1 in material.key for material in given.materials)
-    names = [m.name if by_name else m.key for m in kept.materials]
-    first = {name: i for i, name in reversed(list(enumerate(names)))}
-    new = [first.get(m.name if by_name else m.key, -1) for m in given.materials]
-    return new, [first[name] for name in names]
-
-
-def _canonical(
-    identity: NDArray[np.int64], corners: _Corners
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """An order of triangles, and a rotation of each one's corners, that depend on content alone.
-
-    The rotation is the one with the smallest corner identities; ties between equal triangles
-    are broken by material, then by normals.
-    """
-    turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
-    size = int(identity.max(initial=0)) + 1
-    rolled = identity[:, turns]
-    value = (rolled[..., 0] * size + rolled[..., 1]) * size + rolled[..., 2]
-    turn = turns[value.argmin(axis=1)]
-    keys = [corners.material, value.min(axis=1)]
-    if corners.normals is not None:
-        turned = np.take_along_axis(corners.normals, turn[..., None], axis=1)
-        keys = [*np.round(turned.reshape(len(turned), 9).T, 2), *keys]
-    order = np.lexsort(keys)
-    return order, turn[order]
-
-
-def _track_changes(given: Scene, kept: Scene, node_of: dict[int, int]) -> list[Change]:
-    new = {node_of[t.node]: t for t in given.tracks if t.node in node_of}
-    old = {t.node: t for t in kept.tracks}
-    out = []
-    for node in sorted(new.keys() | old.keys()):
-        where = f"animation of node {kept.nodes[node].name!r}"
-        if node not in new or node not in old:
-            out.append(Change(where, "is missing" if node in old else "is new"))
+def _pose_changes(plan: Plan, kept: Scene) -> None:
+    """Rest poses of static nodes, samples of animated ones at every frame."""
+    identified = plan.identified
+    scene = identified.scene
+    new = {track.node: track for track in scene.tracks}
+    old = {track.node: track for track in kept.tracks}
+    noise = POSE_NOISE * identified.size
+    for i, k in identified.kept_of.items():
+        node, before = scene.nodes[i], kept.nodes[k]
+        where = f"node {printable(before.name)!r}"
+        if i not in new and k not in old:
+            moved = np.abs(node.translation - before.translation).max() > noise
+            turned = not same_rotations(node.rotation, before.rotation).all()
+            if moved or turned:
+                plan.poses.add(i)
+            plan.changes += [Change(where, "translation changed")] if moved else []
+            plan.changes += [Change(where, "rotation changed")] if turned else []
             continue
-        a, b = new[node], old[node]
-        if len(a.frames) != len(b.frames) or np.abs(a.frames - b.frames).max(initial=0) > 1e-3:
-            out.append(Change(where, "its key times changed"))
-            continue
-        for label, x, y in (
-            ("translation", a.translations, b.translations),
-            ("rotation", a.rotations, b.rotations),
+        frames = _common_frames(new.get(i), old.get(k), scene, kept)
+        a_t, a_r = poses_at(new.get(i), node, frames)
+        b_t, b_r = poses_at(old.get(k), before, frames)
+        given = new.get(i, Track(i))
+        loose_t, loose_r = _collapsed(given.translation, b_t), _collapsed(given.rotation, b_r)
+        for path, same in (
+            ("translation", (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)),
+            ("rotation", same_rotations(a_r, b_r, max(ROTATION_NOISE, loose_r))),
         ):
-            if x is None or y is None:
-                out.append(Change(where, f"{label} channel is missing"))
-                continue
-            same = (
-                (x == y).all(-1) if label == "translation" else _same_rotations(x, y)  # type: ignore[arg-type]
-            )
             if not same.all():
-                frame = b.frames[int(np.argmin(same))]
-                out.append(Change(where, f"{label} changed at frame {frame:g}"))
-    return out
+                plan.poses.add(i)
+                frame = frames[int(np.argmin(same))]
+                count = int((~same).sum())
+                more = f" and {count - 1} more frames" if count > 1 else ""
+                text = f"{path} changed at frame {frame:g}{more}"
+                plan.changes.append(Change(f"animation of {where}", text))
+
+
+def _common_frames(
+    new: Track | None, old: Track | None, scene: Scene, kept: Scene
+) -> NDArray[np.float64]:
+    """The frames at which two tracks are compared: those of the stored one, and what is added."""
+    end = scene.frame_count if new is not None else 1
+    channel = None if old is None else old.rotation or old.translation
+    if channel is None:
+        return np.arange(float(max(end, 1)))
+    frames = channel.frames
+    return np.concatenate([frames, np.arange(float(np.floor(frames[-1])) + 1, end)])
+
+
+def poses_at(
+    track: Track | None, node: Node, frames: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(T, 3) translations and (T, 4) rotations of a node; its own where a channel is missing."""
+    if track is not None and track.translation is not None:
+        translations = evaluate(track.translation, frames)
+    else:
+        translations = np.tile(node.translation.astype(np.float64), (len(frames), 1))
+    if track is not None and track.rotation is not None:
+        rotations = evaluate(track.rotation, frames)
+    else:
+        rotations = np.tile(node.rotation, (len(frames), 1))
+    return translations, rotations
+
+
+def same_rotations(
+    a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE
+) -> NDArray[np.bool_]:
+    """Equal up to sign and noise per component. (..., 4) -> (...)."""
+    near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
+    return np.asarray(near <= noise)
+
+
+def _collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
+    """Tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
+
+    It keeps the first and the last key of such a curve and drops what is between.
+    """
+    if channel is None or len(channel.frames) > 2 or len(stored) <= 2:
+        return 0.0
+    signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
+    spread = (
+        np.ptp(stored * signs[:, None], axis=0).max()
+        if stored.shape[1] == 4
+        else (np.ptp(stored, axis=0).max())
+    )
+    return _CONSTANT if spread <= _CONSTANT else 0.0

@@ -8,7 +8,7 @@ copied per batch.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,12 +64,16 @@ class Mesh:
 
 
 class Part(NamedTuple):
-    """A mesh in a cell (node, lod, group)."""
+    """A mesh in a cell (node, lod, group).
+
+    ``matrix`` (4, 4) takes its vertices into the node's frame; ``None`` where they are in it.
+    """
 
     node: int
     lod: int
     group: int
     mesh: int
+    matrix: F64 | None = None
 
 
 @dataclass
@@ -100,13 +104,51 @@ class Node:
 
 
 @dataclass
+class Channel:
+    """An animation curve of one node and path.
+
+    Attributes:
+        frames: (T,) float64, rising.
+        values: (T, 3) translations or (T, 4) rotations ``[w, x, y, z]`` in game axes; (3T, ...)
+            for ``CUBICSPLINE``: in-tangent, value, out-tangent per key.
+        interpolation: ``LINEAR``, ``STEP`` or ``CUBICSPLINE``.
+    """
+
+    frames: F64
+    values: F64
+    interpolation: str = "LINEAR"
+
+
+@dataclass
 class Track:
-    """Samples of one animated node: (T,) frames, (T, 4) unit rotations, (T, 3) translations."""
+    """The curves of one node; a path without a channel keeps the node's own value."""
 
     node: int
-    frames: F64
-    rotations: F64 | None
-    translations: F32 | None
+    rotation: Channel | None = None
+    translation: Channel | None = None
+
+
+@dataclass
+class Item:
+    """A node of a glTF file before anybody knows what it is; game axes.
+
+    Attributes:
+        name: as in the file, may be empty.
+        parent: index of the item above, -1 = root.
+        translation: (3,) float32.
+        rotation: (4,) float64, unit, ``[w, x, y, z]``.
+        linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
+        mesh: index of its mesh, -1 = none.
+        extras: its ``extras.msh``.
+    """
+
+    name: str
+    parent: int
+    translation: F32
+    rotation: F64
+    linear: F64 | None
+    mesh: int
+    extras: dict[str, Any]
 
 
 @dataclass
@@ -157,3 +199,28 @@ class Scene:
     def triangle_count(self, mesh: int) -> int:
         """Number of whole triangles of a mesh."""
         return sum(p.index_count // 3 for p in self.meshes[mesh].primitives)
+
+
+@dataclass
+class Imported:
+    """A glTF file as it is, before its nodes are told apart; game axes.
+
+    Attributes:
+        name: the default scene's name.
+        info: the default scene's ``extras.msh``.
+        items: nodes of the scenes that are read.
+        tracks: curves by item.
+        warnings: what was passed by, for the user.
+    """
+
+    name: str
+    info: dict[str, Any]
+    items: list[Item] = field(default_factory=list)
+    meshes: list[Mesh] = field(default_factory=list)
+    streams: Streams = field(
+        default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))
+    )
+    materials: list[Material] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+    fps: float = 24.0
+    warnings: list[str] = field(default_factory=list)

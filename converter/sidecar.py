@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from converter.errors import ConversionError
+from converter.tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
 _MAGIC = b"MSHSIDE\x1a"
@@ -40,7 +41,7 @@ class Description:
         source_sha256: SHA-256 of the model's bytes, hex.
         dialect, dialect_reason: how the ambiguous fields were read, and why.
         clip: ``samples`` or ``keys``.
-        subframes: samples per frame.
+        lod, group: the cell that the default scene shows.
         converter: version of the converter that wrote it.
         materials: material names by row, as in the glTF.
     """
@@ -50,7 +51,8 @@ class Description:
     dialect: str
     dialect_reason: str
     clip: str
-    subframes: int
+    lod: int
+    group: int
     converter: str
     materials: list[str]
 
@@ -118,8 +120,10 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         fields = json.loads(bytes(view[size : size + text_size]))
         known = {key: fields[key] for key in Description.__dataclass_fields__}
         description = Description(**known)
-        if description.dialect not in ("spec", "retail") or not 1 <= description.subframes <= 64:
-            raise ValueError(f"dialect {description.dialect}, subframes {description.subframes}")
+        if description.dialect not in ("spec", "retail"):
+            raise ValueError(f"dialect {description.dialect}")
+        if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
+            raise ValueError(f"lod {description.lod}, group {description.group}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise fail("sidecar's description cannot be read", repr(error)) from None
     if sha256(source) != description.source_sha256:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import colorsys
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -20,7 +19,7 @@ from converter import __version__
 from converter.axes import game_to_gltf, rotation_to_gltf
 from converter.decode import part_name, rest_pose
 from converter.errors import ConversionError
-from converter.scene import Material, Part, Primitive, Scene, Track
+from converter.scene import Channel, Material, Part, Primitive, Scene
 
 Json = dict[str, Any]
 
@@ -354,16 +353,18 @@ class _Writer:
         channels: list[Json] = []
         times: dict[bytes, int] = {}
         for track in self.scene.tracks:
-            if not len(track.frames):
-                continue
-            key = track.frames.tobytes()
-            if key not in times:
-                times[key] = self._times(track.frames)
-            for path, accessor in self._track_outputs(track):
-                channels.append(
-                    {"sampler": len(samplers), "target": {"node": track.node, "path": path}}
-                )
-                samplers.append({"input": times[key], "output": accessor})
+            for path, channel in (
+                ("translation", track.translation),
+                ("rotation", track.rotation),
+            ):
+                if channel is None or not len(channel.frames):
+                    continue
+                key = channel.frames.tobytes()
+                if key not in times:
+                    times[key] = self._times(channel.frames)
+                target = {"node": track.node, "path": path}
+                channels.append({"sampler": len(samplers), "target": target})
+                samplers.append({"input": times[key], "output": self._output(path, channel)})
         if not channels:
             return []
         return [{"name": self.scene.name, "channels": channels, "samplers": samplers}]
@@ -381,19 +382,12 @@ class _Writer:
             }
         )
 
-    def _track_outputs(self, track: Track) -> Iterable[tuple[str, int]]:
-        outputs: list[tuple[str, str, NDArray[Any] | None]] = [
-            ("translation", "VEC3", None),
-            ("rotation", "VEC4", None),
-        ]
-        if track.translations is not None:
-            outputs[0] = ("translation", "VEC3", game_to_gltf(track.translations))
-        if track.rotations is not None:
-            outputs[1] = ("rotation", "VEC4", rotation_to_gltf(track.rotations).astype(np.float32))
-        for path, kind, values in outputs:
-            if values is not None:
-                form = {"componentType": FLOAT, "count": len(values), "type": kind}
-                yield path, self._accessor({"bufferView": self._view(values), **form})
+    def _output(self, path: str, channel: Channel) -> int:
+        turn = game_to_gltf if path == "translation" else rotation_to_gltf
+        values = turn(channel.values).astype(np.float32)
+        kind = "VEC3" if path == "translation" else "VEC4"
+        form = {"componentType": FLOAT, "count": len(values), "type": kind}
+        return self._accessor({"bufferView": self._view(values), **form})
 
     # -------------------------------------------------------------- buffer
 

@@ -1,21 +1,14 @@
-"""glTF 2.0 to :class:`~converter.scene.Scene` (``gltf-mapping`` page).
+"""glTF 2.0 to :class:`~converter.scene.Imported` (``gltf-mapping`` page, The way back).
 
-Reads ``.glb`` and ``.gltf`` with a buffer beside it or inside it. The document's objects are
-pygltflib's dataclasses, built straight from the JSON; bulk data stays NumPy.
+Nodes keep what the file says; which of them are nodes, parts or strangers is decided by
+``converter.identify``, which also knows the sidecar.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import json
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
-from functools import cache
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pygltflib
@@ -24,129 +17,49 @@ from numpy.typing import NDArray
 from converter.axes import gltf_to_game, rotation_to_game
 from converter.errors import ConversionError
 from converter.quantize import normalise
-from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
-from importers.nres import map_file
+from converter.scene import (
+    Channel,
+    Imported,
+    Item,
+    Material,
+    Mesh,
+    Primitive,
+    Streams,
+    Track,
+)
+from importers.gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
 
-Json = dict[str, Any]
-
-_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
-_TRIANGLES = 4
-_PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])\.group(?P<group>[0-4])(?:#\d+)*")
+_TRIANGLES, _STRIP, _FAN = 4, 5, 6
+_SCALE_NOISE = 1e-5
 DEFAULT_FPS = 24.0
 
 
-@dataclass
-class GltfModel:
-    """A scene and where it came from.
-
-    Attributes:
-        scene: every part of every glTF scene.
-        info: the default scene's ``extras.msh``.
-        shown: the cell (lod, group) that the default scene shows.
-    """
-
-    scene: Scene
-    info: Json
-    shown: tuple[int, int]
-
-
-def read_gltf(path: Path) -> GltfModel:
+def read_gltf(
+    path: Path,
+    *,
+    scene: str | None = None,
+    clip: str | None = None,
+    fps: float | None = None,
+    rigid_skin: bool = False,
+    ignore_scale: bool = False,
+) -> Imported:
     """Read a glTF file.
 
+    Args:
+        path: ``.glb`` or ``.gltf``.
+        scene: name or number of the scene to read. Default: all of a file of ours (its other
+            scenes are parts), else the default scene.
+        clip: name or number of the animation; default the first.
+        fps: frames per second; default as the file says, else 24.
+        rigid_skin: bind each triangle of a skinned mesh to its dominant joint.
+        ignore_scale: pass by animated scale.
+
     Raises:
-        ConversionError: no glTF, broken, or with features that cannot be read.
+        ConversionError: no glTF, broken, or with features that a model cannot have.
     """
-    label = str(path)
-    data = map_file(path)
-    document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
-    try:
-        root = json.loads(bytes(document).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
-        raise ConversionError(
-            "is not glTF: its JSON cannot be read", file=label, value=error
-        ) from None
-    if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
-        raise ConversionError("is not glTF: it has no asset", file=label)
-    if str(root["asset"].get("version")) != "2.0":
-        raise ConversionError(
-            "unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0"
-        )
-    if required := root.get("extensionsRequired"):
-        raise ConversionError(
-            "needs extensions that cannot be read yet", file=label, value=", ".join(required)
-        )
-    try:
-        return _Reader(root, _buffers(root, chunk, path), label).model()
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise ConversionError(
-            "is broken glTF", file=label, value=f"{type(error).__name__}: {error}"
-        ) from error
-
-
-def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | None]:
-    """The JSON chunk and the BIN chunk; unknown chunks are skipped."""
-    size = int.from_bytes(data[8:12], "little")
-    if int.from_bytes(data[4:8], "little") != 2 or size > len(data) or size < 20:
-        raise ConversionError("broken .glb header", file=label, offset=4, value=bytes(data[4:12]))
-    chunks: dict[bytes, memoryview] = {}
-    at = 12
-    while at + 8 <= size:
-        length, kind = int.from_bytes(data[at : at + 4], "little"), bytes(data[at + 4 : at + 8])
-        if at + 8 + length > size:
-            raise ConversionError(
-                "chunk runs past the .glb", file=label, offset=at, value=f"{length} bytes"
-            )
-        chunks.setdefault(kind, data[at + 8 : at + 8 + length])
-        at += 8 + length
-    if b"JSON" not in chunks:
-        raise ConversionError(".glb has no JSON chunk", file=label, offset=12)
-    return chunks[b"JSON"], chunks.get(b"BIN\0")
-
-
-def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryview]:
-    """The bytes of every buffer; a URI may not leave the file's directory."""
-    out = []
-    for i, buffer in enumerate(root.get("buffers", [])):
-        uri = buffer.get("uri")
-        if uri is None:
-            if chunk is None or i:
-                raise ConversionError(f"buffer {i} has no data", file=str(path))
-            data = chunk
-        elif uri.startswith("data:"):
-            try:
-                data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
-            except binascii.Error as error:
-                raise ConversionError(
-                    f"data URI of buffer {i} cannot be read", file=str(path), value=error
-                ) from None
-        else:
-            target = path.parent / unquote(uri, errors="surrogateescape")
-            if not target.resolve().is_relative_to(path.parent.resolve()):
-                raise ConversionError(
-                    f"buffer {i} lies outside the file's directory", file=str(path), value=uri
-                )
-            data = map_file(target)
-        if len(data) < buffer["byteLength"]:
-            raise ConversionError(
-                f"buffer {i} is cut",
-                file=str(path),
-                value=f"{len(data)} bytes",
-                expected=buffer["byteLength"],
-            )
-        out.append(data)
-    return out
-
-
-@cache
-def _known(kind: type) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
-
-
-def _typed(kind: type, objects: list[Json] | None) -> list[Any]:
-    """pygltflib objects of JSON objects; properties it does not know are left out."""
-    known = _known(kind)
-    return [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]
+    file = open_gltf(path)
+    with broken_gltf(file.label):
+        return _Reader(file, rigid_skin, ignore_scale).read(scene, clip, fps)
 
 
 def _msh(extras: Any) -> Json:
@@ -158,107 +71,120 @@ def _msh(extras: Any) -> Json:
 class _Reader:
     """Reads one document; holds what its steps share."""
 
-    def __init__(self, root: Json, buffers: list[memoryview], label: str) -> None:
-        self.label = label
-        self.buffers = buffers
-        self.scenes = _typed(pygltflib.Scene, root.get("scenes"))
-        self.nodes = _typed(pygltflib.Node, root.get("nodes"))
-        self.meshes = _typed(pygltflib.Mesh, root.get("meshes"))
-        self.materials = _typed(pygltflib.Material, root.get("materials"))
-        self.animations = _typed(pygltflib.Animation, root.get("animations"))
-        self.accessors = _typed(pygltflib.Accessor, root.get("accessors"))
-        self.views = _typed(pygltflib.BufferView, root.get("bufferViews"))
-        self.default_scene = int(root.get("scene") or 0)
-        self.arrays: dict[int, NDArray[Any]] = {}
+    def __init__(self, file: GltfFile, rigid_skin: bool, ignore_scale: bool) -> None:
+        self.file = file
+        self.rigid_skin = rigid_skin
+        self.ignore_scale = ignore_scale
+        self.warnings: list[str] = []
 
-    def model(self) -> GltfModel:
-        scene = self.scenes[self.default_scene] if self.scenes else pygltflib.Scene()
-        info = _msh(scene.extras)
+    def read(self, scene: str | None, clip: str | None, fps: float | None) -> Imported:
+        file = self.file
+        default = int(file.root.get("scene") or 0)
+        main = file.scenes[default] if file.scenes else pygltflib.Scene()
+        info = _msh(main.extras)
         parents = self._parents()
-        roles = [self._part_cell(i, parents) for i in range(len(self.nodes))]
-        index_of: dict[int, int] = {}  # glTF node -> Scene.nodes
-        for i, cell in enumerate(roles):
-            if cell is None and _msh(self.nodes[i].extras).get("kind") != "paths":
-                index_of[i] = len(index_of)
-
-        out = Scene(scene.name or "", Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4")))
-        out.frame_count = int(info.get("frame_count", 1))
-        out.legacy = bool(info.get("legacy"))
-        out.nodes = [self._node(i, index_of.get(parents[i], -1)) for i in index_of]
-        out.materials = [_material(material) for material in self.materials]
-        out.meshes, out.streams = self._meshes(_used_meshes(self.nodes, index_of, roles))
-
-        shown = (int(info.get("lod", 0)), int(info.get("group", 0)))
-        by_index = {node.index: i for i, node in enumerate(out.nodes) if node.index is not None}
-        by_name = {node.name: i for i, node in enumerate(out.nodes)}
-        for i, node in enumerate(self.nodes):
-            if node.mesh is None:
-                continue
-            if i in index_of:
-                out.parts.append(Part(index_of[i], *shown, node.mesh))
-            elif (cell := roles[i]) is not None:
-                owner, lod, group = cell
-                at = by_index.get(owner) if isinstance(owner, int) else by_name.get(owner)
-                if at is None:
-                    raise ConversionError(
-                        f"part {node.name!r} belongs to no node", file=self.label, value=owner
-                    )
-                out.parts.append(Part(at, lod, group, node.mesh))
-        fps = float(info.get("fps") or DEFAULT_FPS)
+        chosen = self._chosen(scene, default, info)
+        index_of = {node: i for i, node in enumerate(chosen)}
+        out = Imported(main.name or "", info, warnings=self.warnings)
+        out.items = [self._item(node, index_of.get(parents[node], -1)) for node in chosen]
+        out.materials = [_material(material) for material in file.materials]
+        used = {item.mesh for item in out.items if item.mesh >= 0}
+        out.meshes, out.streams = self._meshes(used)
+        self._skins(out, index_of)
+        if fps is None:
+            stated = [info, *(item.extras for item in out.items)]
+            fps = next((float(e["fps"]) for e in stated if "fps" in e), DEFAULT_FPS)
         if fps <= 0:
-            raise ConversionError("fps is not positive", file=self.label, value=fps)
-        out.tracks = self._tracks(index_of, fps)
-        return GltfModel(out, info, shown)
+            raise ConversionError("fps is not positive", file=file.label, value=fps)
+        out.fps = fps
+        out.tracks = self._tracks(self._clip(clip), index_of, fps)
+        return out
 
     # -------------------------------------------------------------- nodes
 
     def _parents(self) -> list[int]:
-        parents = [-1] * len(self.nodes)
-        for i, node in enumerate(self.nodes):
+        parents = [-1] * len(self.file.nodes)
+        for i, node in enumerate(self.file.nodes):
             for child in node.children or []:
                 if parents[child] >= 0 or child == i:
                     raise ConversionError(
-                        f"node {child} has two parents", file=self.label, value=f"{i}"
+                        f"node {child} has two parents", file=self.file.label, value=f"{i}"
                     )
                 parents[child] = i
         return parents
 
-    def _part_cell(self, i: int, parents: list[int]) -> tuple[int | str, int, int] | None:
-        """(owner, lod, group) of a node that shows a part; ``None`` for an MSH node.
+    def _chosen(self, scene: str | None, default: int, info: Json) -> list[int]:
+        """Nodes to read, in file order, without what a model has no place for."""
+        file = self.file
+        if scene is not None:
+            numbers = [i for i, s in enumerate(file.scenes) if scene in (s.name, str(i))]
+            if not numbers:
+                names = ", ".join(f"{i} {s.name or ''}".strip() for i, s in enumerate(file.scenes))
+                raise ConversionError(
+                    "no such scene", file=file.label, value=scene, expected=names or "none"
+                )
+            roots = list(file.scenes[numbers[0]].nodes or [])
+        elif not file.scenes:
+            roots = [i for i, parent in enumerate(self._parents()) if parent < 0]
+        else:
+            ours = bool(info) or any(_msh(node.extras) for node in file.nodes)
+            filled = [s for s in file.scenes if s.nodes]
+            several = ours or len(filled) == 1
+            roots = [n for s in (filled if several else [file.scenes[default]]) for n in s.nodes]
+            if not several and len(filled) > 1:
+                self.warnings.append(
+                    f"{len(filled)} scenes, only the default one is read (--scene chooses)"
+                )
+        found: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += file.nodes[node].children or []
+        return [i for i in sorted(found) if not self._passed_by(i)]
 
-        Extras decide; where they are gone, the name of a root node with a mesh does.
-        """
-        node = self.nodes[i]
-        extras = _msh(node.extras)
-        if "lod" in extras and "group" in extras and "node" in extras:
-            return int(extras["node"]), int(extras["lod"]), int(extras["group"])
-        if extras or parents[i] >= 0 or node.mesh is None:
-            return None
-        match = _PART_NAME.fullmatch(node.name or "")
-        if match and any(other.name == match["node"] for other in self.nodes):
-            return match["node"], int(match["lod"]), int(match["group"])
-        return None
+    def _passed_by(self, i: int) -> bool:
+        """Cameras and lights without anything below them."""
+        node = self.file.nodes[i]
+        light = "KHR_lights_punctual" in (node.extensions or {})
+        return (node.camera is not None or light) and node.mesh is None and not node.children
 
-    def _node(self, i: int, parent: int) -> Node:
-        node = self.nodes[i]
-        if node.matrix is not None or (node.scale or [1, 1, 1]) != [1, 1, 1]:
+    def _item(self, i: int, parent: int) -> Item:
+        node = self.file.nodes[i]
+        linear = None
+        if node.matrix is not None:
+            matrix = np.array(node.matrix, np.float64).reshape(4, 4).T
+            translation, linear = matrix[:3, 3], matrix[:3, :3]
+            rotation = np.array([0, 0, 0, 1.0])
+        else:
+            translation = np.array(node.translation or [0, 0, 0], np.float64)
+            rotation = np.array(node.rotation or [0, 0, 0, 1], np.float64)
+            scale = np.array(node.scale or [1, 1, 1], np.float64)
+            if np.abs(scale - 1).max() > _SCALE_NOISE:
+                linear = np.diag(scale)
+        finite = all(np.isfinite(v).all() for v in (translation, rotation, linear) if v is not None)
+        if not finite:
             raise ConversionError(
-                f"node {node.name!r} has a matrix or scale; that needs the rebuild, which is "
-                "not there yet",
-                file=self.label,
+                f"node {node.name!r} has a transform that is not finite", file=self.file.label
             )
-        extras = _msh(node.extras)
-        rotation = np.array(node.rotation or [0, 0, 0, 1], np.float64)
-        flags, index = extras.get("flags"), extras.get("node")
-        return Node(
-            name=node.name or f"node_{i}",
-            index=None if index is None else int(index),
-            parent=parent,
-            rotation=rotation_to_game(normalise(rotation, (0, 0, 0, 1))),
-            translation=gltf_to_game(np.array(node.translation or [0, 0, 0], np.float32)),
-            flags=None if flags is None else int(flags),
-            label=str(extras.get("label", "")),
-            animated="frame_count" in extras,
+        turned = rotation_to_game(normalise(rotation, (0, 0, 0, 1)))
+        if linear is not None:
+            # the axis map from both sides: game = M glTF M^-1, and M is a rotation
+            mapped = gltf_to_game(np.ascontiguousarray(linear.T)).T
+            linear = gltf_to_game(np.ascontiguousarray(mapped))
+            if node.matrix is None:
+                from converter.pose import rotation_matrix
+
+                linear = rotation_matrix(turned) @ linear
+        return Item(
+            node.name or "",
+            parent,
+            gltf_to_game(translation.astype(np.float32)),
+            turned,
+            linear,
+            -1 if node.mesh is None else int(node.mesh),
+            _msh(node.extras),
         )
 
     # -------------------------------------------------------------- meshes
@@ -268,49 +194,38 @@ class _Reader:
         meshes: list[Mesh] = []
         pieces: dict[str, list[NDArray[Any]]] = {}
         indices: list[NDArray[Any]] = []
-        vertex_start = index_start = 0
-        wanted = {name for m in self.meshes for p in m.primitives for name in p["attributes"]}
-        for number, mesh in enumerate(self.meshes):
+        starts = [0, 0]
+        wanted = {"POSITION"}
+        for i in used:
+            for p in self.file.meshes[i].primitives:
+                wanted |= {k for k in p["attributes"] if k in _WIDTH}
+        for number, mesh in enumerate(self.file.meshes):
             extras = _msh(mesh.extras)
             cell = (extras.get(key) for key in ("slot", "lod", "group"))
             meshes.append(Mesh(mesh.name or "", [], *cell))
             for data in mesh.primitives if number in used else []:
-                if data.get("mode", _TRIANGLES) != _TRIANGLES:
-                    raise ConversionError(
-                        f"mesh {mesh.name!r} is not made of triangles",
-                        file=self.label,
-                        value=f"mode {data['mode']}",
-                        expected=_TRIANGLES,
-                    )
-                attributes = {k: self._array(v) for k, v in data["attributes"].items()}
+                read = self._primitive(mesh.name, data)
+                if read is None:
+                    continue
+                attributes, index = read
                 count = len(attributes["POSITION"])
-                if "indices" in data:
-                    index = self._array(data["indices"]).reshape(-1)
-                else:
-                    index = np.arange(count, dtype="<u4")
-                if len(index) % 3 or (len(index) and int(index.max()) >= count):
-                    raise ConversionError(
-                        f"indices of mesh {mesh.name!r} are no triangles of its vertices",
-                        file=self.label,
-                    )
                 for name in wanted:
                     part = attributes.get(name)
                     pieces.setdefault(name, []).append(
                         part if part is not None else _absent(name, count)
                     )
+                if "NORMAL" not in attributes:
+                    pieces.setdefault("NORMAL", [])
+                    if "NORMAL" in wanted:
+                        pieces["NORMAL"].pop()
+                    pieces["NORMAL"].append(_flat_normals(attributes["POSITION"], index))
                 indices.append(index)
-                meshes[-1].primitives.append(
-                    Primitive(
-                        -1 if data.get("material") is None else int(data["material"]),
-                        vertex_start,
-                        count,
-                        index_start,
-                        len(index),
-                    )
-                )
-                vertex_start += count
-                index_start += len(index)
-        joined = {name: np.concatenate(parts) for name, parts in pieces.items()}
+                material = -1 if data.get("material") is None else int(data["material"])
+                primitive = Primitive(material, starts[0], count, starts[1], len(index))
+                meshes[-1].primitives.append(primitive)
+                starts[0] += count
+                starts[1] += len(index)
+        joined = {name: np.concatenate(parts) for name, parts in pieces.items() if parts}
         positions = joined.get("POSITION", np.empty((0, 3), np.float32))
         normals = joined.get("NORMAL")
         return meshes, Streams(
@@ -322,112 +237,267 @@ class _Reader:
             _colours(joined.get("COLOR_0")),
         )
 
+    def _primitive(
+        self, name: str | None, data: Json
+    ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]] | None:
+        """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
+        mode = data.get("mode", _TRIANGLES)
+        if mode < _TRIANGLES:
+            kind = "points" if mode == 0 else "lines"
+            self.warnings.append(f"mesh {name!r}: {kind} are passed by")
+            return None
+        if data.get("targets"):
+            raise ConversionError(
+                f"mesh {name!r} has morph targets",
+                file=self.file.label,
+                hint="a model of the game has none: apply the shape keys before you export",
+            )
+        packed = self.file.draco(data)
+        if packed is not None:
+            index = packed.pop("indices").reshape(-1)
+            attributes = packed
+        else:
+            attributes = {
+                k: self.file.array(v) for k, v in data["attributes"].items() if k in _WIDTH
+            }
+            if "indices" in data:
+                index = self.file.array(data["indices"]).reshape(-1)
+            else:
+                index = np.arange(len(attributes["POSITION"]), dtype="<u4")
+        for key in ("JOINTS_0", "WEIGHTS_0"):
+            if key in data["attributes"] and key not in attributes:
+                attributes[key] = self.file.array(data["attributes"][key])
+        index = _as_triangles(index, mode)
+        count = len(attributes["POSITION"])
+        if len(index) and int(index.max()) >= count:
+            raise ConversionError(
+                f"mesh {name!r} has an index past its vertices",
+                file=self.file.label,
+                value=int(index.max()),
+                expected=f"below {count}",
+            )
+        for key, values in attributes.items():
+            bad = ~np.isfinite(values.astype(np.float64)).all(axis=1)
+            if bad.any():
+                raise ConversionError(
+                    f"{key} of mesh {name!r} is not finite",
+                    file=self.file.label,
+                    row=int(np.argmax(bad)),
+                )
+        if data.get("material") is not None and "TEXCOORD_0" in attributes:
+            material = self.file.materials[int(data["material"])]
+            attributes["TEXCOORD_0"] = _texture_transform(attributes, material)
+        return attributes, index
+
+    # -------------------------------------------------------------- skins
+
+    def _skins(self, out: Imported, index_of: dict[int, int]) -> None:
+        """Bind each triangle of a skinned mesh to its dominant joint, or refuse."""
+        skinned = [
+            (i, node)
+            for i, node in enumerate(self.file.nodes)
+            if i in index_of and node.skin is not None and node.mesh is not None
+        ]
+        if not skinned:
+            return
+        if not self.rigid_skin:
+            raise ConversionError(
+                f"node {skinned[0][1].name!r} has a skin",
+                file=self.file.label,
+                hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
+            )
+        for node_index, node in skinned:
+            skin = self.file.skins[node.skin]
+            item = out.items[index_of[node_index]]
+            self._bind(out, item, skin, index_of)
+
+    def _bind(self, out: Imported, item: Item, skin: Any, index_of: dict[int, int]) -> None:
+        """Give each joint the triangles that lean on it most, in the joint's frame."""
+        joints = list(skin.joints)
+        if skin.inverseBindMatrices is None:
+            inverse = np.tile(np.eye(4), (len(joints), 1, 1))
+        else:
+            inverse = self.file.array(skin.inverseBindMatrices).reshape(-1, 4, 4)
+            inverse = inverse.transpose(0, 2, 1).astype(np.float64)
+        mesh, streams = out.meshes[item.mesh], out.streams
+        sources = self.file.meshes[item.mesh].primitives
+        positions, normals = [streams.positions], [streams.normals]
+        per_joint: dict[int, list[Primitive]] = {}
+        new_indices = [streams.indices.astype("<u4")]
+        end, index_end = len(streams.positions), len(streams.indices)
+        copies: list[NDArray[np.int64]] = [np.arange(end)]
+        for data, primitive in zip(sources, mesh.primitives, strict=True):
+            joint = self.file.array(data["attributes"]["JOINTS_0"]).astype(np.int64)
+            weight = self.file.array(data["attributes"]["WEIGHTS_0"]).astype(np.float64)
+            index = streams.indices[
+                primitive.index_start : primitive.index_start + primitive.index_count
+            ].reshape(-1, 3)
+            share = np.zeros((len(index), len(joints)))
+            for corner in range(3):
+                for k in range(4):
+                    rows = index[:, corner]
+                    np.add.at(share, (np.arange(len(index)), joint[rows, k]), weight[rows, k])
+            owner = share.argmax(axis=1)
+            window = np.arange(
+                primitive.vertex_start, primitive.vertex_start + primitive.vertex_count
+            )
+            for j in np.unique(owner).tolist():
+                to_game = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
+                linear = to_game @ inverse[j, :3, :3] @ to_game.T
+                shift = to_game @ inverse[j, :3, 3]
+                moved = streams.positions[window].astype(np.float64) @ linear.T + shift
+                positions.append(moved.astype(np.float32))
+                if streams.normals is not None:
+                    turned = streams.normals[window].astype(np.float64) @ np.linalg.inv(linear)
+                    normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
+                chosen = index[owner == j].reshape(-1).astype("<u4")
+                new_indices.append(chosen)
+                copies.append(window)
+                per_joint.setdefault(j, []).append(
+                    Primitive(primitive.material, end, len(window), index_end, len(chosen))
+                )
+                end += len(window)
+                index_end += len(chosen)
+        order = np.concatenate(copies)
+        out.streams = Streams(
+            np.concatenate(positions),
+            np.concatenate(new_indices),
+            None
+            if streams.normals is None
+            else np.concatenate([n for n in normals if n is not None]),
+            None if streams.uv0 is None else streams.uv0[order],
+            None if streams.uv1 is None else streams.uv1[order],
+            None if streams.colours is None else streams.colours[order],
+        )
+        item.mesh = -1
+        for j, primitives in per_joint.items():
+            owner_item = out.items[index_of[joints[j]]]
+            out.meshes.append(Mesh(f"{mesh.name}.{owner_item.name}", primitives))
+            if owner_item.mesh >= 0:
+                raise ConversionError(
+                    f"joint {owner_item.name!r} has a mesh of its own",
+                    file=self.file.label,
+                    hint="join it with the skinned mesh",
+                )
+            owner_item.mesh = len(out.meshes) - 1
+        self.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")
+
     # -------------------------------------------------------------- animation
 
-    def _tracks(self, index_of: dict[int, int], fps: float) -> list[Track]:
-        """The first animation's translations and rotations, by node."""
-        if not self.animations:
+    def _clip(self, clip: str | None) -> Any:
+        animations = self.file.animations
+        if clip is None:
+            if len(animations) > 1:
+                names = ", ".join(str(a.name) for a in animations)
+                self.warnings.append(
+                    f"{len(animations)} clips ({names}), the first is read (--clip chooses)"
+                )
+            return animations[0] if animations else None
+        for i, animation in enumerate(animations):
+            if clip in (animation.name, str(i)):
+                return animation
+        names = ", ".join(f"{i} {a.name}" for i, a in enumerate(animations))
+        raise ConversionError(
+            "no such clip", file=self.file.label, value=clip, expected=names or "none"
+        )
+
+    def _tracks(self, clip: Any, index_of: dict[int, int], fps: float) -> list[Track]:
+        """Translations and rotations of a clip, by item."""
+        if clip is None:
             return []
-        clip = self.animations[0]
-        samplers = _typed(pygltflib.AnimationSampler, clip.samplers)
+        samplers = typed(pygltflib.AnimationSampler, clip.samplers)
         out: dict[int, Track] = {}
-        for channel in clip.channels:
-            target, path = channel["target"].get("node"), channel["target"]["path"]
-            if target not in index_of or path not in ("translation", "rotation"):
+        for data in clip.channels:
+            target, path = data["target"].get("node"), data["target"]["path"]
+            if target not in index_of or path == "weights":
                 continue
-            sampler = samplers[channel["sampler"]]
-            if (sampler.interpolation or "LINEAR") != "LINEAR":
+            name = self.file.nodes[target].name
+            sampler = samplers[data["sampler"]]
+            kind = sampler.interpolation or "LINEAR"
+            seconds = self.file.array(sampler.input).reshape(-1).astype(np.float64)
+            values = self.file.array(sampler.output).astype(np.float64)
+            if len(values) != len(seconds) * (3 if kind == "CUBICSPLINE" else 1):
                 raise ConversionError(
-                    f"animation of node {self.nodes[target].name!r} needs the rebuild, which is "
-                    "not there yet",
-                    file=self.label,
-                    value=sampler.interpolation,
-                    expected="LINEAR",
-                )
-            frames = _snap(self._array(sampler.input).reshape(-1).astype(np.float64) * fps)
-            values = self._array(sampler.output)
-            track = out.setdefault(target, Track(index_of[target], frames, None, None))
-            if path == "translation":
-                track.translations = gltf_to_game(values.astype(np.float32))
-            else:
-                unit = normalise(values.astype(np.float64), (0, 0, 0, 1))
-                track.rotations = rotation_to_game(unit)
-            if len(values) != len(frames) or len(track.frames) != len(frames):
-                raise ConversionError(
-                    f"animation of node {self.nodes[target].name!r} has uneven keys",
-                    file=self.label,
+                    f"animation of node {name!r} has uneven keys",
+                    file=self.file.label,
                     value=len(values),
-                    expected=len(track.frames),
+                    expected=len(seconds),
                 )
+            if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
+                raise ConversionError(
+                    f"animation of node {name!r} has keys that do not rise or are not finite",
+                    file=self.file.label,
+                )
+            if path == "scale":
+                if not self.ignore_scale and np.abs(values - values[:1]).max() > 1e-4:
+                    raise ConversionError(
+                        f"node {name!r} has animated scale",
+                        file=self.file.label,
+                        hint="nodes of a model have none: --ignore-scale passes it by",
+                    )
+                continue
+            track = out.setdefault(target, Track(index_of[target]))
+            frames = _snap(seconds * fps)
+            if kind == "CUBICSPLINE":
+                # tangents are per second
+                values.reshape(-1, 3, values.shape[1])[:, [0, 2]] /= fps
+            if path == "translation":
+                track.translation = Channel(frames, gltf_to_game(values), kind)
+            else:
+                if kind != "CUBICSPLINE":
+                    values = normalise(values, (0, 0, 0, 1))
+                track.rotation = Channel(frames, rotation_to_game(values), kind)
         return list(out.values())
 
-    # -------------------------------------------------------------- accessors
 
-    def _array(self, index: int) -> NDArray[Any]:
-        """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
-        if index not in self.arrays:
-            accessor = self.accessors[index]
-            stored = np.dtype(_COMPONENTS[accessor.componentType])
-            width = _WIDTHS[accessor.type]
-            values = self._elements(
-                accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width
-            )
-            if accessor.sparse is not None:
-                values = self._with_sparse(values, accessor.sparse, stored, width)
-            if accessor.normalized and stored.kind in "iu":
-                scaled = values.astype(np.float32) / np.float32(np.iinfo(stored).max)
-                values = np.maximum(scaled, np.float32(-1))
-            self.arrays[index] = values
-        return self.arrays[index]
-
-    def _elements(
-        self, view_index: int | None, offset: int, count: int, stored: np.dtype[Any], width: int
-    ) -> NDArray[Any]:
-        """``count`` elements of a buffer view; zeros where there is none."""
-        size = stored.itemsize * width
-        if view_index is None:
-            return np.zeros((count, width), stored)
-        view = self.views[view_index]
-        start = (view.byteOffset or 0) + offset
-        end = (view.byteOffset or 0) + view.byteLength
-        stride = view.byteStride or size
-        buffer = self.buffers[view.buffer]
-        needed = start + stride * (count - 1) + size
-        if count < 1 or offset < 0 or stride < size or needed > end or end > len(buffer):
-            raise ConversionError(
-                "accessor runs past its buffer view",
-                file=self.label,
-                value=f"{count} elements from byte {start}",
-                expected=f"an end at byte {end} or before",
-            )
-        raw = np.frombuffer(buffer[start:needed], np.uint8)
-        rows = np.lib.stride_tricks.as_strided(raw, (count, size), (stride, 1), writeable=False)
-        return np.ascontiguousarray(rows).view(stored)
-
-    def _with_sparse(
-        self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int
-    ) -> NDArray[Any]:
-        count, where, what = sparse["count"], sparse["indices"], sparse["values"]
-        kind = np.dtype(_COMPONENTS[where["componentType"]])
-        rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
-        new = self._elements(what["bufferView"], what.get("byteOffset", 0), count, stored, width)
-        values = values.copy()
-        values[rows[:, 0]] = new
-        return values
-
-
-def _used_meshes(nodes: list[Any], index_of: dict[int, int], roles: list[Any]) -> set[int]:
-    return {
-        node.mesh
-        for i, node in enumerate(nodes)
-        if node.mesh is not None and (i in index_of or roles[i] is not None)
-    }
+_WIDTH = {"POSITION": 3, "NORMAL": 3, "TEXCOORD_0": 2, "TEXCOORD_1": 2, "COLOR_0": 4}
 
 
 def _absent(name: str, count: int) -> NDArray[Any]:
     """What stands in for an attribute that only other primitives have."""
-    width = {"NORMAL": 3, "COLOR_0": 4}.get(name, 2 if name.startswith("TEXCOORD") else 1)
-    return np.full((count, width), 1 if name == "COLOR_0" else 0, np.float32)
+    return np.full((count, _WIDTH[name]), 1 if name == "COLOR_0" else 0, np.float32)
+
+
+def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
+    """Indices of separate triangles of a list, strip or fan (glTF 2.0, 3.7.2.1)."""
+    if mode == _TRIANGLES:
+        return index[: len(index) - len(index) % 3]
+    count = max(0, len(index) - 2)
+    i = np.arange(count)
+    if mode == _STRIP:
+        corners = np.stack([i, i + 1 + i % 2, i + 2 - i % 2], axis=1)
+    else:
+        corners = np.stack([i + 1, i + 2, np.zeros_like(i)], axis=1)
+    triangles: NDArray[Any] = index[corners.reshape(-1)]
+    return triangles
+
+
+def _flat_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.float32]:
+    """Area-weighted vertex normals, glTF axes, for a primitive that brings none."""
+    corners = positions[index.reshape(-1, 3)].astype(np.float64)
+    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    total = np.zeros((len(positions), 3))
+    for corner in range(3):
+        np.add.at(total, index.reshape(-1, 3)[:, corner], cross)
+    return normalise(total, (0, 1, 0)).astype(np.float32)
+
+
+def _texture_transform(attributes: dict[str, NDArray[Any]], material: Any) -> NDArray[Any]:
+    """TEXCOORD_0 as the base colour texture sees it (KHR_texture_transform)."""
+    info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
+    transform = (info.get("extensions") or {}).get("KHR_texture_transform")
+    uv = attributes["TEXCOORD_0"]
+    if transform is None:
+        return uv
+    number = transform.get("texCoord", info.get("texCoord", 0))
+    uv = attributes.get(f"TEXCOORD_{number}", uv).astype(np.float64)
+    scaled = uv * transform.get("scale", [1, 1])
+    sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))
+    turned = np.stack(
+        [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]],
+        axis=1,
+    )
+    return np.asarray(turned + transform.get("offset", [0, 0]), np.float32)
 
 
 def _colours(values: NDArray[Any] | None) -> NDArray[np.uint8] | None:

@@ -15,7 +15,7 @@ from converter.errors import ConversionError
 from converter.sidecar import Description, Sidecar, read_sidecar, sha256, write_sidecar
 
 ABOUT = Description(
-    "башня.msh", sha256(b"model"), "retail", "because", "samples", 2, "1", ["м", ""]
+    "башня.msh", sha256(b"model"), "retail", "because", "samples", 2, 0, "1", ["м", ""]
 )
 
 
@@ -63,7 +63,7 @@ def test_refused(data: bytes, said: str) -> None:
 
 @pytest.mark.parametrize(
     "about",
-    [replace(ABOUT, dialect="klingon"), replace(ABOUT, subframes=0), replace(ABOUT, subframes="x")],
+    [replace(ABOUT, dialect="klingon"), replace(ABOUT, lod=3), replace(ABOUT, group="x")],
 )
 def test_strange_descriptions(about: Description) -> None:
     with pytest.raises(ConversionError, match="description cannot be read"):

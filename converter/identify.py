@@ -1,0 +1,428 @@
+"""Which node of a glTF file is which: MSH nodes, parts, new ones (``gltf-mapping``, The way back).
+
+By ``extras.msh``, else by name (a Blender ``.001`` is stripped only if the bare name is known),
+else new. Scale and shear, which MSH nodes do not have, go into the vertices below.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.errors import ConversionError
+from converter.pose import compose, multiply, rotate, rotation_matrix
+from converter.quantize import normalise
+from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
+from converter.tables import NONE16
+
+F64 = NDArray[np.float64]
+
+_PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?(?:#\d+)*")
+_COPY_NUMBER = re.compile(r"(.*)\.\d{3,}")
+#: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
+POSE_NOISE = 2e-6
+ROTATION_NOISE = 1e-6
+
+
+@dataclass
+class _Role:
+    """What an item is: a node (``kept``: index in the sidecar's scene), or a part of one."""
+
+    kept: int | None = None
+    owner: int | str | None = None
+    lod: int = 0
+    group: int = 0
+    name: str = ""
+
+    @property
+    def is_part(self) -> bool:
+        return self.owner is not None
+
+
+@dataclass
+class Identified:
+    """A scene whose nodes are told apart.
+
+    Attributes:
+        scene: nodes in file order; parts carry what to apply to their vertices.
+        kept_of: node -> index in the sidecar's scene; new nodes are not in it.
+        shown: the cell that the default scene shows.
+        size: extent of the model, for tolerances.
+    """
+
+    scene: Scene
+    kept_of: dict[int, int] = field(default_factory=dict)
+    shown: tuple[int, int] = (0, 0)
+    size: float = 1.0
+
+
+def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
+    """Tell the nodes of a file apart.
+
+    Args:
+        imported: the file.
+        kept: the sidecar's model, if there is one.
+        shown: the cell that the default scene shows.
+
+    Raises:
+        ConversionError: a transform that rigid nodes cannot have.
+    """
+    roles = _roles(imported, kept)
+    scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
+    scene.materials = imported.materials
+    out = Identified(scene, shown=shown, size=model_size(kept) if kept else 1.0)
+    order = _parents_first(imported.items)
+    world = _world_matrices(imported.items, order)
+    node_of = _nodes(imported, roles, order, world, out, kept)
+    _parts(imported, roles, world, node_of, out, kept)
+    for track in imported.tracks:
+        item, role = imported.items[track.node], roles[track.node]
+        if role is None:
+            continue
+        if role.is_part:
+            imported.warnings.append(f"animation of part {item.name!r} is passed by")
+        elif track.node in node_of:
+            scene.tracks.append(_track(imported.items, track, node_of, out))
+    ends = [c.frames[-1] for t in scene.tracks for c in (t.rotation, t.translation) if c]
+    scene.frame_count = int(np.floor(max(ends, default=0) + 1e-4)) + 1
+    return out
+
+
+def model_size(scene: Scene) -> float:
+    """How far the nodes of a model reach: what pose tolerances are relative to."""
+    if not scene.nodes:
+        return 1.0
+    world_t = _rest(scene)[1]
+    local = max(float(np.abs(node.translation).max()) for node in scene.nodes)
+    moved = [np.abs(t.translation.values).max() for t in scene.tracks if t.translation]
+    return max(float(np.abs(world_t).max()), local, *map(float, moved), 1e-6)
+
+
+def _rest(scene: Scene) -> tuple[F64, F64]:
+    parents = [NONE16 if node.parent < 0 else node.parent for node in scene.nodes]
+    rotations = np.stack([node.rotation for node in scene.nodes])
+    translations = np.stack([node.translation for node in scene.nodes]).astype(np.float64)
+    return compose(parents, rotations, translations)
+
+
+# ------------------------------------------------------------------ roles
+
+
+def _bare(name: str) -> str:
+    """A name without Blender's copy number."""
+    match = _COPY_NUMBER.fullmatch(name)
+    return match[1] if match else name
+
+
+def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
+    """The role of every item; ``None`` for what is passed by."""
+    items = imported.items
+    roles: list[_Role | None] = [None] * len(items)
+    taken: set[object] = set()
+    kept_nodes = {} if kept is None else {n.index: i for i, n in enumerate(kept.nodes)}
+    kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
+    open_items = [i for i, item in enumerate(items) if not _is_decoration(imported, item)]
+
+    def claim(i: int, key: object, role: _Role) -> bool:
+        if key in taken:
+            return False
+        taken.add(key)
+        roles[i] = role
+        return True
+
+    def by_extras(i: int, *, named: bool) -> bool:
+        extras = items[i].extras
+        if "node" not in extras:
+            return False
+        number = int(extras["node"])
+        if "lod" in extras and "group" in extras:
+            lod, group = int(extras["lod"]), int(extras["group"])
+            expected = _part_match(items[i].name)
+            if named and (expected is None or items[i].name != _bare(items[i].name)):
+                return False
+            role = _Role(owner=number, lod=lod, group=group, name=items[i].name)
+            return claim(i, ("part", number, lod, group), role)
+        index = kept_nodes.get(number) if kept is not None else number
+        if index is None:
+            return False
+        if named and kept is not None and items[i].name != kept.nodes[index].name:
+            return False
+        return claim(i, ("node", index), _Role(kept=index, name=items[i].name))
+
+    def by_name(i: int, name: str) -> bool:
+        if items[i].extras:
+            return False  # a copy of something that was ours: it is new
+        index = kept_names.get(name)
+        return index is not None and claim(i, ("node", index), _Role(kept=index, name=name))
+
+    open_items = [i for i in open_items if not by_extras(i, named=True)]
+    open_items = [i for i in open_items if not by_extras(i, named=False)]
+    open_items = [i for i in open_items if not by_name(i, items[i].name)]
+    open_items = [i for i in open_items if not by_name(i, _bare(items[i].name))]
+    known = set(kept_names) | {items[i].name for i in range(len(items))}
+    for i in open_items:
+        match = _part_match(items[i].name) or _part_match(_bare(items[i].name))
+        if match and items[i].mesh >= 0 and match[0] in known:
+            owner, lod, group = match
+            if claim(i, ("part", owner, lod, group), _Role(owner=owner, lod=lod, group=group)):
+                continue
+        if match and match[1:] == (0, 0) and ("node", match[0]) not in taken:
+            # a foreign "tree.lod0" beside "tree.lod1": the node is "tree"
+            taken.add(("node", match[0]))
+            roles[i] = _Role(name=match[0])
+            continue
+        roles[i] = _Role(name=items[i].name)
+    founded = {r.name for r in roles if r is not None and not r.is_part}
+    for i in open_items:
+        role, match = roles[i], _part_match(items[i].name)
+        if role is not None and not role.is_part and match and match[0] in founded - {role.name}:
+            roles[i] = _Role(owner=match[0], lod=match[1], group=match[2])
+    return roles
+
+
+def _part_match(name: str) -> tuple[str, int, int] | None:
+    match = _PART_NAME.fullmatch(name)
+    return (match["node"], int(match["lod"]), int(match["group"] or 0)) if match else None
+
+
+def _is_decoration(imported: Imported, item: Item) -> bool:
+    """The path graph that we show on request, and objects of lines or points alone."""
+    if item.extras.get("kind") == "paths":
+        return True
+    drawn = item.mesh >= 0 and bool(imported.meshes[item.mesh].primitives)
+    return item.mesh >= 0 and not drawn and item.name.startswith("paths")
+
+
+# ------------------------------------------------------------------ poses
+
+
+def _parents_first(items: list[Item]) -> list[int]:
+    children: list[list[int]] = [[] for _ in items]
+    order: list[int] = []
+    for i, item in enumerate(items):
+        (order if item.parent < 0 else children[item.parent]).append(i)
+    for i in order:  # grows while it is walked
+        order.extend(children[i])
+    return order
+
+
+def _world_matrices(items: list[Item], order: list[int]) -> F64:
+    """4x4 matrices from item to model, scale included."""
+    world = np.tile(np.eye(4), (len(items), 1, 1))
+    for i in order:
+        item = items[i]
+        local = np.eye(4)
+        local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear
+        local[:3, 3] = item.translation
+        world[i] = local if item.parent < 0 else world[item.parent] @ local
+    return world
+
+
+def _nodes(
+    imported: Imported,
+    roles: list[_Role | None],
+    order: list[int],
+    world: F64,
+    out: Identified,
+    kept: Scene | None,
+) -> dict[int, int]:
+    """Fill the scene's nodes; returns item -> node."""
+    items, scene = imported.items, out.scene
+    chosen = [i for i, role in enumerate(roles) if role is not None and not role.is_part]
+    node_of = {item: node for node, item in enumerate(chosen)}
+    bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
+    rigid: dict[int, tuple[F64, F64]] = {}
+    made: dict[int, Node] = {}
+    names: set[str] = set()
+    for i in order:
+        if i not in node_of:
+            continue
+        item, role = items[i], roles[i]
+        assert role is not None
+        above = item.parent
+        while above >= 0 and above not in node_of:
+            above = items[above].parent
+        direct = above == item.parent
+        plain = direct and item.linear is None and bake.get(above) is None
+        if plain:
+            turned, moved = item.rotation, item.translation
+            bake[i] = None
+            up_r, up_t = rigid.get(above, (np.array([1.0, 0, 0, 0]), np.zeros(3)))
+            rigid[i] = multiply(up_r, turned), up_t + rotate(up_r, moved.astype(np.float64))
+        else:
+            turned, moved, bake[i], rigid[i] = _rigid_part(item, world[i], rigid.get(above))
+        parent = node_of.get(above, -1)
+        made[i] = _node(item, role, parent, turned, moved, kept, names)
+    out.scene.nodes = [made[i] for i in chosen]
+    for i in chosen:
+        role = roles[i]
+        if kept is not None and role is not None and role.kept is not None:
+            out.kept_of[node_of[i]] = role.kept
+        if items[i].mesh >= 0 and imported.meshes[items[i].mesh].primitives:
+            matrix = None
+            if (shape := bake[i]) is not None:
+                matrix = np.eye(4)
+                matrix[:3, :3] = shape
+            scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix))
+    return node_of
+
+
+def _rigid_part(
+    item: Item, world: F64, above: tuple[F64, F64] | None
+) -> tuple[F64, NDArray[np.float32], F64 | None, tuple[F64, F64]]:
+    """Local rotation and translation, the rest for the vertices, and the rigid world pose."""
+    linear = world[:3, :3]
+    if abs(np.linalg.det(linear)) < 1e-12:
+        raise ConversionError(f"node {item.name!r} is scaled to nothing", value=linear.tolist())
+    left, _, right = np.linalg.svd(linear)
+    turn = left @ right
+    if np.linalg.det(turn) < 0:
+        turn = -turn  # a mirror goes into the vertices
+    rest = turn.T @ linear
+    world_r = _quaternion(turn)
+    up_r, up_t = above if above is not None else (np.array([1.0, 0, 0, 0]), np.zeros(3))
+    inverse = up_r * [1, -1, -1, -1]
+    local_r = multiply(inverse, world_r)
+    local_t = rotate(inverse, world[:3, 3] - up_t).astype(np.float32)
+    bake = None if np.abs(rest - np.eye(3)).max() < 1e-6 else rest
+    return local_r, local_t, bake, (world_r, world[:3, 3].copy())
+
+
+def _quaternion(matrix: F64) -> F64:
+    """``[w, x, y, z]`` of a rotation matrix."""
+    m = matrix
+    values = np.array([
+        1 + m[0, 0] + m[1, 1] + m[2, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2],
+        1 - m[0, 0] + m[1, 1] - m[2, 2], 1 - m[0, 0] - m[1, 1] + m[2, 2],
+    ])  # fmt: skip
+    k = int(values.argmax())
+    s = 2 * float(np.sqrt(values[k]))
+    w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]
+    if k == 0:
+        out = [s / 4, w[0] / s, w[1] / s, w[2] / s]
+    else:
+        i = k - 1
+        j, n = (i + 1) % 3, (i + 2) % 3
+        out = [w[i] / s, 0.0, 0.0, 0.0]
+        out[1 + i] = s / 4
+        out[1 + j] = (m[j, i] + m[i, j]) / s
+        out[1 + n] = (m[n, i] + m[i, n]) / s
+    return normalise(np.array(out), (1, 0, 0, 0))
+
+
+def _node(
+    item: Item,
+    role: _Role,
+    parent: int,
+    turned: F64,
+    moved: NDArray[np.float32],
+    kept: Scene | None,
+    names: set[str],
+) -> Node:
+    old = kept.nodes[role.kept] if kept is not None and role.kept is not None else None
+    name = role.name or item.name
+    if old is not None and _bare(name) == old.name:
+        name = old.name
+    unnamed = not name
+    name = name or f"node_{len(names)}"
+    while name in names:
+        name += "'"
+    names.add(name)
+    extras = item.extras
+    flags, label = extras.get("flags"), extras.get("label")
+    return Node(
+        name=name if not unnamed or old is None else old.name,
+        index=role.kept,
+        parent=parent,
+        rotation=turned,
+        translation=moved,
+        flags=None if flags is None or ("node" in extras and old is None) else int(flags),
+        label=str(label) if label is not None else ("" if old is None or extras else old.label),
+        cockpit=old.cockpit if old is not None else False,
+    )
+
+
+# ------------------------------------------------------------------ parts and tracks
+
+
+def _parts(
+    imported: Imported,
+    roles: list[_Role | None],
+    world: F64,
+    node_of: dict[int, int],
+    out: Identified,
+    kept: Scene | None,
+) -> None:
+    """Parts that are objects of their own: into the frame of the node they belong to."""
+    scene = out.scene
+    by_name = {node.name: i for i, node in enumerate(scene.nodes)}
+    by_kept = {k: i for i, k in out.kept_of.items()}
+    by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}
+    kept_rest = None if kept is None else _rest(kept) if kept.nodes else None
+    own_rest = _rest(scene) if scene.nodes else None
+    kept_cells = set() if kept is None else {(p.node, p.lod, p.group) for p in kept.parts}
+    for i, role in enumerate(roles):
+        if role is None or role.owner is None or imported.items[i].mesh < 0:
+            continue
+        if not imported.meshes[imported.items[i].mesh].primitives:
+            continue
+        node = (
+            by_name.get(role.owner)
+            if isinstance(role.owner, str)
+            else (by_kept.get(role.owner) if kept is not None else by_number.get(role.owner))
+        )
+        if node is None:
+            imported.warnings.append(
+                f"part {imported.items[i].name!r} belongs to no node and is passed by"
+            )
+            continue
+        k = out.kept_of.get(node)
+        if kept_rest is not None and k is not None and (k, role.lod, role.group) in kept_cells:
+            frame_r, frame_t = kept_rest[0][k], kept_rest[1][k]
+        else:
+            assert own_rest is not None
+            frame_r, frame_t = own_rest[0][node], own_rest[1][node]
+        frame = np.eye(4)
+        frame[:3, :3], frame[:3, 3] = rotation_matrix(frame_r), frame_t
+        matrix: F64 | None = np.linalg.inv(frame) @ world[i]
+        assert matrix is not None
+        if np.abs(matrix[:3, :3] - np.eye(3)).max() <= 4 * ROTATION_NOISE and np.abs(
+            matrix[:3, 3]
+        ).max() <= 2 * POSE_NOISE * max(out.size, 1e-6):
+            matrix = None
+        scene.parts.append(Part(node, role.lod, role.group, imported.items[i].mesh, matrix))
+
+
+def _track(items: list[Item], track: Track, node_of: dict[int, int], out: Identified) -> Track:
+    """A track of a node, its translations scaled with what is above."""
+    item = items[track.node]
+    above = item.parent
+    chain = np.eye(3)
+    while above >= 0:
+        linear = items[above].linear
+        if linear is not None:
+            chain = np.linalg.norm(linear, axis=0)[None, :] * chain
+        above = items[above].parent
+    translation, rotation = track.translation, track.rotation
+    if np.abs(chain - np.eye(3)).max() > 1e-6:
+        factors = np.diag(chain)
+        if np.ptp(factors) > 1e-5 * factors.max():
+            raise ConversionError(
+                f"animated node {item.name!r} is below an uneven scale",
+                hint="apply the scale of its parents before you export",
+            )
+        if translation is not None:
+            translation = Channel(
+                translation.frames, translation.values * factors[0], translation.interpolation
+            )
+    if item.linear is not None and rotation is not None:
+        size = np.linalg.norm(item.linear, axis=0)
+        if np.linalg.det(item.linear) < 0 or np.ptp(size) > 1e-5 * size.max():
+            raise ConversionError(
+                f"animated node {item.name!r} has an uneven or mirrored scale",
+                hint="apply its scale before you export",
+            )
+    return Track(node_of[track.node], rotation, translation)

@@ -1,0 +1,87 @@
+"""Bounds of slots and of the whole model (``rebuild`` page, Slots and header)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.tables import HEADER_DTYPE
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+
+def up(value: float) -> np.float32:
+    """The smallest float32 that is not below a value."""
+    near = np.float32(value)
+    return near if float(near) >= value else np.nextafter(near, np.float32(np.inf))
+
+
+def down(value: float) -> np.float32:
+    """The largest float32 that is not above a value."""
+    return -up(-value)
+
+
+def sphere_radius(center: F32, points: NDArray[np.floating]) -> np.float32:
+    """The smallest float32 radius round a centre that reaches every point."""
+    away = points.astype(np.float64) - center.astype(np.float64)
+    return up(float(np.sqrt(np.einsum("ni,ni->n", away, away).max(initial=0))))
+
+
+def slot_bounds(corners: F32) -> dict[str, object]:
+    """Bound fields of a slot, node-local.
+
+    Args:
+        corners: (T, 3, 3) float32 corner positions.
+
+    Returns:
+        ``aabb_min``, ``aabb_max``, ``sphere_center``, ``sphere_radius``, ``area``, ``volume``.
+    """
+    points = corners.reshape(-1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    exact = corners.astype(np.float64)
+    cross = np.cross(exact[:, 1] - exact[:, 0], exact[:, 2] - exact[:, 0])
+    size = high.astype(np.float64) - low.astype(np.float64)
+    return {
+        "aabb_min": low,
+        "aabb_max": high,
+        "sphere_center": center,
+        "sphere_radius": sphere_radius(center, points),
+        "area": np.float32(np.sqrt(np.einsum("ti,ti->t", cross, cross)).sum() / 2),
+        "volume": np.float32(size.prod()),
+    }
+
+
+def header(points: F64) -> NDArray[np.void]:
+    """The header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
+
+    The box faces are rounded outward; corners in the order of the ``evidence`` page; the cylinder
+    lies along the axis that gives the smallest volume (ties: z, then y, then x).
+
+    Args:
+        points: (n, 3) float64, model space; none: an all-zero header.
+    """
+    out = np.zeros(1, HEADER_DTYPE)
+    if not len(points):
+        return out
+    low = np.array([down(v) for v in points.min(axis=0)], np.float32)
+    high = np.array([up(v) for v in points.max(axis=0)], np.float32)
+    sides = [low, high]
+    # 0 (lo,lo,lo) 1 (hi,lo,lo) 2 (hi,hi,lo) 3 (lo,hi,lo) 4 (lo,hi,hi) 5 (lo,lo,hi) 6 7
+    order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
+    out["hull"][0] = [[sides[pick][axis] for axis, pick in enumerate(c)] for c in order]
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
+
+    size = high.astype(np.float64) - low.astype(np.float64)
+    across = [np.delete(size, axis) for axis in range(3)]
+    volumes = [float((pair**2).sum() * size[axis]) for axis, pair in enumerate(across)]
+    axis = min((2, 1, 0), key=lambda a: volumes[a])
+    a, b = center.copy(), center.copy()
+    a[axis], b[axis] = low[axis], high[axis]
+    out["cylinder_a"], out["cylinder_b"] = a, b
+    corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
+    reach = np.delete(np.abs(corners).max(axis=0), axis)
+    out["cylinder_radius"] = up(float(np.sqrt((reach**2).sum())))
+    return out

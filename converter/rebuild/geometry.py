@@ -1,0 +1,176 @@
+"""Triangles to vertices, indices, batches and descriptors of one slot (``rebuild`` page, Vertices
+and batches, Triangle descriptors)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.quantize import decode_normals, encode_unit, normalise
+from converter.rebuild.adjacency import links, row_ids
+from converter.rebuild.bounds import slot_bounds
+from converter.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
+
+#: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
+VERTEX_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),
+        ("normal", "i1", (4,)),
+        ("uv0", "<i2", (2,)),
+        ("extra", "u1", (4,)),
+        ("stream15", "u1", (8,)),
+        ("tangents", "u1", (8,)),
+    ]
+)
+assert VERTEX_DTYPE.itemsize == 40
+
+#: The words of a batch that make its material; two batches of one material may differ in none.
+BATCH_WORDS = ("word0", "word2", "word4", "word6")
+
+_MOST_INDICES = 65535
+
+
+@dataclass
+class SlotGeometry:
+    """The tables of one slot, all ranges counted from its own first row.
+
+    Attributes:
+        vertices: (V,) ``VERTEX_DTYPE``.
+        indices: (3T,) uint16, relative to each batch's ``base_vertex``.
+        batches: (B,) ``BATCH_DTYPE``.
+        triangles: (T,) ``TRIANGLE_DTYPE``, links inside the slot.
+        slot: one ``SLOT_DTYPE`` record.
+        zero_area: triangles whose normal had to be made up.
+    """
+
+    vertices: NDArray[np.void]
+    indices: NDArray[np.uint16]
+    batches: NDArray[np.void]
+    triangles: NDArray[np.void]
+    slot: NDArray[np.void]
+    zero_area: int = 0
+
+
+@dataclass
+class Corners:
+    """T triangles with stored words per corner.
+
+    Attributes:
+        vertices: (T, 3) ``VERTEX_DTYPE``.
+        material: (T,) row of ``words``.
+        words: (M, 4) uint16, batch words +0, +2, +4, +6 per material.
+        flags: (T,) uint16 triFlags.
+    """
+
+    vertices: NDArray[np.void]
+    material: NDArray[np.int64]
+    words: NDArray[np.uint16]
+    flags: NDArray[np.uint16]
+
+
+def build_slot(corners: Corners) -> SlotGeometry:
+    """A slot by the canonical rules.
+
+    Triangles are grouped by material in order of first appearance; vertices are welded when all
+    their stored bytes are equal and laid down per batch in order of first use.
+    """
+    material = _first_appearance(corners.material)
+    order = np.argsort(material, kind="stable")
+    vertices, material = corners.vertices[order], corners.material[order]
+    raw = np.ascontiguousarray(vertices).view(np.uint8).reshape(-1, VERTEX_DTYPE.itemsize)
+    ids = row_ids(raw.view("<u8")).reshape(-1, 3)
+
+    pieces, indices, batches = [], [], []
+    base = start = 0
+    for first, last in _batch_ranges(material):
+        run = ids[first:last].reshape(-1)
+        _, where, inverse = np.unique(run, return_index=True, return_inverse=True)
+        by_use = np.argsort(where)
+        rank = np.empty(len(by_use), np.int64)
+        rank[by_use] = np.arange(len(by_use))
+        relative = rank[inverse.reshape(-1)]
+        pieces.append(vertices[first:last].reshape(-1)[where[by_use]])
+        indices.append(relative.astype(np.uint16))
+        row = np.zeros(1, BATCH_DTYPE)
+        for name, word in zip(BATCH_WORDS, corners.words[material[first]], strict=True):
+            row[name] = word
+        row["index_count"], row["index_start"] = len(run), start
+        row["window"], row["base_vertex"] = len(by_use), base
+        batches.append(row)
+        base, start = base + len(by_use), start + len(run)
+
+    triangles, zero_area = describe(vertices, corners.flags[order])
+    return SlotGeometry(
+        np.concatenate(pieces),
+        np.concatenate(indices),
+        np.concatenate(batches),
+        triangles,
+        slot_record(vertices["position"], len(batches)),
+        zero_area,
+    )
+
+
+def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.void]:
+    """The slot of some triangles, its ranges starting at 0. (T, 3, 3) -> one record."""
+    slot = np.zeros(1, SLOT_DTYPE)
+    slot["tri_count"], slot["batch_count"] = len(positions), batch_count
+    for name, value in slot_bounds(positions).items():
+        slot[name] = value
+    return slot
+
+
+def describe(vertices: NDArray[np.void], flags: NDArray[np.uint16]) -> tuple[NDArray[np.void], int]:
+    """Descriptors of the triangles of a slot, and how many have no area. (T, 3) -> (T,)."""
+    out = np.zeros(len(vertices), TRIANGLE_DTYPE)
+    positions = np.ascontiguousarray(vertices["position"])
+    out["tri_flags"] = flags
+    out["link"], out["selectors"] = links(positions)
+    normals, zero_area = triangle_normals(positions, vertices["normal"])
+    out["normal"] = normals
+    return out, zero_area
+
+
+def triangle_normals(
+    positions: NDArray[np.float32], normals: NDArray[np.int8]
+) -> tuple[NDArray[np.int16], int]:
+    """Stored triangle normals and how many had no area to take it from.
+
+    ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge
+    squared): the mean of the vertex normals, else (0, 0, 32767).
+
+    Args:
+        positions: (T, 3, 3) float32.
+        normals: (T, 3, 4) int8 vertex normals.
+    """
+    p = positions.astype(np.float64)
+    cross = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
+    edges = np.roll(p, -1, axis=1) - p
+    longest = np.einsum("tei,tei->te", edges, edges).max(axis=1, initial=0)
+    flat = np.sqrt(np.einsum("ti,ti->t", cross, cross)) <= 1e-12 * longest
+    unit = normalise(cross, (0, 0, 1))
+    if flat.any():
+        mean = decode_normals(normals[flat]).astype(np.float64).mean(axis=1)
+        unit[flat] = normalise(mean, (0, 0, 1))
+    return encode_unit(unit), int(flat.sum())
+
+
+def _first_appearance(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Numbers in order of first appearance. (n,) -> (n,)."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[inverse.reshape(-1)]
+
+
+def _batch_ranges(material: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Triangle ranges of the batches: one per material, split where indices would not fit."""
+    most = _MOST_INDICES // 3
+    bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
+    return [
+        (at, min(at + most, last))
+        for first, last in pairwise(bounds)
+        for at in range(first, last, most)
+    ]

@@ -1,0 +1,138 @@
+"""Sampled poses to key runs and frame maps (``rebuild`` page, Nodes, tracks; animation page, 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.quantize import decode_unit, encode_unit
+from converter.sampler import Samples, Tracks, interpolate, sample
+from converter.tables import NONE16
+
+#: Tolerance of key reduction: half a quantisation step per quaternion word.
+_WORD_TOLERANCE = 0.5 + 0.02  # the sampler's own binary32 noise on top
+
+
+@dataclass
+class Run:
+    """The keys of one node; words in runtime order ``[w, x, y, z]``.
+
+    ``frames`` (k,) int64 rising from 0, ``positions`` (k, 3) float32, ``words`` (k, 4) int16.
+    One key = a static node.
+    """
+
+    frames: NDArray[np.int64]
+    positions: NDArray[np.float32]
+    words: NDArray[np.int16]
+
+    @property
+    def animated(self) -> bool:
+        """Whether the node needs a map."""
+        return len(self.frames) > 1
+
+
+def make_run(
+    quaternions: NDArray[np.float64],
+    positions: NDArray[np.float32],
+    tolerance: float,
+    *,
+    reduce: bool = True,
+) -> Run:
+    """Keys for the poses of one node at frames 0..N-1.
+
+    Args:
+        quaternions: (N, 4) runtime quaternions; unit where they come from outside.
+        positions: (N, 3) float32.
+        tolerance: position tolerance per coordinate.
+        reduce: drop keys that the runtime sampler reproduces.
+    """
+    quaternions = _one_sign(quaternions)
+    words = encode_unit(quaternions)
+    same = (words[1:] == words[:-1]).all(axis=1) & (positions[1:] == positions[:-1]).all(axis=1)
+    changing = np.flatnonzero(~same)
+    if not changing.size:
+        return Run(np.zeros(1, np.int64), positions[:1], words[:1])
+    last = int(changing[-1]) + 1  # the last frame in which anything still changes
+    full = Run(np.arange(last + 1), positions[: last + 1], words[: last + 1])
+    return _reduced(full, quaternions[: last + 1], tolerance) if reduce else full
+
+
+def _one_sign(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Signs such that neighbours have dot products >= 0, the first with w >= 0."""
+    dots = np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1])
+    signs = np.cumprod(np.concatenate([[1.0], np.where(dots < 0, -1.0, 1.0)]))
+    if quaternions[0, 0] < 0:
+        signs = -signs
+    return quaternions * signs[:, None]
+
+
+def _reduced(full: Run, quaternions: NDArray[np.float64], tolerance: float) -> Run:
+    """Drop keys that the runtime sampler reproduces, until no further one can go.
+
+    Each pass drops every other key and takes back those whose segment leaves the tolerance at a
+    frame or half frame; what is compared with are the poses before quantisation.
+    """
+    last = int(full.frames[-1])
+    times = (np.arange(2 * last + 1) / 2).astype(np.float32)
+    exact = quaternions.astype(np.float32)
+    halves = np.full(last, 0.5, np.float32)
+    middle = (full.positions[1:] + full.positions[:-1]) / 2
+    wanted_q = _interleaved(exact, interpolate(exact[:-1], exact[1:], halves))
+    wanted_p = _interleaved(full.positions, middle.astype(np.float32))
+    keep = np.ones(last + 1, np.bool_)
+    idle = 0
+    parity = 1
+    while idle < 2:
+        frames = np.flatnonzero(keep)
+        dropped = frames[1:-1][parity - 1 :: 2]
+        trial = keep.copy()
+        trial[dropped] = False
+        got = _sampled(Run(full.frames[trial], full.positions[trial], full.words[trial]), times)
+        wrong = (np.abs(got.quaternion[0] - wanted_q).max(axis=1) > _WORD_TOLERANCE / 32767) | ~(
+            np.abs(got.position[0] - wanted_p).max(axis=1) <= tolerance
+        )
+        # every segment of the trial holds at most one dropped key
+        segment = np.cumsum(trial)
+        bad = np.zeros(int(segment[-1]) + 1, np.bool_)
+        bad[segment[np.flatnonzero(wrong) // 2]] = True
+        back = dropped[bad[segment[dropped]]]
+        trial[back] = True
+        idle = idle + 1 if trial.sum() == keep.sum() else 0
+        keep, parity = trial, 3 - parity
+    return Run(full.frames[keep], full.positions[keep], full.words[keep])
+
+
+def _interleaved(whole: NDArray[np.float32], half: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values at 0, 0.5, 1, ... from those at whole and at half frames."""
+    out = np.empty((len(whole) + len(half), whole.shape[1]), np.float32)
+    out[0::2], out[1::2] = whole, half
+    return out
+
+
+def frame_map(frames: NDArray[np.int64], start: int, count: int) -> NDArray[np.int64]:
+    """The canonical map of a run (animation page, 5.4). (count,) key indices.
+
+    Args:
+        frames: (k,) key times.
+        start: index of the run's first key in the pool.
+        count: frames of the timeline.
+    """
+    left = np.searchsorted(frames, np.arange(count), "right") - 1
+    return start + np.minimum(left, len(frames) - 1)
+
+
+def _sampled(run: Run, times: NDArray[np.float32]) -> Samples:
+    last = int(run.frames[-1])
+    words = frame_map(run.frames, 0, last + 1).astype(np.uint16)
+    tracks = Tracks(
+        map_start=np.array([0 if run.animated else NONE16]),
+        fallback=np.array([len(run.frames) - 1]),
+        map_words=words,
+        frame_count=last + 1,
+        position=run.positions,
+        time=run.frames.astype(np.float32),
+        quaternion=decode_unit(run.words),
+    )
+    return sample(tracks, [0], times)

@@ -1,0 +1,275 @@
+"""glTF files to documents and arrays: ``.glb``, ``.gltf``, buffers, accessors (glTF 2.0, 3.6).
+
+The document's objects are pygltflib's dataclasses, built straight from the JSON; bulk data stays
+NumPy. What they mean is ``importers.gltf``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pygltflib
+from numpy.typing import NDArray
+
+from converter.errors import ConversionError
+from importers.nres import map_file
+
+Json = dict[str, Any]
+
+_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
+_DRACO = "KHR_draco_mesh_compression"
+
+#: Extensions that are read, or that may be passed by without changing a shape.
+_READABLE = {
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+    "KHR_lights_punctual",
+    "KHR_texture_basisu",
+    "EXT_texture_webp",
+    _DRACO,
+}
+#: The way round an extension that cannot be read.
+_WAY_ROUND = {
+    "EXT_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
+    "KHR_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
+}
+
+
+@dataclass
+class GltfFile:
+    """A parsed document: typed objects, raw primitives, accessors as arrays on demand."""
+
+    label: str
+    root: Json
+    buffers: list[memoryview]
+    scenes: list[Any] = field(init=False)
+    nodes: list[Any] = field(init=False)
+    meshes: list[Any] = field(init=False)
+    materials: list[Any] = field(init=False)
+    animations: list[Any] = field(init=False)
+    skins: list[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scenes = typed(pygltflib.Scene, self.root.get("scenes"))
+        self.nodes = typed(pygltflib.Node, self.root.get("nodes"))
+        self.meshes = typed(pygltflib.Mesh, self.root.get("meshes"))
+        self.materials = typed(pygltflib.Material, self.root.get("materials"))
+        self.animations = typed(pygltflib.Animation, self.root.get("animations"))
+        self.skins = typed(pygltflib.Skin, self.root.get("skins"))
+        self._accessors = typed(pygltflib.Accessor, self.root.get("accessors"))
+        self._views = typed(pygltflib.BufferView, self.root.get("bufferViews"))
+        self._arrays: dict[int, NDArray[Any]] = {}
+
+    def array(self, index: int) -> NDArray[Any]:
+        """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
+        if index not in self._arrays:
+            accessor = self._accessors[index]
+            stored = np.dtype(_COMPONENTS[accessor.componentType])
+            width = _WIDTHS[accessor.type]
+            values = self._elements(
+                accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width
+            )
+            if accessor.sparse is not None:
+                values = self._with_sparse(values, accessor.sparse, stored, width)
+            self._arrays[index] = self._as_float(values, accessor)
+        return self._arrays[index]
+
+    def _elements(
+        self, view_index: int | None, offset: int, count: int, stored: np.dtype[Any], width: int
+    ) -> NDArray[Any]:
+        """``count`` elements of a buffer view; zeros where there is none."""
+        size = stored.itemsize * width
+        if view_index is None:
+            return np.zeros((count, width), stored)
+        view = self._views[view_index]
+        if any(name in _WAY_ROUND for name in view.extensions or {}):
+            name = next(name for name in view.extensions if name in _WAY_ROUND)
+            raise ConversionError(
+                f"data is packed with {name}", file=self.label, hint=_WAY_ROUND[name]
+            )
+        start = (view.byteOffset or 0) + offset
+        end = (view.byteOffset or 0) + view.byteLength
+        stride = view.byteStride or size
+        buffer = self.buffers[view.buffer]
+        needed = start + stride * (count - 1) + size
+        if count < 1 or offset < 0 or stride < size or needed > end or end > len(buffer):
+            raise ConversionError(
+                "accessor runs past its buffer view",
+                file=self.label,
+                value=f"{count} elements from byte {start}",
+                expected=f"an end at byte {end} or before",
+            )
+        raw = np.frombuffer(buffer[start:needed], np.uint8)
+        rows = np.lib.stride_tricks.as_strided(raw, (count, size), (stride, 1), writeable=False)
+        return np.ascontiguousarray(rows).view(stored)
+
+    def _with_sparse(
+        self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int
+    ) -> NDArray[Any]:
+        count, where, what = sparse["count"], sparse["indices"], sparse["values"]
+        kind = np.dtype(_COMPONENTS[where["componentType"]])
+        rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
+        new = self._elements(what["bufferView"], what.get("byteOffset", 0), count, stored, width)
+        values = values.copy()
+        values[rows[:, 0]] = new
+        return values
+
+    def draco(self, primitive: Json) -> dict[str, NDArray[Any]] | None:
+        """Attributes and ``indices`` of a Draco-packed primitive, ``None`` for a plain one.
+
+        Raises:
+            ConversionError: packed, and the ``draco`` extra is not installed.
+        """
+        packed = (primitive.get("extensions") or {}).get(_DRACO)
+        if packed is None:
+            return None
+        try:
+            import DracoPy
+        except ImportError:
+            raise ConversionError(
+                f"meshes are packed with {_DRACO}",
+                file=self.label,
+                hint="pip install 'msh-gltf[draco]', or export without compression",
+            ) from None
+        view = self._views[packed["bufferView"]]
+        start = view.byteOffset or 0
+        data = bytes(self.buffers[view.buffer][start : start + view.byteLength])
+        try:
+            mesh = DracoPy.decode(data)
+        except Exception as error:
+            raise ConversionError("Draco data is broken", file=self.label, value=error) from error
+        by_id = {a["unique_id"]: a["data"] for a in mesh.attributes}
+        out = {name: np.asarray(by_id[number]) for name, number in packed["attributes"].items()}
+        for name, index in primitive["attributes"].items():
+            if name in out:
+                out[name] = self._as_float(out[name], self._accessors[index])
+        out["indices"] = np.asarray(mesh.faces).reshape(-1, 1)
+        return out
+
+    @staticmethod
+    def _as_float(values: NDArray[Any], accessor: Any) -> NDArray[Any]:
+        """Normalised integers as floats (glTF 2.0, 3.6.2.2)."""
+        if not accessor.normalized or values.dtype.kind not in "iu":
+            return values
+        scaled = values.astype(np.float32) / np.float32(np.iinfo(values.dtype).max)
+        return np.asarray(np.maximum(scaled, np.float32(-1)))
+
+
+def open_gltf(path: Path) -> GltfFile:
+    """Open a glTF file; its buffers are mapped, nothing is decoded yet.
+
+    Raises:
+        ConversionError: no glTF, broken, or with an extension it requires and nobody can read.
+    """
+    label = str(path)
+    data = map_file(path)
+    document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
+    try:
+        root = json.loads(bytes(document).decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ConversionError(
+            "is not glTF: its JSON cannot be read", file=label, value=error
+        ) from None
+    if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
+        raise ConversionError("is not glTF: it has no asset", file=label)
+    if str(root["asset"].get("version")) != "2.0":
+        raise ConversionError(
+            "unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0"
+        )
+    unknown = [name for name in root.get("extensionsRequired", []) if name not in _READABLE]
+    if unknown:
+        raise ConversionError(
+            "needs extensions that cannot be read",
+            file=label,
+            value=", ".join(map(str, unknown)),
+            hint=_WAY_ROUND.get(unknown[0], "export it without them"),
+        )
+    with broken_gltf(label):
+        return GltfFile(label, root, _buffers(root, chunk, path))
+
+
+@contextmanager
+def broken_gltf(label: str) -> Iterator[None]:
+    """Turn what a malformed document makes Python say into one error that names the file."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ConversionError(
+            "is broken glTF", file=label, value=f"{type(error).__name__}: {error}"
+        ) from error
+
+
+def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | None]:
+    """The JSON chunk and the BIN chunk; unknown chunks are skipped."""
+    size = int.from_bytes(data[8:12], "little")
+    if int.from_bytes(data[4:8], "little") != 2 or size > len(data) or size < 20:
+        raise ConversionError("broken .glb header", file=label, offset=4, value=bytes(data[4:12]))
+    chunks: dict[bytes, memoryview] = {}
+    at = 12
+    while at + 8 <= size:
+        length, kind = int.from_bytes(data[at : at + 4], "little"), bytes(data[at + 4 : at + 8])
+        if at + 8 + length > size:
+            raise ConversionError(
+                "chunk runs past the .glb", file=label, offset=at, value=f"{length} bytes"
+            )
+        chunks.setdefault(kind, data[at + 8 : at + 8 + length])
+        at += 8 + length
+    if b"JSON" not in chunks:
+        raise ConversionError(".glb has no JSON chunk", file=label, offset=12)
+    return chunks[b"JSON"], chunks.get(b"BIN\0")
+
+
+def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryview]:
+    """The bytes of every buffer; a URI may not leave the file's directory."""
+    out = []
+    for i, buffer in enumerate(root.get("buffers", [])):
+        uri = buffer.get("uri")
+        if uri is None:
+            if chunk is None or i:
+                raise ConversionError(f"buffer {i} has no data", file=str(path))
+            data = chunk
+        elif uri.startswith("data:"):
+            try:
+                data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
+            except binascii.Error as error:
+                raise ConversionError(
+                    f"data URI of buffer {i} cannot be read", file=str(path), value=error
+                ) from None
+        else:
+            target = path.parent / unquote(uri, errors="surrogateescape")
+            if not target.resolve().is_relative_to(path.parent.resolve()):
+                raise ConversionError(
+                    f"buffer {i} lies outside the file's directory", file=str(path), value=uri
+                )
+            data = map_file(target)
+        if len(data) < buffer["byteLength"]:
+            raise ConversionError(
+                f"buffer {i} is cut",
+                file=str(path),
+                value=f"{len(data)} bytes",
+                expected=buffer["byteLength"],
+            )
+        out.append(data)
+    return out
+
+
+@cache
+def _known(kind: type) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
+
+
+def typed(kind: type, objects: list[Json] | None) -> list[Any]:
+    """pygltflib objects of JSON objects; properties it does not know are left out."""
+    known = _known(kind)
+    return [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]

@@ -1,0 +1,25 @@
+"""Runs in Blender's Python: import and export .glb files with the stock add-on, nothing touched.
+
+    python roundtrip.py OUT_DIR MODEL.glb...
+
+Writes ``OUT_DIR/plain/NAME.glb`` (the exporter's defaults) and ``OUT_DIR/extras/NAME.glb`` (custom
+properties and attributes on).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+
+out, *models = map(Path, sys.argv[1:])
+for kind in ("plain", "extras"):
+    (out / kind).mkdir(parents=True, exist_ok=True)
+for model in models:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=str(model))
+    bpy.ops.export_scene.gltf(filepath=str(out / "plain" / model.name))
+    bpy.ops.export_scene.gltf(
+        filepath=str(out / "extras" / model.name), export_extras=True, export_attributes=True
+    )

@@ -1,0 +1,43 @@
+"""msh -> glb -> real Blender (import, export, nothing touched) -> msh is byte-identical."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from converter.convert import compare
+from exporters.msh import write_model
+from tests.support.corpus import SAMPLES, Sample
+from tests.support.runs import first_difference, to_gltf
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+
+
+@pytest.fixture(scope="module")
+def through_blender(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every model imported and exported with the stock add-on, in one Blender."""
+    folder = tmp_path_factory.mktemp("roundtrip")
+    models = [to_gltf(sample, folder / f"{number}.glb") for number, sample in enumerate(SAMPLES)]
+    script = Path(__file__).parent / "roundtrip.py"
+    result = subprocess.run(
+        [BLENDER, script, folder, *models], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["plain", "extras"])
+@pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
+def test_untouched_models_come_back(through_blender: Path, sample: Sample, kind: str) -> None:
+    """With the exporter's defaults, and with custom properties and attributes on."""
+    number = SAMPLES.index(sample)
+    sidecar = through_blender / f"{number}.msh-sidecar"
+    back = compare(through_blender / kind / f"{number}.glb", sidecar)
+    assert [str(change) for change in back.changes] == []
+    assert first_difference(sample.source, write_model(back.model)) is None
