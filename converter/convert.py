@@ -7,20 +7,20 @@ Besides ``converter.cli`` the only module of this package that imports ``importe
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from converter import __version__
 from converter.archive import decode_text
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
-from converter.identify import identify
+from converter.identify import Identified, identify
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
-from converter.scene import Scene
+from converter.scene import Imported, Scene
 from converter.sidecar import (
     Description,
     Sidecar,
@@ -31,10 +31,14 @@ from converter.sidecar import (
 )
 from converter.validate import Finding, require_sound
 from exporters.gltf import GltfOptions, export_gltf, glb_bytes, gltf_bytes
+from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import read_model, read_msh
 from importers.nres import map_file, read_nres
 from importers.wear import wear_beside
+
+if TYPE_CHECKING:
+    from converter.rebuild.assemble import Rebuilt
 
 
 @dataclass(frozen=True)
@@ -154,34 +158,81 @@ def buffer_path(target: Path) -> Path:
 
 
 @dataclass(frozen=True)
+class ImportOptions:
+    """How glTF becomes a model; see ``gltf2msh --help``."""
+
+    dialect: str = "auto"
+    scene: str | None = None
+    clip: str | None = None
+    fps: float | None = None
+    rigid_skin: bool = False
+    ignore_scale: bool = False
+    reduce: bool = True
+    verify: bool = True
+    use_sidecar: bool = True
+    lod_shares: tuple[float, ...] = ()
+
+
+@dataclass
 class Returned:
-    """A glTF file and the model it came from.
+    """A model that came back from glTF.
 
     Attributes:
-        model: from the sidecar.
-        about: the sidecar's description.
-        changes: what the glTF file changed.
+        name: the model's file name.
+        data: its bytes.
+        dialect: the dialect it is written in.
+        changes: what differs from the sidecar; empty where nothing does.
+        report: every node and part with kept, rebuilt, new or deleted, and why.
+        warnings: what the user should know.
+        kept_all: nothing was changed, and the bytes are those of the source.
+        rebuilt: there was no sidecar.
     """
 
-    model: MshModel
-    about: Description
-    changes: list[Change]
+    name: str
+    data: bytes
+    dialect: str
+    changes: list[Change] = field(default_factory=list)
+    report: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    kept_all: bool = False
+    rebuilt: bool = False
 
 
-def compare(gltf: Path, sidecar: Path | None = None) -> Returned:
-    """Read a glTF file and its sidecar, and compare them.
+def to_model(
+    gltf: Path, sidecar: Path | None = None, options: ImportOptions | None = None
+) -> Returned:
+    """Turn a glTF file into a model, with what the sidecar keeps.
 
     Args:
         gltf: the file.
         sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        options: how to read and rebuild.
 
     Raises:
-        ConversionError: unreadable, no sidecar, or another model's.
+        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
+            written model would not show what the file shows.
     """
     from importers.gltf import read_gltf  # pygltflib: only the way back needs it
 
-    given = read_gltf(gltf)
-    found = _find_sidecar(gltf, sidecar, given.info)
+    options = options or ImportOptions()
+    given = read_gltf(
+        gltf,
+        scene=options.scene,
+        clip=options.clip,
+        fps=options.fps,
+        rigid_skin=options.rigid_skin,
+        ignore_scale=options.ignore_scale,
+    )
+    found = _find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
+    try:
+        out = _rebuild(gltf, given, options) if found is None else _merge(given, found, options)
+    except ConversionError as error:
+        raise error.at(file=str(gltf)) from None
+    out.warnings[:0] = given.warnings
+    return out
+
+
+def _merge(given: Imported, found: Path, options: ImportOptions) -> Returned:
     kept = read_sidecar(map_file(found), str(found))
     about = kept.description
     digest = given.info.get("digest")
@@ -193,22 +244,83 @@ def compare(gltf: Path, sidecar: Path | None = None) -> Returned:
             expected=f"{given.info.get('source', 'the model')} with digest {digest}",
             hint="use the sidecar that was written with this glTF",
         )
+    if options.dialect not in ("auto", about.dialect):
+        raise ConversionError(
+            "the sidecar's model has another dialect",
+            file=str(found),
+            value=options.dialect,
+            expected=about.dialect,
+            hint="convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar",
+        )
+    dialect = Dialect(about.dialect)
     model = read_model(read_nres(kept.source, str(found)), about.source)
     require_sound(model)
     scene = decode(
-        model,
-        Dialect(about.dialect),
-        stem(about.source),
-        wear=about.materials,
-        stored_keys=about.clip == "keys",
+        model, dialect, stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
     )
+    # Blender writes a clip of its own for every object that gets its first key
+    given.tracks += given.other_tracks
     shown = (int(given.info.get("lod", about.lod)), int(given.info.get("group", about.group)))
-    plan = compare_scenes(identify(given, scene, shown), scene, lightmap=about.dialect == "retail")
-    return Returned(model, about, plan.changes)
+    identified = identify(given, scene, shown)
+    _add_lods(identified, options)
+    plan = compare_scenes(identified, scene, lightmap=dialect is Dialect.RETAIL)
+    out = Returned(about.source, bytes(kept.source), dialect.value, plan.changes)
+    if not plan.changes:
+        out.kept_all = True
+        return out
+    from converter.rebuild.assemble import RebuildOptions, edited_model
+
+    built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))
+    return _written(out, built, identified, dialect, options)
 
 
-def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path:
-    """The sidecar: as given, as the glTF names it, or by its stem."""
+def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
+    from converter.rebuild.assemble import RebuildOptions, new_model
+
+    stated = str(given.info.get("dialect", "spec"))
+    dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
+    name = str(given.info.get("source") or f"{stem(readable(gltf.name))}.msh")
+    if given.other_tracks:
+        given.warnings.append("several clips: the first is read (--clip chooses)")
+    identified = identify(given, None, given.shown)
+    _add_lods(identified, options)
+    if not identified.scene.nodes:
+        raise ConversionError("has no nodes to make a model of")
+    built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
+    out = Returned(name, b"", dialect.value, rebuilt=True)
+    return _written(out, built, identified, dialect, options)
+
+
+def _add_lods(identified: Identified, options: ImportOptions) -> None:
+    if options.lod_shares:
+        from converter.rebuild.lods import generate_lods
+
+        generate_lods(identified.scene, options.lod_shares)
+
+
+def _written(
+    out: Returned,
+    built: Rebuilt,
+    identified: Identified,
+    dialect: Dialect,
+    options: ImportOptions,
+) -> Returned:
+    out.data = write_model(built.model)
+    out.report, out.warnings = built.report, built.warnings
+    if options.verify:
+        from converter.verify import verify
+
+        again = read_model(read_nres(out.data, out.name), out.name)
+        verify(again, identified, built.rows, dialect)
+    return out
+
+
+def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path | None:
+    """The sidecar: as given, as the glTF names it, or by its stem; ``None`` for a stranger.
+
+    Raises:
+        ConversionError: the file names a sidecar that is not there.
+    """
     if given is not None:
         return given
     named = info.get("sidecar")
@@ -220,11 +332,13 @@ def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path:
     for candidate in candidates:
         if candidate.is_file():
             return candidate
+    if not isinstance(named, str):
+        return None
     raise ConversionError(
-        "has no sidecar, and the rebuild is not there yet",
+        "its sidecar is missing",
         file=str(gltf),
         expected=str(candidates[0]),
-        hint="give it with --sidecar PATH",
+        hint="give it with --sidecar PATH, or rebuild everything with --no-sidecar",
     )
 
 

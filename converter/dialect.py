@@ -82,6 +82,11 @@ def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
     )
 
 
+def key_order(dialect: Dialect) -> list[int]:
+    """Columns of a stored key quaternion in ``[w, x, y, z]`` order."""
+    return _KEY_ORDER[dialect]
+
+
 def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
     """Material row, lightmap row and flags of every batch."""
     word0, word2, word4 = (model.batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
@@ -163,7 +168,7 @@ def decide(model: MshModel, wanted: str = "auto") -> Decision:
 
 def _box_errors(model: MshModel) -> dict[Dialect, float]:
     """Largest difference of a box face from the header's, over the header's diagonal."""
-    vertices, owner = _header_vertices(model)
+    vertices, owner = header_vertices(model)
     hull = model.header["hull"][0].astype(np.float64)
     low, high = hull.min(0), hull.max(0)
     diagonal = float(np.linalg.norm(high - low))
@@ -187,7 +192,7 @@ def _box_errors(model: MshModel) -> dict[Dialect, float]:
     return out
 
 
-def _header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Vertices that LOD 0, group 0 reaches, without cockpit nodes, and their nodes."""
     vertices, owners = [], []
     if not model.legacy:

@@ -77,6 +77,8 @@ def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0
     order = _parents_first(imported.items)
     world = _world_matrices(imported.items, order)
     node_of = _nodes(imported, roles, order, world, out, kept)
+    if kept is None:
+        out.size = model_size(scene)
     _parts(imported, roles, world, node_of, out, kept)
     for track in imported.tracks:
         item, role = imported.items[track.node], roles[track.node]
@@ -162,6 +164,8 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
     open_items = [i for i in open_items if not by_extras(i, named=False)]
     open_items = [i for i in open_items if not by_name(i, items[i].name)]
     open_items = [i for i in open_items if not by_name(i, _bare(items[i].name))]
+    if kept is not None:
+        open_items = _renamed(imported, kept, open_items, roles, taken)
     known = set(kept_names) | {items[i].name for i in range(len(items))}
     for i in open_items:
         match = _part_match(items[i].name) or _part_match(_bare(items[i].name))
@@ -181,6 +185,45 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
         if role is not None and not role.is_part and match and match[0] in founded - {role.name}:
             roles[i] = _Role(owner=match[0], lod=match[1], group=match[2])
     return roles
+
+
+def _renamed(
+    imported: Imported,
+    kept: Scene,
+    open_items: list[int],
+    roles: list[_Role | None],
+    taken: set[object],
+) -> list[int]:
+    """Nodes that came back under another name and without extras: by the name of their mesh, which
+    Blender keeps, else by standing where a missing node stood. Returns the items still open."""
+    free = [k for k in range(len(kept.nodes)) if ("node", k) not in taken]
+    noise = POSE_NOISE * model_size(kept)
+    mesh_names = {
+        kept.meshes[part.mesh].name: part.node for part in kept.parts if part.node in free
+    }
+    left = []
+    for i in open_items:
+        item = imported.items[i]
+        found = None
+        if not item.extras and _part_match(item.name) is None:
+            mesh = imported.meshes[item.mesh].name if item.mesh >= 0 else ""
+            found = mesh_names.get(mesh, mesh_names.get(_bare(mesh)))
+            if found is None and item.mesh < 0:
+                above = roles[item.parent] if item.parent >= 0 else None
+                parent = -1 if above is None or above.kept is None else above.kept
+                standing = [
+                    k
+                    for k in free
+                    if kept.nodes[k].parent == parent
+                    and np.abs(kept.nodes[k].translation - item.translation).max() <= noise
+                ]
+                found = standing[0] if len(standing) == 1 else None
+        if found is None or ("node", found) in taken:
+            left.append(i)
+        else:
+            taken.add(("node", found))
+            roles[i] = _Role(kept=found, name=item.name)
+    return left
 
 
 def _part_match(name: str) -> tuple[str, int, int] | None:
@@ -359,6 +402,7 @@ def _parts(
     """Parts that are objects of their own: into the frame of the node they belong to."""
     scene = out.scene
     by_name = {node.name: i for i, node in enumerate(scene.nodes)}
+    kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
     by_kept = {k: i for i, k in out.kept_of.items()}
     by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}
     kept_rest = None if kept is None else _rest(kept) if kept.nodes else None
@@ -369,11 +413,12 @@ def _parts(
             continue
         if not imported.meshes[imported.items[i].mesh].primitives:
             continue
-        node = (
-            by_name.get(role.owner)
-            if isinstance(role.owner, str)
-            else (by_kept.get(role.owner) if kept is not None else by_number.get(role.owner))
-        )
+        if isinstance(role.owner, str):
+            node = by_name.get(role.owner)
+            if node is None and role.owner in kept_names:
+                node = by_kept.get(kept_names[role.owner])
+        else:
+            node = by_kept.get(role.owner) if kept is not None else by_number.get(role.owner)
         if node is None:
             imported.warnings.append(
                 f"part {imported.items[i].name!r} belongs to no node and is passed by"

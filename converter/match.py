@@ -71,6 +71,7 @@ class Match:
         lost: old triangles that are gone.
         dropped: old triangles that are gone because editors drop duplicates and degenerate ones.
         normals_differ, colours_differ, materials_differ: (T_new,) for matched triangles.
+        old_material: (T_old,) materials of the stored part.
     """
 
     old_of: I64
@@ -81,6 +82,13 @@ class Match:
     normals_differ: NDArray[np.bool_]
     colours_differ: NDArray[np.bool_]
     materials_differ: NDArray[np.bool_]
+    old_material: I64 | None = None
+
+    def compare_materials(self, new: Soup, old: Soup, same_material: Sequence[set[int]]) -> None:
+        """Say anew which matched triangles changed their material."""
+        hit = np.flatnonzero(self.old_of >= 0)
+        alike = _material_table(new, old, same_material)
+        self.materials_differ[hit] = ~alike[new.material[hit], old.material[self.old_of[hit]]]
 
     @property
     def unchanged(self) -> bool:
@@ -180,7 +188,6 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
     size = int(max(new_id.max(initial=0), old_id.max(initial=0))) + 1
     new_key, new_turn = _canonical(new_id, size)
     old_key, old_turn = _canonical(old_id, size)
-    alike = _material_table(new, old, same_material)
     old_of = np.full(len(new), -1, np.int64)
     # first with an equal material, then whatever the material
     names = np.array([min(s, default=-1) for s in same_material] or [-1])
@@ -199,7 +206,9 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
     explained = _would_be_dropped(old, missing, gone)
     result = Match(
         old_of, new_turn, old_turn, missing[~explained], missing[explained],
-        *(np.zeros(len(new), np.bool_) for _ in range(3)),
+        np.zeros(len(new), np.bool_),
+        np.zeros(len(new), np.bool_),
+        np.zeros(len(new), np.bool_),
     )  # fmt: skip
     hit = np.flatnonzero(old_of >= 0)
     partner = old_of[hit]
@@ -216,7 +225,8 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
         channels = 3 if (new.extra[..., 3] == 255).all() else 4
         apart = np.abs(a - b)[..., :channels].max(axis=(1, 2))
         result.colours_differ[hit] = apart > _COLOUR_STEPS
-    result.materials_differ[hit] = ~alike[new.material[hit], old.material[partner]]
+    result.old_material = old.material
+    result.compare_materials(new, old, same_material)
     return result
 
 

@@ -163,6 +163,7 @@ def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
     old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in kept.parts}
     old_soups: dict[int, Soup] = {}
     met: set[Cell] = set()
+    olds: list[tuple[str, Match, Soup]] = []
     for part in scene.parts:
         k = identified.kept_of.get(part.node)
         cell = None if k is None else (k, part.lod, part.group)
@@ -178,8 +179,15 @@ def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
             old_soups[old.mesh] = soup_of(kept, old, lightmap=lightmap)
         result = match(soup, old_soups[old.mesh], plan.materials)
         plan.parts.append(PartPlan(part, kept.meshes[old.mesh].slot, soup, result))
+        olds.append((where, result, old_soups[old.mesh]))
+    _settle_materials(plan, kept)
+    for plan_part, (where, result, old_soup) in zip(
+        [p for p in plan.parts if p.match is not None], olds, strict=True
+    ):
+        assert plan_part.soup is not None
+        result.compare_materials(plan_part.soup, old_soup, plan.materials)
         if not result.unchanged:
-            plan.changes.append(Change(where, result.describe(len(old_soups[old.mesh]))))
+            plan.changes.append(Change(where, result.describe(len(old_soup))))
     views = {_view_of(kept, cell, shown) for cell in met} | {(*shown, False)}
     present = set(identified.kept_of.values())
     for cell, part in old_parts.items():
@@ -195,6 +203,32 @@ def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
                 plan.changes.append(Change(where, "is missing"))
         else:
             plan.kept_parts.append(cell)
+
+
+def _settle_materials(plan: Plan, kept: Scene) -> None:
+    """Tell materials of one name apart by the triangles they are on: most did not change theirs.
+
+    Only for files without extras, where Blender's ``.001`` is all that tells them apart.
+    """
+    open_ones = [i for i, choices in enumerate(plan.materials) if len(choices) > 1]
+    open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
+    if not open_ones:
+        return
+    from scipy.optimize import linear_sum_assignment
+
+    votes = np.zeros((len(plan.materials), len(kept.materials)))
+    for part in plan.parts:
+        if part.soup is not None and part.match is not None and part.match.old_material is not None:
+            hit = part.match.old_of >= 0
+            new, old = part.soup.material[hit], part.match.old_material[part.match.old_of[hit]]
+            np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
+    allowed = np.zeros(votes.shape, np.bool_)
+    for i in open_ones:
+        allowed[i, list(plan.materials[i])] = True
+    rows, columns = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    for i, k in zip(rows.tolist(), columns.tolist(), strict=True):
+        if i in open_ones and votes[i, k] > 0 and allowed[i, k]:
+            plan.materials[i] = {k}
 
 
 def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int, bool]:

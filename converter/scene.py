@@ -209,7 +209,8 @@ class Imported:
         name: the default scene's name.
         info: the default scene's ``extras.msh``.
         items: nodes of the scenes that are read.
-        tracks: curves by item.
+        tracks: curves by item, of the chosen clip.
+        other_tracks: curves of the other clips for items that the chosen one does not move.
         warnings: what was passed by, for the user.
     """
 
@@ -222,5 +223,11 @@ class Imported:
     )
     materials: list[Material] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
+    other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0
     warnings: list[str] = field(default_factory=list)
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """The cell that the default scene shows, as far as the file says."""
+        return int(self.info.get("lod", 0)), int(self.info.get("group", 0))

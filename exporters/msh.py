@@ -2,19 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from converter.errors import ConversionError
 from converter.model import MshModel, StringTable
-from converter.tables import StreamType
-from exporters.nres import replace_entry, write_nres
+from converter.tables import TABLES, StreamType
+from exporters.nres import new_archive, replace_entry, write_nres
 
 
 def write_model(model: MshModel) -> bytes:
     """The bytes of a model. Tables that were not changed keep every byte, place and gap."""
     archive = model.archive
-    for stream, data in table_bytes(model).items():
-        index = next(i for i, e in enumerate(archive.entries) if e.type_id == stream)
-        if archive.entries[index].payload != data:
-            archive = replace_entry(archive, index, data)
+    tables = table_bytes(model)
+    if all(not entry.size and not entry.data_offset for entry in archive.entries):
+        # a new model: nothing has a place yet
+        entries = [
+            replace(e, payload=tables.get(e.type_id, b""), attr1=_count(model, e.type_id))
+            for e in archive.entries
+        ]
+        return write_nres(new_archive(entries, archive.label))
+    for stream, data in tables.items():
+        index = next((i for i, e in enumerate(archive.entries) if e.type_id == stream), None)
+        if index is None:
+            if data:
+                raise ConversionError(
+                    "the model has no such table, and the edit needs one",
+                    file=archive.label,
+                    table=TABLES[stream].label,
+                    hint="rebuild the whole model with --no-sidecar",
+                )
+        elif archive.entries[index].payload != data:
+            archive = replace_entry(archive, index, data, attr1=_count(model, stream))
     return write_nres(archive)
+
+
+def _count(model: MshModel, stream: int) -> int:
+    """``attr1`` of a table (core page, 8.2): how many records it has."""
+    if stream in (StreamType.NODES, StreamType.STRINGS):
+        return len(model.nodes)
+    if stream == StreamType.SLOTS:
+        return len(model.slots)
+    if stream == StreamType.GRAPH:
+        return 0 if model.graph is None else len(model.graph.points)
+    if stream == StreamType.TABLE20:
+        return model.table20_count
+    return len(model.streams[stream]) if stream in model.streams else 0
 
 
 def table_bytes(model: MshModel) -> dict[int, bytes]:

@@ -47,7 +47,9 @@ def write_nres(archive: Archive) -> bytes:
     return bytes(data)
 
 
-def replace_entry(archive: Archive, index: int, payload: bytes) -> Archive:
+def replace_entry(
+    archive: Archive, index: int, payload: bytes, *, attr1: int | None = None
+) -> Archive:
     """The archive with one payload replaced and every other byte kept.
 
     A payload of the same size goes in place. Otherwise what lies behind moves by a multiple
@@ -59,8 +61,11 @@ def replace_entry(archive: Archive, index: int, payload: bytes) -> Archive:
         archive: what to change; it is not modified.
         index: directory index of the entry.
         payload: the new bytes.
+        attr1: its new value, where it changes too.
     """
     old = archive.entries[index]
+    if attr1 is not None:
+        old = replace(old, attr1=attr1)
     entries = list(archive.entries)
     directory = archive.total_size - 64 * len(entries)
     start, end = old.data_offset, old.data_offset + old.size

@@ -97,7 +97,15 @@ class _Reader:
         if fps <= 0:
             raise ConversionError("fps is not positive", file=file.label, value=fps)
         out.fps = fps
-        out.tracks = self._tracks(self._clip(clip), index_of, fps)
+        main_clip = self._clip(clip)
+        out.tracks = self._tracks(main_clip, index_of, fps)
+        moved = {track.node for track in out.tracks}
+        for other in file.animations if clip is None else []:
+            if other is not main_clip:
+                for track in self._tracks(other, index_of, fps):
+                    if track.node not in moved:
+                        moved.add(track.node)
+                        out.other_tracks.append(track)
         return out
 
     # -------------------------------------------------------------- nodes
@@ -387,11 +395,6 @@ class _Reader:
     def _clip(self, clip: str | None) -> Any:
         animations = self.file.animations
         if clip is None:
-            if len(animations) > 1:
-                names = ", ".join(str(a.name) for a in animations)
-                self.warnings.append(
-                    f"{len(animations)} clips ({names}), the first is read (--clip chooses)"
-                )
             return animations[0] if animations else None
         for i, animation in enumerate(animations):
             if clip in (animation.name, str(i)):

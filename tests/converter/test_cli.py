@@ -169,14 +169,14 @@ def test_way_back_refusals(tmp_path: Path) -> None:
     def refused(*arguments: object) -> str:
         result = run("gltf2msh", *arguments, "-o", tmp_path / "out.msh")
         assert result.returncode == 2
-        assert result.stderr.count("\n") == 1, result.stderr
+        assert "Traceback" not in result.stderr
         assert not (tmp_path / "out.msh").exists()
         return result.stderr
 
-    assert "rebuild is not there yet" in refused(target, "--no-sidecar")
+    assert "exclude each other" in refused(target, "--no-sidecar", "--sidecar", sidecar)
     sidecar.rename(tmp_path / "elsewhere")
     said = refused(target)
-    assert "has no sidecar" in said
+    assert "its sidecar is missing" in said
     assert "m.msh-sidecar" in said
     assert "--sidecar PATH" in said
     other = sample_called("retail__odd__l_mast_010")
@@ -188,13 +188,48 @@ def test_way_back_refusals(tmp_path: Path) -> None:
     sidecar.write_bytes(kept[:-1] + bytes([kept[-1] ^ 1]))
     assert "damaged" in refused(target)
     sidecar.write_bytes(kept)
+    assert "the sidecar's model has another dialect" in refused(target, "--dialect", "spec")
 
+
+def test_edit_and_report(tmp_path: Path) -> None:
+    target = tmp_path / "m.glb"
+    assert call(cli.msh2gltf, ROBOT.path, "-o", target, "-q") == 0
     document = Editable(target)
     document.node("BTCP_6")["translation"][0] += 1
-    document.node("CP_7")["translation"][0] += 1
-    said = refused(document.save(tmp_path / "m.gltf"))
-    assert "was changed, and the rebuild is not there yet: node 'BTCP_6'" in said
-    assert "and 1 more changes; --verbose lists them all" in said
+    document.save(target)
+    out, report = tmp_path / "out.msh", tmp_path / "report.json"
+    result = run("gltf2msh", target, "-o", out, "--report", report)
+    assert result.returncode == 0, result.stderr
+    assert "1 changes" in result.stdout
+    assert "node 'BTCP_6': translation changed" in result.stdout
+    assert "19 parts kept" in result.stdout
+    facts = json.loads(report.read_text("utf-8"))
+    assert facts["format"] == 1
+    assert facts["changes"] == [{"where": "node 'BTCP_6'", "what": "translation changed"}]
+    by_status = {row["name"]: row["status"] for row in facts["items"] if row["what"] == "node"}
+    assert by_status.pop("BTCP_6") == "rebuilt"
+    assert set(by_status.values()) == {"kept"}
+    differ = run("msh-inspect", "--diff", ROBOT.path, out)
+    assert differ.returncode == 1
+    assert "Res8 (key pool): 1 of 54 rows differ (rows 52; position)" in differ.stdout
+    same = run("msh-inspect", "--diff", out, out)
+    assert (same.returncode, same.stdout) == (0, "no differences\n")
+    assert run("msh-inspect", "--diff", out).returncode == 2
+    assert json.loads(run("msh-inspect", "--diff", ROBOT.path, out, "--json").stdout)
+
+
+def test_new_model(tmp_path: Path) -> None:
+    """Without a sidecar everything is rebuilt, in the dialect that is asked for."""
+    target = tmp_path / "m.glb"
+    assert call(cli.msh2gltf, ROBOT.path, "-o", target, "-q", "--no-sidecar") == 0
+    for dialect in ("spec", "retail"):
+        out = tmp_path / f"{dialect}.msh"
+        result = run("gltf2msh", target, "-o", out, "--dialect", dialect)
+        assert result.returncode == 0, result.stderr
+        assert f"rebuilt from the file alone, dialect {dialect}" in result.stdout
+        facts = json.loads(run("msh-inspect", out, "--json").stdout)
+        assert facts["dialect"]["dialect"] == dialect
+        assert facts["counts"]["triangles"] == 204
 
 
 def test_sidecar_is_found(tmp_path: Path) -> None:
@@ -219,6 +254,7 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
     document.json["scenes"][0]["extras"]["msh"]["sidecar"] = "../up.msh-sidecar"
     document.save(folder / "m.glb")
     assert call(cli.gltf2msh, folder / "m.glb", "-o", tmp_path / "o.msh") == 2
+    assert not (tmp_path / "o.msh").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,361 @@
+"""An edited part over its stored slot: change what moved in place, else build the slot anew.
+
+In place (core page, 8.3): moved vertices touch Res3 (Res4, Res7 normals, bounds), texture edits
+Res5, another material the batch's words. Only another topology makes new indices and batches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.match import NORMAL_DEGREES, Match, Soup
+from converter.quantize import decode_normals
+from converter.rebuild.geometry import (
+    BATCH_WORDS,
+    VERTEX_DTYPE,
+    Corners,
+    SlotGeometry,
+    build_slot,
+    describe,
+    slot_record,
+    triangle_normals,
+)
+from converter.rebuild.workspace import Workspace
+
+I64 = NDArray[np.int64]
+
+
+@dataclass
+class Edit:
+    """An edited part.
+
+    Attributes:
+        soup: its triangles.
+        match: how they meet those of the stored slot.
+        words: (M + 1, 4) batch words per material of the file; the last row is 'no material'.
+        extra: what Res18 holds where the file says nothing, (4,) uint8.
+        choices: per material of the file, the stored words it may mean where its name alone is
+            known and several stored materials bear it.
+    """
+
+    soup: Soup
+    match: Match | None
+    words: NDArray[np.uint16]
+    extra: NDArray[np.uint8]
+    choices: list[set[tuple[int, ...]]] = field(default_factory=list)
+
+    def settled(self, stored: StoredSlot) -> Edit:
+        """The edit with materials of ambiguous names taken for those that the slot has."""
+        words = self.words.copy()
+        rows, counts = np.unique(stored.batch, return_counts=True)
+        usual = [rows[i] for i in np.argsort(-counts, kind="stable")]
+        own = [tuple(int(stored.space.batches[n][row]) for n in BATCH_WORDS) for row in usual]
+        for material, choices in enumerate(self.choices):
+            if len(choices) > 1:
+                mine = next((word for word in own if word in choices), None)
+                if mine is not None:
+                    words[material] = mine
+        return replace(self, words=words)
+
+
+def fresh_vertices(soup: Soup, extra: NDArray[np.uint8]) -> NDArray[np.void]:
+    """Stored words of the corners of a part that has no stored slot. (T, 3)."""
+    out = np.zeros((len(soup), 3), VERTEX_DTYPE)
+    out["position"] = soup.positions
+    out["normal"] = soup.encoded_normals()
+    if soup.uv0 is not None:
+        out["uv0"] = soup.uv0
+    out["extra"] = extra if soup.extra is None else soup.extra
+    return out
+
+
+def build_new(edit: Edit) -> tuple[SlotGeometry, int]:
+    """A slot for a part that has none, and how many degenerate triangles were dropped."""
+    vertices = fresh_vertices(edit.soup, edit.extra)
+    raw = vertices.view("u1").reshape(len(vertices), 3, -1)
+    equal = [(raw[:, a] == raw[:, b]).all(axis=1) for a, b in ((0, 1), (1, 2), (0, 2))]
+    keep = ~(equal[0] | equal[1] | equal[2])
+    return build_slot(
+        Corners(
+            vertices[keep],
+            edit.soup.material[keep],
+            edit.words,
+            np.zeros(int(keep.sum()), np.uint16),
+        )
+    ), int((~keep).sum())
+
+
+class StoredSlot:
+    """A slot of the workspace as corners: where every one of its triangles comes from."""
+
+    def __init__(self, space: Workspace, slot: int) -> None:
+        self.space, self.slot = space, slot
+        self.rows = space.slot_batches(slot)
+        batch, corner = [], []
+        for row in self.rows:
+            start, count, base = (
+                int(space.batches[k][row]) for k in ("index_start", "index_count", "base_vertex")
+            )
+            count -= count % 3
+            index = space.indices[start : start + count].astype(np.int64) + base
+            corner.append(index.reshape(-1, 3))
+            batch.append(np.full(count // 3, row))
+        self.corner: I64 = np.concatenate(corner)
+        self.batch: I64 = np.concatenate(batch)
+        first = int(space.slots["tri_start"][slot])
+        whole = int(space.slots["tri_count"][slot]) == len(self.corner)
+        self.triangles: I64 | None = None
+        if space.has_triangles and whole:
+            self.triangles = np.arange(first, first + len(self.corner))
+
+    def shared_vertices(self) -> NDArray[np.bool_]:
+        """Vertices that batches of other slots reach. (V,)."""
+        space = self.space
+        out = np.zeros(len(space.vertices), np.bool_)
+        for row in range(len(space.batches)):
+            if row not in self.rows:
+                start, count, base = (
+                    int(space.batches[k][row])
+                    for k in ("index_start", "index_count", "base_vertex")
+                )
+                used = space.indices[start : start + count].astype(np.int64)
+                out[used + base] = True
+        return out
+
+
+def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
+    """Try to express an edit without another topology; whether it worked (else nothing changed).
+
+    The i-th lost triangle is taken for the i-th new one; that holds if every stored vertex then
+    has one new value, and every batch one material.
+    """
+    stored, soup, match = StoredSlot(space, slot), edit.soup, edit.match
+    edit = edit.settled(stored)
+    assert match is not None
+    paired = _pair_all(stored, soup, match, space)
+    if paired is None:
+        return False
+    old, new, turn = paired  # (P,) old and new triangles, (P, 3) new corner per old corner
+    vertex = stored.corner[old]
+    rows = np.arange(len(old))[:, None]
+    values = space.vertices[vertex]
+    # a triangle that was matched keeps its words, whatever the editor rounded
+    exact = np.zeros(len(old), np.bool_)
+    exact[match.old_of[new] == old] = True
+    loose = ~exact
+    position = soup.positions[new][rows, turn]
+    values["position"][loose] = position[loose]
+    if soup.uv0 is not None:
+        values["uv0"][loose] = soup.uv0[new][rows, turn][loose]
+    if soup.extra is not None:
+        differ = match.colours_differ[new] | (loose if soup.lightmap else False)
+        given = soup.extra[new][rows, turn]
+        values["extra"][differ] = given[differ]
+        if not soup.lightmap:
+            apart = np.abs(given.astype(int) - space.vertices["extra"][vertex].astype(int)) > 2
+            channels = 3 if (soup.extra[..., 3] == 255).all() else 4
+            moved = loose & apart[..., :channels].any(axis=(1, 2))
+            values["extra"][moved, :, :channels] = given[moved][..., :channels]
+    if soup.normals is not None:
+        encoded = soup.encoded_normals()[new][rows, turn][..., :3]
+        far = _normals_apart(soup.normals[new][rows, turn], space.vertices["normal"][vertex])
+        turned = far & (loose | match.normals_differ[new])[:, None]
+        values["normal"][..., :3][turned] = encoded[turned]
+
+    flat_vertex, flat_values = vertex.reshape(-1), values.reshape(-1)
+    raw = flat_values.view("u1").reshape(len(flat_values), -1)
+    before = space.vertices[flat_vertex].view("u1").reshape(len(flat_values), -1)
+    changed = (raw != before).any(axis=1)
+    # vertices whose corners disagree cannot change in place
+    order = np.argsort(flat_vertex, kind="stable")
+    same_vertex = flat_vertex[order][1:] == flat_vertex[order][:-1]
+    disagree = same_vertex & (raw[order][1:] != raw[order][:-1]).any(axis=1)
+    if disagree.any():
+        return False
+    if stored.shared_vertices()[flat_vertex[changed]].any():
+        return False
+    words = _batch_words(stored, old, soup.material[new], edit.words, match, new)
+    if words is None:
+        return False
+    for row, word in words.items():
+        for name, value in zip(BATCH_WORDS, word, strict=True):
+            space.batches[name][row] = value
+    space.vertices[flat_vertex[changed]] = flat_values[changed]
+    moved = changed & (raw[:, :12] != before[:, :12]).any(axis=1)
+    if moved.any():
+        _positions_moved(stored, np.unique(flat_vertex[moved]))
+    return True
+
+
+def _pair_all(
+    stored: StoredSlot, soup: Soup, match: Match, space: Workspace
+) -> tuple[I64, I64, I64] | None:
+    """Every old triangle that is still there with its new one, corners lined up."""
+    fresh = np.flatnonzero(match.old_of < 0)
+    if len(fresh) != len(match.lost):
+        return None
+    hit = np.flatnonzero(match.old_of >= 0)
+    partner = match.old_of[hit]
+    turn = np.empty((len(hit), 3), np.int64)
+    np.put_along_axis(turn, match.old_turn[partner], match.new_turn[hit], axis=1)
+    old, new = np.concatenate([partner, match.lost]), np.concatenate([hit, fresh])
+    if not len(fresh):
+        return old, new, turn
+    # the rotation in which most of a corner's streams agree
+    corner = space.vertices[stored.corner[match.lost]]
+    turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    score = np.zeros((len(fresh), 3), np.int64)
+    for k, rolled in enumerate(turns):
+        same = (soup.positions[fresh][:, rolled] == corner["position"]).all(axis=-1)
+        score[:, k] += 2 * same.sum(axis=1)
+        if soup.uv0 is not None:
+            score[:, k] += (soup.uv0[fresh][:, rolled] == corner["uv0"]).all(axis=-1).sum(axis=1)
+    best = turns[score.argmax(axis=1)]
+    return old, new, np.concatenate([turn, best])
+
+
+def _normals_apart(normals: NDArray[np.float32], words: NDArray[np.int8]) -> NDArray[np.bool_]:
+    """Whether a normal is further from the stored one than editors round. (P, 3)."""
+    a, b = normals.astype(np.float64), decode_normals(words).astype(np.float64)
+    length = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    cosine = np.einsum("tci,tci->tc", a, b)
+    return np.asarray(cosine < np.cos(np.radians(NORMAL_DEGREES)) * length)
+
+
+def _batch_words(
+    stored: StoredSlot,
+    old: I64,
+    material: I64,
+    words: NDArray[np.uint16],
+    match: Match,
+    new: I64,
+) -> dict[int, NDArray[np.uint16]] | None:
+    """New words per batch row that changed its material; ``None`` if one would need two."""
+    # what was lost and found again by order has no verdict on materials yet
+    differ = match.materials_differ[new].copy()
+    fresh = match.old_of[new] < 0
+    now = words[material].astype(np.int64)
+    space = stored.space
+    columns = [space.batches[name][stored.batch[old]].astype(np.int64) for name in BATCH_WORDS]
+    apart = np.abs(now - np.stack(columns, axis=1)).max(axis=1)
+    differ |= fresh & (apart > 0) & (material >= 0)
+    out: dict[int, NDArray[np.uint16]] = {}
+    for row in np.unique(stored.batch[old[differ]]).tolist():
+        mine = stored.batch[old] == row
+        target = now[mine & differ]
+        if not differ[mine].all() or (target != target[0]).any():
+            return None
+        out[row] = target[0].astype(np.uint16)
+    return out
+
+
+def _positions_moved(stored: StoredSlot, vertices: I64) -> None:
+    """Bounds, triangle normals and links after vertices moved."""
+    space, slot = stored.space, stored.slot
+    corners = np.ascontiguousarray(space.vertices[stored.corner]["position"])
+    bounds = slot_record(corners, 0)
+    names = ("aabb_min", "aabb_max", "sphere_center", "sphere_radius", "area", "volume")
+    for name in names:
+        space.slots[name][slot] = bounds[name][0]
+    if stored.triangles is None:
+        return
+    rows = stored.triangles
+    touched = np.asarray(np.isin(stored.corner, vertices).any(axis=1))
+    normals, _ = triangle_normals(corners, space.vertices[stored.corner]["normal"])
+    table = space.triangles[rows]
+    table["normal"][touched] = normals[touched]
+    canonical, _ = describe(space.vertices[stored.corner], table["tri_flags"])
+    link = canonical["link"].astype(np.int64)
+    first = int(rows[0])
+    new_link = np.where(link == 0xFFFF, 0xFFFF, link + first)
+    changed = (new_link != table["link"]).any(axis=1)
+    # links that were not canonical before and that no vertex touched stay
+    changed &= touched | touched[np.where(link == 0xFFFF, 0, link)].any(axis=1)
+    table["link"][changed] = new_link[changed]
+    table["selectors"][changed] = canonical["selectors"][changed]
+    space.triangles[rows] = table
+
+
+def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
+    """The canonical slot of an edit; triangles and vertices that did not change keep their words,
+    and what editors drop (duplicates, degenerate triangles) is put back."""
+    stored, soup, match = StoredSlot(space, slot), edit.soup, edit.match
+    edit = edit.settled(stored)
+    assert match is not None
+    vertices = fresh_vertices(soup, edit.extra)
+    flags = np.zeros(len(soup), np.uint16)
+    hit = np.flatnonzero(match.old_of >= 0)
+    partner = match.old_of[hit]
+    keep = hit[~match.normals_differ[hit]]
+    old = match.old_of[keep]
+    # a normal that was turned on purpose is taken; all else of a matched corner is the stored one
+    for triangles, partners, fields in (
+        (keep, old, VERTEX_DTYPE.names),
+        (np.setdiff1d(hit, keep), match.old_of[np.setdiff1d(hit, keep)], ("stream15", "tangents")),
+    ):
+        at = (triangles[:, None], match.new_turn[triangles])
+        source = space.vertices[stored.corner[partners[:, None], match.old_turn[partners]]]
+        for name in fields or ():
+            vertices[name][at] = source[name]
+    differ = hit[match.colours_differ[hit]]
+    if soup.extra is not None and differ.size:
+        vertices["extra"][differ] = soup.extra[differ]
+    _adopt_words(vertices, np.flatnonzero(match.old_of < 0), stored)
+
+    words = [edit.words]
+    material = soup.material.copy()
+    material[material < 0] = len(edit.words) - 1
+    # unchanged triangles keep the words of their batch
+    stored_words = np.stack([space.batches[n][list(stored.rows)] for n in BATCH_WORDS], axis=1)
+    words.append(stored_words.astype(np.uint16))
+    same = hit[~match.materials_differ[hit]]
+    material[same] = len(edit.words) + stored.batch[match.old_of[same]] - stored.rows.start
+    if stored.triangles is not None:
+        flags[hit] = space.triangles["tri_flags"][stored.triangles[partner]]
+    back = match.dropped
+    if back.size:
+        vertices = np.concatenate([vertices, space.vertices[stored.corner[back]]])
+        material = np.concatenate(
+            [material, len(edit.words) + stored.batch[back] - stored.rows.start]
+        )
+        more = np.zeros(len(back), np.uint16)
+        if stored.triangles is not None:
+            more = space.triangles["tri_flags"][stored.triangles[back]]
+        flags = np.concatenate([flags, more])
+    every = np.concatenate(words)
+    # equal words are one material
+    _, first, inverse = np.unique(every, axis=0, return_index=True, return_inverse=True)
+    return build_slot(Corners(vertices, inverse.reshape(-1)[material], every[first], flags))
+
+
+def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> None:
+    """Corners of new triangles that sit on a stored vertex take its words nobody can see:
+    the normal's fourth byte, Res15, tangents, and the normal itself where it is that one."""
+    if not fresh.size:
+        return
+    used = np.unique(stored.corner)
+    pool = stored.space.vertices[used]
+    corner = vertices[fresh].reshape(-1)
+    names = ["position", "uv0", "extra"]
+    a = np.concatenate([_raw(corner[n]) for n in names], axis=1)
+    b = np.concatenate([_raw(pool[n]) for n in names], axis=1)
+    both = np.concatenate([b, a])
+    _, inverse = np.unique(both, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    home = np.full(int(inverse.max()) + 1, -1)
+    home[inverse[: len(b)][::-1]] = np.arange(len(b))[::-1]
+    at = home[inverse[len(b) :]]
+    found = at >= 0
+    near = np.zeros(len(corner), np.bool_)
+    near[found] = ~_normals_apart(
+        decode_normals(corner["normal"][found])[None], pool["normal"][at[found]][None]
+    )[0]
+    corner[near] = pool[at[near]]
+    vertices[fresh] = corner.reshape(-1, 3)
+
+
+def _raw(values: NDArray[np.generic]) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)

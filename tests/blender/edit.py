@@ -1,0 +1,121 @@
+"""Runs in Blender's Python: import a .glb, make one edit as an artist would, export it.
+
+    python edit.py IN.glb OUT_DIR NODE EDIT...
+
+Writes ``OUT_DIR/EDIT.glb`` per edit, with the stock exporter's defaults.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+from mathutils import Quaternion, Vector
+
+
+def mesh_of(node):
+    """The mesh of a node's object."""
+    return bpy.data.objects[node].data
+
+
+def move_node(node):
+    bpy.data.objects[node].location += Vector((0.5, 0, 0))
+
+
+def rotate_at_frame(node):
+    """A keyed rotation at one frame."""
+    found = bpy.data.objects[node]
+    bpy.context.scene.frame_set(3)
+    found.rotation_mode = "QUATERNION"
+    found.rotation_quaternion = found.rotation_quaternion @ Quaternion((0, 0, 1), 0.4)
+    found.keyframe_insert("rotation_quaternion", frame=3)
+
+
+def move_vertex(node):
+    mesh_of(node).vertices[0].co.x += 0.25
+
+
+def delete_face(node):
+    import bmesh
+
+    mesh = mesh_of(node)
+    work = bmesh.new()
+    work.from_mesh(mesh)
+    work.faces.ensure_lookup_table()
+    bmesh.ops.delete(work, geom=[work.faces[0]], context="FACES_ONLY")
+    work.to_mesh(mesh)
+    work.free()
+
+
+def subdivide(node):
+    import bmesh
+
+    mesh = mesh_of(node)
+    work = bmesh.new()
+    work.from_mesh(mesh)
+    bmesh.ops.subdivide_edges(work, edges=work.edges[:], cuts=1, use_grid_fill=True)
+    bmesh.ops.triangulate(work, faces=work.faces[:])
+    work.to_mesh(mesh)
+    work.free()
+
+
+def add_mesh_node(node):
+    bpy.ops.mesh.primitive_cube_add(size=2, location=(3, 0, 0))
+    cube = bpy.context.active_object
+    cube.name = "antenna"
+    cube.parent = bpy.data.objects[node]
+    cube.data.materials.append(mesh_of(node).materials[0])
+
+
+def rename(node):
+    bpy.data.objects[node].name = "renamed"
+
+
+def reparent(node):
+    """Under the root, where it stands."""
+    found = bpy.data.objects[node]
+    world = found.matrix_world.copy()
+    root = next(o for o in bpy.context.view_layer.objects if o.parent is None)
+    found.parent = root
+    found.matrix_parent_inverse.identity()
+    bpy.context.view_layer.update()
+    found.matrix_world = world
+
+
+def assign_material(node):
+    mesh = mesh_of(node)
+    other = next(m for m in bpy.data.materials if m.name not in {x.name for x in mesh.materials})
+    mesh.materials[0] = other
+
+
+def delete_part(node):
+    """The mesh goes, the node stays: an empty takes its place."""
+    found = bpy.data.objects[node]
+    empty = bpy.data.objects.new("placeholder", None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.parent = found.parent
+    empty.matrix_local = found.matrix_local.copy()
+    for child in list(found.children):
+        child.parent = empty
+    bpy.data.objects.remove(found)
+    empty.name = node
+
+
+def add_lod(node):
+    """A copy of the mesh as LOD 2, in place."""
+    found = bpy.data.objects[node]
+    copy = bpy.data.objects.new(f"{node}.lod2.group0", found.data.copy())
+    bpy.context.scene.collection.objects.link(copy)
+    copy.matrix_world = found.matrix_world.copy()
+
+
+source, out, node, *edits = sys.argv[1:]
+for name in edits:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=source)
+    bpy.context.view_layer.update()
+    globals()[name](node)
+    bpy.context.view_layer.update()
+    bpy.context.scene.frame_set(0)
+    bpy.ops.export_scene.gltf(filepath=str(Path(out) / f"{name}.glb"))
