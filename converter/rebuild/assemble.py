@@ -18,7 +18,7 @@ from converter.merge import PartPlan, Plan, poses_at, same_rotations
 from converter.model import MshModel, PathGraph, StringTable
 from converter.pose import compose, rotate, rotation
 from converter.rebuild.bounds import header
-from converter.rebuild.geometry import SlotGeometry
+from converter.rebuild.geometry import SlotGeometry, too_many
 from converter.rebuild.materials import stored_choices, words_table
 from converter.rebuild.nodes import NodeEdit, build_nodes, node_order
 from converter.rebuild.report import report_rows
@@ -259,18 +259,7 @@ def _fits(space: Workspace, geometries: list[SlotGeometry]) -> None:
         ("slots", len(space.slots), len(geometries)),
     ):
         if have + more > NONE16:
-            raise _too_many(title, have + more)
-
-
-def _too_many(title: str, value: int) -> ConversionError:
-    hints = {
-        "triangles": "remove detail, or split the model in two",
-        "batches": "use fewer materials",
-    }
-    return ConversionError(
-        f"too many {title} for a model", value=f"{value:,}", expected=f"at most {NONE16:,}",
-        hint=hints.get(title, "split the model in two"),
-    )  # fmt: skip
+            raise too_many(title, have + more)
 
 
 def _limits(model: MshModel) -> None:
@@ -282,7 +271,7 @@ def _limits(model: MshModel) -> None:
         ("nodes", len(model.nodes)),
     ):
         if value > NONE16:
-            raise _too_many(title, value)
+            raise too_many(title, value)
 
 
 # ------------------------------------------------------------------ nodes

@@ -9,10 +9,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import ConversionError
 from converter.quantize import decode_normals, encode_unit, normalise
 from converter.rebuild.adjacency import links, row_ids
 from converter.rebuild.bounds import slot_bounds
-from converter.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
+from converter.tables import BATCH_DTYPE, NONE16, SLOT_DTYPE, TRIANGLE_DTYPE
 
 #: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
 VERTEX_DTYPE = np.dtype(
@@ -76,7 +77,12 @@ def build_slot(corners: Corners) -> SlotGeometry:
 
     Triangles are grouped by material in order of first appearance; vertices are welded when all
     their stored bytes are equal and laid down per batch in order of first use.
+
+    Raises:
+        ConversionError: more triangles than a model can have.
     """
+    if len(corners.material) > NONE16:
+        raise too_many("triangles", len(corners.material))
     material = _first_appearance(corners.material)
     order = np.argsort(material, kind="stable")
     vertices, material = corners.vertices[order], corners.material[order]
@@ -110,6 +116,20 @@ def build_slot(corners: Corners) -> SlotGeometry:
         triangles,
         slot_record(vertices["position"], len(batches)),
         zero_area,
+    )
+
+
+def too_many(title: str, value: int) -> ConversionError:
+    """The error for a table that outgrows its 16-bit row numbers."""
+    hints = {
+        "triangles": "remove detail, or split the model in two",
+        "batches": "use fewer materials",
+    }
+    return ConversionError(
+        f"too many {title} for a model",
+        value=f"{value:,}",
+        expected=f"at most {NONE16:,}",
+        hint=hints.get(title, "split the model in two"),
     )
 
 

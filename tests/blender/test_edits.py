@@ -1,0 +1,158 @@
+"""Edits that an artist makes in real Blender: they arrive, and touch only what they must."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.convert import ExportOptions, Returned, load, to_model
+from converter.diff import diff_models
+from converter.model import MshModel
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.support.corpus import sample_called
+from tests.support.runs import to_gltf
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+EDITS = (
+    "move_node", "rotate_at_frame", "move_vertex", "delete_face", "subdivide", "add_mesh_node",
+    "rename", "reparent", "assign_material", "delete_part", "add_lod",
+)  # fmt: skip
+GEOMETRY = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
+SAMPLE, NODE, ROW = "retail__odd__l_mast_010", "mast_c_m5o2", 5
+TRIANGLES = 8
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The model, and one file per edit."""
+    out = tmp_path_factory.mktemp("edits")
+    source = to_gltf(sample_called(SAMPLE), out / "model.glb")
+    script = Path(__file__).parent / "edit.py"
+    result = subprocess.run(
+        [BLENDER, script, source, out, NODE, *EDITS], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    return out
+
+
+def parse(data: bytes) -> MshModel:
+    return read_model(read_nres(data, "x"), "x")
+
+
+def edited(folder: Path, name: str) -> tuple[Returned, MshModel, MshModel, set[str]]:
+    """What came back, the old and the new model, and the tables that differ."""
+    back = to_model(folder / f"{name}.glb", folder / "model.msh-sidecar")
+    old, new = parse(sample_called(SAMPLE).source), parse(back.data)
+    tables = {
+        "header" if "header" in item["table"] else item["table"].partition(" ")[0]
+        for item in diff_models(old, new)
+    }
+    return back, old, new, tables
+
+
+def test_move_node(folder: Path) -> None:
+    back, old, new, tables = edited(folder, "move_node")
+    assert [str(c) for c in back.changes] == [f"node '{NODE}': translation changed"]
+    assert tables == {"Res8", "header"}
+    moved = new.keys["position"] - old.keys["position"]
+    assert not moved[:ROW].any()
+    assert np.linalg.norm(moved[ROW]) == pytest.approx(0.5, abs=1e-4)
+
+
+def test_rotate_a_node_at_one_frame(folder: Path) -> None:
+    """One key in Blender turns the node for good: the model has one frame."""
+    _, old, new, tables = edited(folder, "rotate_at_frame")
+    assert tables <= {"Res8", "header", "Res1", "Res19"}
+    assert (new.keys["quaternion"][:ROW] == old.keys["quaternion"][:ROW]).all()
+    assert (new.keys["quaternion"][ROW] != old.keys["quaternion"][ROW]).any()
+
+
+def test_move_vertex(folder: Path) -> None:
+    _, old, new, tables = edited(folder, "move_vertex")
+    assert "Res3" in tables
+    assert tables <= {"Res2", "Res3", "Res4", "Res7", "header"}  # no indices, batches, texture
+    moved = np.flatnonzero((new.positions != old.positions).any(axis=1))
+    assert len(moved) == 1
+    assert np.abs(new.positions - old.positions).max() == pytest.approx(0.25, abs=1e-5)
+
+
+def test_delete_face(folder: Path) -> None:
+    back, old, new, tables = edited(folder, "delete_face")
+    assert len(new.indices) == len(old.indices) - 3
+    assert tables <= GEOMETRY | {"header"}
+    assert back.changes[0].what == f"{TRIANGLES} triangles became {TRIANGLES - 1}"
+
+
+def test_subdivide(folder: Path) -> None:
+    _, old, new, tables = edited(folder, "subdivide")
+    assert len(new.indices) == len(old.indices) + 9 * TRIANGLES
+    assert tables <= GEOMETRY | {"header"}
+
+
+def test_add_mesh_node(folder: Path) -> None:
+    _, old, new, tables = edited(folder, "add_mesh_node")
+    assert tables == GEOMETRY | {"header", "Res1", "Res8", "Res9", "Res10"}
+    assert new.node_names[-1] == b"antenna"
+    assert new.nodes["parent"][-1] == ROW
+    for stream, table in old.streams.items():  # everything old is still there, in place
+        assert new.streams[stream][: len(table)].tobytes() == table.tobytes()
+    assert new.slots[: len(old.slots)].tobytes() == old.slots.tobytes()
+
+
+def test_rename(folder: Path) -> None:
+    _, _, new, tables = edited(folder, "rename")
+    assert tables == {"Res9"}
+    assert new.node_names[ROW] == b"renamed"
+
+
+def test_reparent(folder: Path) -> None:
+    """Under the root, where it stands: the world pose stays."""
+    _, _, new, tables = edited(folder, "reparent")
+    assert tables == {"Res1", "Res8", "header"}
+    assert new.nodes["parent"][ROW] == 0
+
+
+def test_assign_material(folder: Path) -> None:
+    _, old, new, tables = edited(folder, "assign_material")
+    assert tables == {"Res13"}
+    differ = old.batches.view("u1").reshape(-1, 20) != new.batches.view("u1").reshape(-1, 20)
+    assert differ.any(axis=1).sum() == 1
+
+
+def test_delete_part(folder: Path) -> None:
+    _, old, new, tables = edited(folder, "delete_part")
+    assert new.nodes["slot_index"][ROW, 0, 0] == 0xFFFF
+    assert len(new.slots) == len(old.slots) - 1
+    assert tables == (GEOMETRY | {"header", "Res1"})
+
+
+def test_add_lod(folder: Path, tmp_path: Path) -> None:
+    _, old, new, tables = edited(folder, "add_lod")
+    assert tables == GEOMETRY | {"Res1"}
+    slot = int(new.nodes["slot_index"][ROW, 2, 0])
+    assert slot == len(old.slots)
+    assert new.slots["tri_count"][slot] == TRIANGLES
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_next_conversion_shows_the_edit(folder: Path, name: str, tmp_path: Path) -> None:
+    """Converted out and back again, the edited model is unchanged."""
+    back = to_model(folder / f"{name}.glb", folder / "model.msh-sidecar")
+    (tmp_path / "e.msh").write_bytes(back.data)
+    assert load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
+    from converter.convert import gltf_files
+
+    loaded = load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
+    for path, data in gltf_files(loaded, tmp_path / "e.glb", ExportOptions()):
+        path.write_bytes(data)
+    again = to_model(tmp_path / "e.glb")
+    assert again.kept_all
+    assert again.data == back.data

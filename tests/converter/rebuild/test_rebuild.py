@@ -1,0 +1,398 @@
+"""Whole models rebuilt: invariants, idempotence, limits, edits that touch only what they must."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converter.convert import ExportOptions, ImportOptions, gltf_files, load, to_model
+from converter.dialect import Dialect
+from converter.diff import diff_models
+from converter.errors import ConversionError
+from converter.identify import Identified
+from converter.model import MshModel
+from converter.rebuild.assemble import RebuildOptions, new_model
+from converter.rebuild.bounds import header
+from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
+from converter.tables import NONE16
+from converter.validate import check_model, largest_indices
+from exporters.msh import write_model
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.converter import test_merge as edits
+from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.runs import first_difference, to_gltf
+
+ALONE = ImportOptions(use_sidecar=False)
+ORDER = [1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17]
+
+
+def parse(data: bytes) -> MshModel:
+    return read_model(read_nres(data, "x"), "x")
+
+
+def check_canonical(model: MshModel) -> None:
+    """Everything that the rules promise of a model rebuilt in full."""
+    assert not [f for f in check_model(model) if f.severity == "error"]
+    batches, slots = model.batches, model.slots
+    starts, counts = batches["index_start"].astype(int), batches["index_count"].astype(int)
+    assert starts.tolist() == [0, *np.cumsum(counts)[:-1]][: len(starts)]  # batches tile Res6
+    assert counts.sum() == len(model.indices)
+    assert (counts % 3 == 0).all()
+    np.testing.assert_array_equal(batches["window"], largest_indices(model) + 1)
+    bases = batches["base_vertex"].astype(int)
+    assert (bases + batches["window"] <= len(model.positions)).all()
+    batch = np.repeat(np.arange(len(batches)), counts)
+    corner = (model.indices.astype(int) + bases[batch]).reshape(-1, 3)
+    assert set(corner.ravel().tolist()) == set(range(len(model.positions)))  # all are reached
+    first = 0
+    for slot in slots:
+        assert slot["batch_start"] == first
+        first += int(slot["batch_count"])
+        assert slot["tri_start"] == starts[slot["batch_start"]] // 3
+        rows = slice(int(slot["tri_start"]), int(slot["tri_start"]) + int(slot["tri_count"]))
+        points = model.positions[corner[rows]].reshape(-1, 3)
+        np.testing.assert_array_equal(slot["aabb_min"], points.min(0))
+        np.testing.assert_array_equal(slot["aabb_max"], points.max(0))
+        away = np.linalg.norm(points.astype(float) - slot["sphere_center"].astype(float), axis=1)
+        assert away.max() <= float(slot["sphere_radius"])
+        assert float(np.nextafter(slot["sphere_radius"], np.float32(-1))) < away.max() or (
+            slot["sphere_radius"] == 0
+        )
+    triangles = model.triangles
+    assert triangles is not None
+    link = triangles["link"].astype(int)
+    selector = np.stack([triangles["selectors"] >> 2 * k & 3 for k in range(3)], axis=1)
+    for t, k in zip(*np.nonzero(link != NONE16), strict=True):
+        assert link[link[t, k], selector[t, k]] == t  # mutual
+    assert ((selector == 3) == (link == NONE16)).all()
+
+
+@every_sample
+def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
+    """Verified by itself, canonical, idempotent, and again in the same dialect."""
+    gltf = to_gltf(sample, tmp_path / "a.glb")
+    back = to_model(gltf, None, ALONE)
+    assert back.rebuilt
+    model = parse(back.data)
+    check_canonical(model)
+    assert [e.name for e in model.archive.entries] == [
+        f"Res{e.type_id}" for e in model.archive.entries
+    ]
+    if len(model.archive.entries) == len(ORDER):
+        assert [e.type_id for e in model.archive.entries] == ORDER
+    (tmp_path / "b.msh").write_bytes(back.data)
+    options = ExportOptions(dialect=sample.dialect)
+    loaded = load(tmp_path / "b.msh", None, options)
+    for path, data in gltf_files(loaded, tmp_path / "b.glb", options):
+        path.write_bytes(data)
+    again = to_model(tmp_path / "b.glb", None, ALONE)
+    assert first_difference(back.data, again.data) is None
+    if not sample.truth["legacy"]:
+        assert [n.name for n in loaded.scene.nodes] == [
+            n.name for n in load(sample.path, sample.entry, options).scene.nodes
+        ]
+
+
+@every_sample
+def test_header_of_canonical_models(sample: Sample) -> None:
+    """The header box of the recorded truth, from the posed vertices."""
+    if sample.truth["legacy"] or not sample.truth.get("header_box"):
+        return
+    from converter.rebuild.assemble import posed_header
+
+    model = parse(sample.source)
+    got = posed_header(model, Dialect(sample.dialect))["hull"][0]
+    box = sample.truth["header_box"]
+    size = np.abs(got).max()
+    np.testing.assert_allclose(got.min(0), box["min"], atol=1e-4 * size)
+    np.testing.assert_allclose(got.max(0), box["max"], atol=1e-4 * size)
+
+
+def test_header_shapes() -> None:
+    """Corner order, rounding outward, and the axis of the smallest cylinder."""
+    points = np.array([[0.1, -2.3, -0.7], [1.1, 2.3, 0.7]])
+    out = header(points)[0]
+    lo, hi = out["hull"].min(0), out["hull"].max(0)
+    assert (lo.astype(float) <= points[0]).all()
+    assert (hi.astype(float) >= points[1]).all()
+    order = ["lll", "hll", "hhl", "lhl", "lhh", "llh", "hlh", "hhh"]
+    for corner, name in zip(out["hull"], order, strict=True):
+        expected = [(lo, hi)[c == "h"][axis] for axis, c in enumerate(name)]
+        assert corner.tolist() == expected
+    assert out["cylinder_a"][1] == lo[1]  # along y, the long side
+    assert out["cylinder_b"][1] == hi[1]
+    cube = header(np.array([[-1.0, -1, -1], [1, 1, 1]]))[0]
+    assert cube["cylinder_a"].tolist() == [0, 0, -1]  # a tie: z
+    assert header(np.zeros((0, 3))).tobytes() == bytes(140)
+
+
+# ------------------------------------------------------------------ random meshes
+
+
+def scene_of(positions: np.ndarray, faces: np.ndarray, materials: np.ndarray) -> Identified:
+    """One node with one mesh; a primitive per run of equal materials."""
+    streams = Streams(positions.astype(np.float32), faces.reshape(-1).astype(np.uint32))
+    streams.normals = np.tile(np.float32([0, 0, 1]), (len(positions), 1))
+    streams.uv0 = np.zeros((len(positions), 2), np.float32)
+    node = Node("n", None, -1, np.array([1.0, 0, 0, 0]), np.zeros(3, np.float32))
+    scene = Scene("m", streams, [node])
+    primitives = [Primitive(int(m), 0, len(positions), 3 * i, 3) for i, m in enumerate(materials)]
+    scene.meshes = [Mesh("n", primitives)]
+    scene.parts = [Part(0, 0, 0, 0)]
+    scene.materials = [Material(f"m{i}", i, 255, -1, -1, -1, -1) for i in range(4)]
+    return Identified(scene)
+
+
+@st.composite
+def meshes(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Manifold, open, non-manifold, with twins and degenerate triangles."""
+    vertices = draw(st.integers(3, 8))
+    grid = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
+    positions = np.array(
+        draw(st.lists(st.tuples(grid, grid, grid), min_size=vertices, max_size=vertices))
+    )
+    index = st.integers(0, vertices - 1)
+    count = draw(st.integers(1, 12))
+    faces = np.array(draw(st.lists(st.tuples(index, index, index), min_size=count, max_size=count)))
+    materials = np.array(draw(st.lists(st.integers(0, 3), min_size=count, max_size=count)))
+    return positions, faces, materials
+
+
+@settings(deadline=None)
+@given(meshes(), st.sampled_from(list(Dialect)))
+def test_random_meshes(mesh: tuple, dialect: Dialect) -> None:
+    positions, faces, _ = mesh
+    flat = (positions[faces] == np.roll(positions[faces], 1, axis=1)).all(-1).any(-1)
+    if flat.all():
+        return
+    built = new_model(scene_of(*mesh), "m.msh", dialect, RebuildOptions())
+    data = write_model(built.model)
+    model = parse(data)
+    check_canonical(model)
+    assert len(model.indices) // 3 == int((~flat).sum())
+    dropped = int(flat.sum())
+    assert (f"{dropped} degenerate triangles were dropped" in built.warnings) == bool(dropped)
+    assert write_model(new_model(scene_of(*mesh), "m.msh", dialect, RebuildOptions()).model) == data
+
+
+def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
+    gltf = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
+    code = (
+        "import sys, hashlib; from pathlib import Path\n"
+        "from converter.convert import ImportOptions, to_model\n"
+        f"data = to_model(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
+        "print(hashlib.sha256(data).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
+        ).stdout
+        for seed in ("0", "1", "77")
+    }  # fmt: skip
+    assert len(digests) == 1
+
+
+# ------------------------------------------------------------------ limits
+
+
+def strip(count: int, materials: int = 1) -> Identified:
+    """A row of separate triangles."""
+    i = np.arange(count, dtype=np.float64)
+    corners = np.stack([np.stack([i, 0 * i, 0 * i], 1), np.stack([i + 0.5, 0 * i, 0 * i], 1),
+                        np.stack([i, 0 * i + 1, 0 * i], 1)], axis=1)  # fmt: skip
+    out = scene_of(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3), np.zeros(0, int))
+    share = count // materials
+    out.scene.meshes[0].primitives = [
+        Primitive(m, 0, 3 * count, 3 * m * share, 3 * (share if m < materials - 1
+                                                        else count - m * share))
+        for m in range(materials)
+    ]  # fmt: skip
+    return out
+
+
+def build(identified: Identified) -> MshModel:
+    return parse(write_model(new_model(identified, "m", Dialect.SPEC, RebuildOptions()).model))
+
+
+def test_batches_are_split_at_65535_indices() -> None:
+    assert build(strip(21845)).batches["index_count"].tolist() == [65535]
+    model = build(strip(21846))
+    assert model.batches["index_count"].tolist() == [65535, 3]
+    check_canonical(model)
+
+
+def test_most_triangles() -> None:
+    model = build(strip(65535))
+    assert len(model.indices) == 3 * 65535
+    with pytest.raises(ConversionError, match=r"too many triangles.*65,536.*at most 65,535"):
+        build(strip(65536))
+
+
+def animated(nodes: int, frames: int) -> Identified:
+    from converter.scene import Channel, Track
+
+    out = strip(1)
+    turn = np.array([1.0, 0, 0, 0])
+    out.scene.nodes = [Node(f"n{i}", None, -1, turn, np.zeros(3, np.float32)) for i in range(nodes)]
+    values = np.zeros((2, 3))
+    values[1] = 1
+    channel = Channel(np.array([0.0, frames - 1.0]), values)
+    out.scene.tracks = [Track(i, None, channel) for i in range(nodes)]
+    out.scene.frame_count = frames
+    return out
+
+
+def test_longest_timelines() -> None:
+    assert len(build(animated(1, 65535)).frame_map) == 65535
+    with pytest.raises(ConversionError, match=r"too many animated frames.*65536.*65535 map words"):
+        build(animated(1, 65536))
+    assert len(build(animated(5, 13107)).frame_map) == 65535
+    with pytest.raises(ConversionError, match="too many animated frames"):
+        build(animated(5, 13108))
+
+
+def test_long_names_are_refused() -> None:
+    identified = strip(1)
+    identified.scene.nodes[0].name = "я" * 31
+    assert build(identified).node_names == [("я" * 31).encode("cp1251")]
+    identified.scene.nodes[0].name = "я" * 32
+    with pytest.raises(ConversionError, match=r"too long.*32 bytes.*at most 31"):
+        build(identified)
+
+
+# ------------------------------------------------------------------ edits
+
+
+def tables_changed(edit, tmp_path: Path, name: str = edits.ANIMATED) -> dict[str, list]:
+    """Tables that differ after an edit, with the rows where the tables are equally long."""
+    sample = sample_called(name)
+    base = to_gltf(sample, tmp_path / "m.glb")
+    document = Editable(base)
+    edit(document)
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    out: dict[str, list] = {}
+    for item in diff_models(parse(sample.source), parse(back.data)):
+        out.setdefault(item["table"].partition(" ")[0], []).extend(item.get("rows", ["moved"]))
+        if "header" in item["table"]:
+            out.setdefault("header", [])
+    return out
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (edits.move_node, {"Res8": [52]}),
+        (edits.turn_node, {"Res8": [52]}),
+        (edits.rename, {"Res9": [3]}),
+        (edits.reparent, {"Res1": [7]}),
+        (edits.flags, {"Res1": [7]}),
+        (edits.move_uv, {"Res5": [0]}),
+        (edits.turn_normal, {"Res4": [0]}),
+        (edits.change_material, {"Res13": [0]}),
+        (edits.move_vertex, {"Res2": [0], "Res3": [0], "Res7": [0, 1, 2, 3]}),
+    ],
+)
+def test_small_edits_touch_only_their_rows(edit, expected: dict, tmp_path: Path) -> None:
+    assert tables_changed(edit, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "retail__odd__s_rock_009",
+        "spec__odd__B_PLANT_008",
+        "retail__static__i_room_006",
+        "mixed__odd__Gen_stat_059",
+    ],
+)
+def test_a_new_slot_keeps_all_others(name: str, tmp_path: Path) -> None:
+    """A face goes: every other slot keeps its geometry, bounds, tails and links, only moved."""
+    sample = sample_called(name)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    edits.delete_face(document)
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    old, new = parse(sample.source), parse(back.data)
+    changed = [c for c in back.changes if c.where.startswith("part")]
+    assert len(changed) == 1
+    assert len(new.slots) == len(old.slots)
+    differing = sum(slot_content(old, s) != slot_content(new, s) for s in range(len(old.slots)))
+    assert differing == 1
+
+
+def slot_content(model: MshModel, slot: int) -> tuple:
+    """What a slot holds, whatever its place in the tables."""
+    record = model.slots[slot]
+    tail = record.tobytes()[8:]
+    out: list[object] = [tail, int(record["tri_count"]), int(record["batch_count"])]
+    for row in range(
+        int(record["batch_start"]), int(record["batch_start"] + record["batch_count"])
+    ):
+        batch = model.batches[row]
+        start, count = int(batch["index_start"]), int(batch["index_count"])
+        index = model.indices[start : start + count].astype(int) + int(batch["base_vertex"])
+        out.append(batch.tobytes()[:10] + batch.tobytes()[14:16])
+        present = [stream for stream in (3, 4, 5, 15) if stream in model.streams]
+        out += [model.streams[stream][index].tobytes() for stream in present]
+    if model.triangles is not None:
+        rows = model.triangles[int(record["tri_start"]) :][: int(record["tri_count"])].copy()
+        link = rows["link"].astype(int)
+        rows["link"] = np.where(link == NONE16, NONE16, (link - int(record["tri_start"])) & 0xFFFF)
+        out.append(rows.tobytes())
+    return tuple(out)
+
+
+def test_new_node_appends(tmp_path: Path) -> None:
+    changed = tables_changed(edits.new_node, tmp_path)
+    assert set(changed) == {
+        "Res1", "Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7", "Res8", "Res9",
+        "Res10", "header",
+    }  # fmt: skip
+
+
+def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
+    sample = sample_called(edits.ANIMATED)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    edits.delete_clip(document)
+    model = parse(to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar").data)
+    assert (model.nodes["map_start"] == NONE16).all()
+    assert (len(model.keys), len(model.frame_map), model.frame_count) == (8, 0, 1)
+
+
+def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called("retail__system__MTCHECK"), tmp_path / "m.glb"))
+    edits.move_vertex(document)
+    with pytest.raises(ConversionError, match="legacy nodes"):
+        to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+
+
+def test_verification_can_fail(tmp_path: Path) -> None:
+    """A wrong model is refused before it appears."""
+    from converter.identify import identify
+    from converter.verify import verify
+    from importers.gltf import read_gltf
+    from tests.support.runs import to_gltf as convert
+
+    gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
+    back = to_model(gltf, None, ALONE)
+    identified = identify(read_gltf(gltf), None)
+    rows = {i: i for i in range(len(identified.scene.nodes))}
+    verify(parse(back.data), identified, rows, Dialect.SPEC)
+    for stream, field in ((3, None), (8, "position"), (8, "quaternion")):
+        model = parse(back.data)
+        table = model.streams[stream].copy()
+        if field is None:
+            table[5] += 1
+        else:
+            table[field][-1] = table[field][-1] // 2 + 3
+        model.streams[stream] = table
+        with pytest.raises(ConversionError, match="verification failed"):
+            verify(model, identified, rows, Dialect.SPEC)

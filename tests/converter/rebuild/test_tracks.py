@@ -1,0 +1,100 @@
+"""Key reduction against the runtime sampler, maps, static runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from converter.quantize import decode_unit, encode_unit, normalise
+from converter.rebuild.tracks import Run, frame_map, make_run
+from converter.sampler import Tracks, interpolate, sample
+from converter.tables import NONE16
+
+TOLERANCE = 1e-4
+
+
+def sampled(run: Run, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    last = int(run.frames[-1])
+    got = sample(
+        Tracks(
+            np.array([0 if run.animated else NONE16]),
+            np.array([len(run.frames) - 1]),
+            frame_map(run.frames, 0, last + 1).astype(np.uint16),
+            last + 1,
+            run.positions,
+            run.frames.astype(np.float32),
+            decode_unit(run.words),
+        ),
+        [0],
+        times,
+    )
+    return got.quaternion[0], got.position[0]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.booleans())
+def test_reduced_runs_stay_within_tolerance(seed: int, count: int, keyed: bool) -> None:
+    """At every frame and half frame, for random poses and for sampled sparse keys."""
+    rng = np.random.default_rng(seed)
+    quaternions = normalise(rng.normal(size=(count, 4)), (1, 0, 0, 0))
+    positions = rng.normal(size=(count, 3)).astype(np.float32)
+    if keyed:
+        at = np.unique([0, count - 1, *rng.integers(0, count, 4)])
+        source = Run(at, positions[at], encode_unit(quaternions[at]))
+        q, positions = sampled(source, np.arange(count, dtype=np.float32))
+        quaternions = q.astype(np.float64)
+    run = make_run(quaternions, positions, TOLERANCE)
+    assert run.frames[0] == 0
+    assert (np.diff(run.frames) > 0).all()
+    q, p = sampled(run, np.arange(count, dtype=np.float32))
+    sign = np.sign(np.einsum("ti,ti->t", q, quaternions))[:, None]
+    assert np.abs(q * sign - quaternions).max() * 32767 <= 0.53
+    assert np.abs(p - positions).max() <= TOLERANCE
+    chained = (quaternions * sign).astype(np.float32)
+    half = np.full(count - 1, 0.5, np.float32)
+    wanted = interpolate(chained[:-1], chained[1:], half)
+    q, _ = sampled(run, np.arange(count - 1, dtype=np.float32) + np.float32(0.5))
+    # half a step at both ends of a quarter turn is up to 0.71 of one between them
+    assert np.abs(q - wanted).max() * 32767 <= 0.75
+    if keyed:
+        assert len(run.frames) <= len(at) + 2
+
+
+def test_neighbours_share_a_hemisphere() -> None:
+    angle = np.linspace(0, 7, 30)
+    q = np.stack([np.cos(angle), np.sin(angle), 0 * angle, 0 * angle], axis=1)
+    q[::3] *= -1
+    run = make_run(q, np.zeros((30, 3), np.float32), 1.0, reduce=False)
+    words = run.words.astype(float)
+    assert (np.einsum("ti,ti->t", words[1:], words[:-1]) >= 0).all()
+    assert words[0, 0] >= 0
+
+
+def test_static_runs_have_one_key() -> None:
+    q = np.tile([0.6, 0.8, 0.0, 0.0], (9, 1))
+    run = make_run(q + 1e-9, np.ones((9, 3), np.float32), 1.0)
+    assert (run.frames.tolist(), run.animated) == ([0], False)
+
+
+def test_last_change_is_kept() -> None:
+    """Nothing moves after frame 4: that is the last key."""
+    positions = np.zeros((9, 3), np.float32)
+    positions[4:, 0] = 1
+    run = make_run(np.tile([1.0, 0, 0, 0], (9, 1)), positions, 1e-6)
+    assert run.frames.tolist() == [0, 3, 4]
+    everything = make_run(np.tile([1.0, 0, 0, 0], (9, 1)), positions, 1e-6, reduce=False)
+    assert everything.frames.tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("frames", "count", "expected"),
+    [
+        ([0, 2, 5], 6, [7, 7, 8, 8, 8, 9]),  # animation page, 5.4
+        ([0, 2], 6, [7, 7, 8, 8, 8, 8]),  # behind the last key: the fallback
+        ([0], 2, [7, 7]),
+    ],
+)
+def test_canonical_map(frames: list[int], count: int, expected: list[int]) -> None:
+    assert frame_map(np.array(frames), 7, count).tolist() == expected
