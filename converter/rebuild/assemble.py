@@ -220,17 +220,22 @@ def _geometry(
             space.replace(slot, geometry)
     geometries: list[SlotGeometry] = []
     owners: list[tuple[tuple[int, int, int], int]] = []
-    seen: dict[tuple[int, bytes], int] = {}
+    seen: dict[tuple[int, bytes], int | None] = {}
     for part in fresh:
         assert part.soup is not None
         matrix = b"" if part.part.matrix is None else part.part.matrix.tobytes()
         key = (part.part.mesh, matrix)
         if key not in seen:
-            geometry, lost = build_new(Edit(part.soup, None, words, blank))
-            dropped, degenerate = dropped + lost, degenerate + geometry.zero_area
-            seen[key] = len(geometries)
-            geometries.append(geometry)
-        owners.append(((part.part.node, part.part.lod, part.part.group), seen[key]))
+            new, lost = build_new(Edit(part.soup, None, words, blank))
+            dropped += lost
+            seen[key] = None
+            if new is not None:
+                degenerate += new.zero_area
+                seen[key] = len(geometries)
+                geometries.append(new)
+        number = seen[key]
+        if number is not None:
+            owners.append(((part.part.node, part.part.lod, part.part.group), number))
     _fits(space, geometries)
     rows = space.append(geometries)
     cells.update({cell: rows[number] for cell, number in owners})

@@ -72,12 +72,17 @@ def fresh_vertices(soup: Soup, extra: NDArray[np.uint8]) -> NDArray[np.void]:
     return out
 
 
-def build_new(edit: Edit) -> tuple[SlotGeometry, int]:
-    """A slot for a part that has none, and how many degenerate triangles were dropped."""
+def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
+    """A slot for a part that has none, and how many degenerate triangles were dropped.
+
+    ``None`` where nothing else is left.
+    """
     vertices = fresh_vertices(edit.soup, edit.extra)
     raw = vertices.view("u1").reshape(len(vertices), 3, -1)
     equal = [(raw[:, a] == raw[:, b]).all(axis=1) for a, b in ((0, 1), (1, 2), (0, 2))]
     keep = ~(equal[0] | equal[1] | equal[2])
+    if not keep.any():
+        return None, len(keep)
     return build_slot(
         Corners(
             vertices[keep],

@@ -1,0 +1,536 @@
+"""glTF files that this project did not make: they convert, or say what is in the way.
+
+Built by trimesh, by DracoPy, and by hand straight from the specification. What comes out is
+compared in world space with what the file holds.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import trimesh
+
+from converter.convert import ImportOptions, to_model
+from converter.decode import decode, rest_pose
+from converter.dialect import Dialect
+from converter.errors import ConversionError
+from converter.pose import rotation_matrix
+from converter.scene import Scene
+from importers.msh import read_model
+from importers.nres import read_nres
+
+Json = dict[str, Any]
+TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
+QUAD = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], np.float32)
+KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+CODES = {"b": 5120, "B": 5121, "h": 5122, "H": 5123, "I": 5125, "f": 5126}
+
+
+class Builder:
+    """A glTF document written by hand."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.json: Json = {"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}]}
+        self.json |= {"nodes": [], "meshes": [], "accessors": [], "bufferViews": []}
+
+    def view(self, data: bytes, **more: Any) -> int:
+        self.data += bytes(-len(self.data) % 4)
+        self.json["bufferViews"].append(
+            {"buffer": 0, "byteOffset": len(self.data), "byteLength": len(data), **more}
+        )
+        self.data += data
+        return len(self.json["bufferViews"]) - 1
+
+    def accessor(self, array: np.ndarray, **more: Any) -> int:
+        array = np.atleast_1d(array)
+        width = int(np.prod(array.shape[1:], dtype=int)) or 1
+        self.json["accessors"].append(
+            {
+                "bufferView": self.view(np.ascontiguousarray(array).tobytes()),
+                "componentType": CODES[array.dtype.char],
+                "count": len(array),
+                "type": KINDS[width],
+                **more,
+            }
+        )
+        return len(self.json["accessors"]) - 1
+
+    def mesh(
+        self, positions: np.ndarray = QUAD, indices: Any = (0, 1, 2, 1, 3, 2), **more: Any
+    ) -> int:
+        attributes = {"POSITION": self.accessor(positions)}
+        primitive: Json = {"attributes": attributes | more.pop("attributes", {})}
+        if indices is not None:
+            primitive["indices"] = self.accessor(np.array(indices, more.pop("dtype", np.uint16)))
+        self.json["meshes"].append({"name": "mesh", "primitives": [primitive | more]})
+        return len(self.json["meshes"]) - 1
+
+    def node(self, **data: Any) -> int:
+        self.json["nodes"].append(data)
+        return len(self.json["nodes"]) - 1
+
+    def clip(self, node: int, path: str, seconds: Any, values: Any, kind: str = "LINEAR") -> None:
+        sampler = {
+            "input": self.accessor(np.array(seconds, np.float32)),
+            "output": self.accessor(np.array(values, np.float32)),
+            "interpolation": kind,
+        }
+        clips = self.json.setdefault("animations", [{"samplers": [], "channels": []}])
+        clips[0]["channels"].append(
+            {"sampler": len(clips[0]["samplers"]), "target": {"node": node, "path": path}}
+        )
+        clips[0]["samplers"].append(sampler)
+
+    def save(self, folder: Path) -> Path:
+        uri = "data:application/octet-stream;base64," + base64.b64encode(self.data).decode()
+        buffers = [{"byteLength": len(self.data), "uri": uri}] if self.data else []
+        document = {k: v for k, v in (self.json | {"buffers": buffers}).items() if v != []}
+        path = folder / "in.gltf"
+        path.write_text(json.dumps(document))
+        return path
+
+
+def convert(path: Path, **options: Any) -> tuple[Scene, list[str]]:
+    back = to_model(path, None, ImportOptions(**options))
+    model = read_model(read_nres(back.data, "x"), "x")
+    return decode(model, Dialect(back.dialect), "x"), back.warnings
+
+
+def world(scene: Scene, lod: int = 0) -> np.ndarray:
+    """(T, 3, 3) triangles of a level of detail in model space, game axes."""
+    turn, shift = rest_pose(scene)
+    out = []
+    for part in scene.parts:
+        if part.lod == lod:
+            matrix = rotation_matrix(turn[part.node])
+            for p in scene.meshes[part.mesh].primitives:
+                index = scene.streams.indices[p.index_start : p.index_start + p.index_count]
+                points = scene.streams.positions[index.astype(int) + p.vertex_start]
+                out.append(points.astype(float) @ matrix.T + shift[part.node])
+    return np.concatenate(out).reshape(-1, 3, 3) if out else np.zeros((0, 3, 3))
+
+
+def same_triangles(got: np.ndarray, expected: np.ndarray, tolerance: float = 1e-4) -> None:
+    """Equal as sets, winding included."""
+
+    def ordered(triangles: np.ndarray) -> np.ndarray:
+        rolled = np.stack([np.roll(triangles, -k, axis=1) for k in range(3)], axis=1)
+        keys = np.round(rolled.reshape(len(triangles), 3, 9) / 1e-3)
+        best = [min(range(3), key=lambda k, row=row: row[k].tolist()) for row in keys]
+        chosen = rolled[np.arange(len(triangles)), best].reshape(-1, 9)
+        return chosen[np.lexsort(np.round(chosen / 1e-3).T[::-1])]
+
+    assert got.shape == expected.shape
+    size = max(1.0, np.abs(expected).max(initial=0))  # a stored quaternion turns by up to 3e-5
+    np.testing.assert_allclose(ordered(got), ordered(expected), atol=tolerance * size)
+
+
+def quad(matrix: np.ndarray | None = None, points: np.ndarray = QUAD) -> np.ndarray:
+    """The quad's triangles after a glTF-space matrix, in game axes; a mirror turns them round."""
+    corners = points.astype(float)[[[0, 1, 2], [1, 3, 2]]]
+    if matrix is not None:
+        corners = corners @ matrix[:3, :3].T + matrix[:3, 3]
+        if np.linalg.det(matrix[:3, :3]) < 0:
+            corners = corners[:, [0, 2, 1]]
+    return corners @ TO_GAME.T
+
+
+# ------------------------------------------------------------------ made by trimesh
+
+
+def trimesh_scenes() -> dict[str, trimesh.Scene]:
+    turn = trimesh.transformations.rotation_matrix(0.7, [1, 2, 3], [0.1, 0.2, 0.3])
+    nested = trimesh.Scene()
+    nested.add_geometry(trimesh.creation.box(), node_name="body", geom_name="g1")
+    nested.add_geometry(
+        trimesh.creation.cone(1, 2), node_name="head", geom_name="g2",
+        parent_node_name="body", transform=turn,
+    )  # fmt: skip
+    scaled = trimesh.Scene()
+    scaled.add_geometry(trimesh.creation.icosphere(1), transform=turn @ np.diag([2, 0.5, 1, 1]))
+    mirrored = trimesh.Scene()
+    mirrored.add_geometry(trimesh.creation.annulus(1, 2, 1), transform=np.diag([-1, 1, 1, 1]))
+    coloured = trimesh.creation.box()
+    coloured.visual.vertex_colors = np.arange(32).reshape(8, 4) * 7
+    return {
+        "box": trimesh.Scene(trimesh.creation.box([1, 2, 3])),
+        "icosphere": trimesh.Scene(trimesh.creation.icosphere(2)),
+        "cylinder": trimesh.Scene(trimesh.creation.cylinder(1, 3)),
+        "torus": trimesh.Scene(trimesh.creation.torus(2, 0.5)),
+        "capsule": trimesh.Scene(trimesh.creation.capsule(2, 0.5)),
+        "nested": nested,
+        "scaled": scaled,
+        "mirrored": mirrored,
+        "coloured": trimesh.Scene(coloured),
+        "soup": trimesh.Scene(trimesh.creation.random_soup(50)),
+    }
+
+
+@pytest.mark.parametrize("name", trimesh_scenes())
+def test_made_by_trimesh(name: str, tmp_path: Path) -> None:
+    scene = trimesh_scenes()[name]
+    path = tmp_path / f"{name}.glb"
+    path.write_bytes(scene.export(file_type="glb"))
+    got, _ = convert(path)
+    expected = scene.to_mesh() if hasattr(scene, "to_mesh") else scene.dump(concatenate=True)
+    same_triangles(world(got), np.asarray(expected.triangles) @ TO_GAME.T)
+
+
+# ------------------------------------------------------------------ made by hand
+
+
+@pytest.mark.parametrize(
+    ("mode", "indices", "expected"),
+    [
+        (4, [0, 1, 2, 1, 3, 2], [[0, 1, 2], [1, 3, 2]]),
+        (5, [0, 1, 2, 3], [[0, 1, 2], [1, 3, 2]]),
+        (6, [0, 1, 3, 2], [[1, 3, 0], [3, 2, 0]]),
+        (5, None, [[0, 1, 2], [1, 3, 2]]),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+def test_modes_and_index_types(mode, indices, expected, dtype, tmp_path: Path) -> None:
+    b = Builder()
+    b.node(mesh=b.mesh(indices=indices, mode=mode, dtype=dtype) if indices is not None
+           else b.mesh(indices=None, mode=mode))  # fmt: skip
+    same_triangles(world(convert(b.save(tmp_path))[0]), QUAD[expected].astype(float) @ TO_GAME.T)
+
+
+def test_interleaved(tmp_path: Path) -> None:
+    b = Builder()
+    rows = np.zeros(4, [("p", "<f4", 3), ("uv", "<f4", 2)])
+    rows["p"], rows["uv"] = QUAD, QUAD[:, :2]
+    view = b.view(rows.tobytes(), byteStride=20)
+    b.mesh()
+    for name, kind, offset in (("POSITION", "VEC3", 0), ("TEXCOORD_0", "VEC2", 12)):
+        b.json["accessors"].append(
+            {"bufferView": view, "byteOffset": offset, "componentType": 5126, "count": 4,
+             "type": kind}
+        )  # fmt: skip
+        b.json["meshes"][0]["primitives"][0]["attributes"][name] = len(b.json["accessors"]) - 1
+    b.node(mesh=0)
+    scene, _ = convert(b.save(tmp_path))
+    same_triangles(world(scene), quad())
+    uv = {tuple(row) for row in scene.streams.uv0.tolist()}
+    assert uv == {(0, 0), (1, 0), (0, 1), (1, 1)}
+
+
+def test_sparse(tmp_path: Path) -> None:
+    b = Builder()
+    mesh = b.mesh()
+    b.json["accessors"][0]["sparse"] = {
+        "count": 1,
+        "indices": {"bufferView": b.view(bytes([3])), "componentType": 5121},
+        "values": {"bufferView": b.view(np.float32([5, 6, 7]).tobytes())},
+    }
+    b.node(mesh=mesh)
+    points = QUAD.copy()
+    points[3] = [5, 6, 7]
+    same_triangles(world(convert(b.save(tmp_path))[0]), quad(points=points))
+
+
+def test_quantised(tmp_path: Path) -> None:
+    """KHR_mesh_quantization: int16 positions under a scaled node, u16 normalised UV, i8 normals."""
+    b = Builder()
+    b.json["extensionsRequired"] = ["KHR_mesh_quantization"]
+    padded = np.zeros((4, 4), np.int16)
+    padded[:, :3] = QUAD * 1000
+    mesh = b.mesh()
+    attributes = b.json["meshes"][0]["primitives"][0]["attributes"]
+    view = b.view(padded.tobytes(), byteStride=8)
+    b.json["accessors"][0] = {"bufferView": view, "componentType": 5122, "count": 4, "type": "VEC3"}
+    attributes["TEXCOORD_0"] = b.accessor((QUAD[:, :2] * 65535).astype(np.uint16), normalized=True)
+    b.node(mesh=mesh, scale=[0.002, 0.002, 0.002])
+    scene, _ = convert(b.save(tmp_path))
+    same_triangles(world(scene), quad(np.diag([2.0, 2, 2, 1])))
+    assert scene.streams.uv0.max() == 1
+
+
+def test_texture_transform(tmp_path: Path) -> None:
+    """The specification's example: the lower left quadrant, turned clockwise by 90 degrees."""
+    b = Builder()
+    uv = b.accessor(QUAD[:, :2])
+    mesh = b.mesh(attributes={"TEXCOORD_0": uv}, material=0)
+    transform = {"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}
+    info = {"index": 0, "extensions": {"KHR_texture_transform": transform}}
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
+    b.node(mesh=mesh)
+    scene, _ = convert(b.save(tmp_path))
+    by_place = dict(
+        zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True)
+    )
+    expected = {(0, 0): [0, 1], (1, 0): [0, 0.5], (0, 1): [0.5, 1], (1, 1): [0.5, 0.5]}
+    for (x, y), value in expected.items():
+        assert by_place[x, -0.0, y] == value
+
+
+def matrix_of(translation=(0, 0, 0), axis=(0, 1, 0), angle=0.0, scale=(1, 1, 1)) -> np.ndarray:
+    out = trimesh.transformations.rotation_matrix(angle, axis)
+    out[:3, :3] = out[:3, :3] @ np.diag(scale)
+    out[:3, 3] = translation
+    return out
+
+
+def quaternion(axis: tuple, angle: float) -> list[float]:
+    w, x, y, z = trimesh.transformations.quaternion_about_axis(angle, axis)
+    return [float(v) for v in (x, y, z, w)]
+
+
+@pytest.mark.parametrize("as_matrix", [False, True])
+@pytest.mark.parametrize("outer", [(2, 2, 2), (1, 3, 0.5), (-1, 1, 1), (1, 1, 1)])
+@pytest.mark.parametrize("inner", [(1, 1, 1), (0.5, 2, 1), (1, -2, 1)])
+def test_nested_transforms(as_matrix: bool, outer: tuple, inner: tuple, tmp_path: Path) -> None:
+    """Scale, shear and mirrors go into the vertices; nodes stay rigid."""
+    axes = ((1, 2, 3), (3, 1, -2))
+    moves = ([1.0, 2, 3], [-1.0, 0.5, 2])
+    b = Builder()
+    matrices = []
+    for i, (axis, move, scale) in enumerate(zip(axes, moves, (outer, inner), strict=True)):
+        matrices.append(matrix_of(move, axis, 0.8, scale))
+        if as_matrix:
+            data: Json = {"matrix": matrices[-1].T.reshape(-1).tolist()}
+        else:
+            data = {"translation": move, "rotation": quaternion(axis, 0.8), "scale": list(scale)}
+        if i == 0:
+            data["children"] = [1]
+        b.node(name=f"n{i}", **data)
+    b.json["nodes"][1]["mesh"] = b.mesh()
+    scene, _ = convert(b.save(tmp_path))
+    same_triangles(world(scene), quad(matrices[0] @ matrices[1]))
+    for node in scene.nodes:
+        assert np.linalg.norm(node.rotation) == pytest.approx(1)
+
+
+def test_normals_follow_a_mirror(tmp_path: Path) -> None:
+    b = Builder()
+    normals = b.accessor(np.tile(np.float32([0, 0, 1]), (4, 1)))
+    b.node(mesh=b.mesh(attributes={"NORMAL": normals}), scale=[1, 1, -3])
+    scene, _ = convert(b.save(tmp_path))
+    p = scene.meshes[0].primitives[0]
+    index = scene.streams.indices[p.index_start : p.index_start + 3].astype(int)
+    corner = scene.streams.positions[index].astype(float)
+    flat = np.cross(corner[1] - corner[0], corner[2] - corner[0])
+    assert flat @ scene.streams.normals[index[0]] > 0
+
+
+def test_instances_share_a_slot(tmp_path: Path) -> None:
+    b = Builder()
+    mesh = b.mesh()
+    b.json["scenes"][0]["nodes"] = [b.node(mesh=mesh, translation=[i, 0, 0]) for i in range(3)]
+    scene, _ = convert(b.save(tmp_path))
+    assert len({part.mesh for part in scene.parts}) == 1
+    shifts = [matrix_of((i, 0, 0)) for i in range(3)]
+    same_triangles(world(scene), np.concatenate([quad(m) for m in shifts]))
+
+
+def test_several_scenes(tmp_path: Path) -> None:
+    b = Builder()
+    mesh = b.mesh()
+    nodes = [b.node(name=f"n{i}", mesh=mesh, translation=[i, 0, 0]) for i in range(2)]
+    b.json["scenes"] = [{"name": "one", "nodes": nodes[:1]}, {"name": "two", "nodes": nodes[1:]}]
+    path = b.save(tmp_path)
+    scene, warnings = convert(path)
+    assert [n.name for n in scene.nodes] == ["n0"]
+    assert any("--scene" in warning for warning in warnings)
+    for choice in ("two", "1"):
+        assert [n.name for n in convert(path, scene=choice)[0].nodes] == ["n1"]
+    with pytest.raises(ConversionError, match=r"no such scene: three \(expected 0 one, 1 two\)"):
+        convert(path, scene="three")
+
+
+def test_cameras_lights_points_lines(tmp_path: Path) -> None:
+    b = Builder()
+    b.json["cameras"] = [{"type": "perspective", "perspective": {"yfov": 1, "znear": 0.1}}]
+    light = {"extensions": {"KHR_lights_punctual": {"light": 0}}}
+    body = b.node(name="body", mesh=b.mesh())
+    lines = b.node(name="wire", mesh=b.mesh(mode=1))
+    points = b.node(name="dust", mesh=b.mesh(mode=0))
+    nodes = [body, lines, points, b.node(name="eye", camera=0), b.node(name="sun", **light)]
+    b.json["scenes"][0]["nodes"] = nodes
+    scene, warnings = convert(b.save(tmp_path))
+    assert [n.name for n in scene.nodes] == ["body", "wire", "dust"]
+    assert {w for w in warnings if "passed by" in w} == {
+        "mesh 'mesh': lines are passed by", "mesh 'mesh': points are passed by",
+    }  # fmt: skip
+    same_triangles(world(scene), quad())
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("LINEAR", [[0, 0, 0], [4, 0, 0]], [0, 1, 2, 3, 4]),
+        ("STEP", [[0, 0, 0], [4, 0, 0]], [0, 0, 0, 0, 4]),
+        ("CUBICSPLINE", [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [4, 0, 0], [0, 0, 0]],
+         [0, 0.625, 2, 3.375, 4]),
+    ],
+)  # fmt: skip
+def test_interpolations(kind: str, values: list, expected: list, tmp_path: Path) -> None:
+    b = Builder()
+    node = b.node(mesh=b.mesh())
+    b.clip(node, "translation", [0, 4 / 24], values, kind)
+    back = to_model(b.save(tmp_path), None, ImportOptions())
+    scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
+    track = scene.tracks[0]
+    assert track.translation is not None
+    np.testing.assert_allclose(track.translation.values[:, 0], expected, atol=1e-4)
+
+
+def test_frame_rates(tmp_path: Path) -> None:
+    b = Builder()
+    b.clip(b.node(mesh=b.mesh()), "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
+    assert convert(b.save(tmp_path))[0].frame_count == 25
+    assert convert(b.save(tmp_path), fps=30.0)[0].frame_count == 31
+
+
+def test_animated_scale(tmp_path: Path) -> None:
+    b = Builder()
+    b.clip(b.node(name="n", mesh=b.mesh()), "scale", [0, 1], [[1, 1, 1], [2, 2, 2]])
+    path = b.save(tmp_path)
+    with pytest.raises(ConversionError, match=r"node 'n' has animated scale.*--ignore-scale"):
+        convert(path)
+    same_triangles(world(convert(path, ignore_scale=True)[0]), quad())
+
+
+def test_clips(tmp_path: Path) -> None:
+    b = Builder()
+    node = b.node(mesh=b.mesh())
+    b.clip(node, "translation", [0, 1], [[0, 0, 0], [1, 0, 0]])
+    b.json["animations"][0]["name"] = "walk"
+    b.json["animations"].append(json.loads(json.dumps(b.json["animations"][0])) | {"name": "run"})
+    b.json["animations"][1]["samplers"][0]["input"] = b.accessor(np.float32([0, 2]))
+    path = b.save(tmp_path)
+    assert convert(path)[0].frame_count == 25
+    assert convert(path, clip="run")[0].frame_count == 49
+    with pytest.raises(ConversionError, match="no such clip: fly"):
+        convert(path, clip="fly")
+
+
+def skinned(tmp_path: Path) -> Path:
+    """Two joints; the first triangle leans on one, the second on the other."""
+    b = Builder()
+    joints = np.zeros((4, 4), np.uint8)
+    joints[:, 1] = 1
+    weights = np.zeros((4, 4), np.float32)
+    weights[:, 0] = [1, 0.4, 1, 0]
+    weights[:, 1] = 1 - weights[:, 0]
+    extra = {"JOINTS_0": b.accessor(joints), "WEIGHTS_0": b.accessor(weights)}
+    mesh = b.mesh(attributes=extra)
+    bind = np.stack([matrix_of((0, 0, 0)), matrix_of((-1, 0, 0))]).transpose(0, 2, 1)
+    skin = {"joints": [1, 2], "inverseBindMatrices": b.accessor(bind.astype(np.float32))}
+    b.json["skins"] = [skin]
+    b.node(name="body", mesh=mesh, skin=0)
+    b.node(name="hip", children=[2])
+    b.node(name="knee", translation=[1, 0, 0])
+    b.json["scenes"][0]["nodes"] = [0, 1]
+    return b.save(tmp_path)
+
+
+def test_skins(tmp_path: Path) -> None:
+    path = skinned(tmp_path)
+    with pytest.raises(ConversionError, match=r"node 'body' has a skin.*--rigid-skin"):
+        convert(path)
+    scene, warnings = convert(path, rigid_skin=True)
+    assert any("dominant joint" in w for w in warnings)
+    same_triangles(world(scene), quad())  # at rest nothing moves
+    owners = {scene.nodes[p.node].name: scene.triangle_count(p.mesh) for p in scene.parts}
+    assert owners == {"hip": 1, "knee": 1}
+
+
+def test_draco(tmp_path: Path) -> None:
+    dracopy = pytest.importorskip("DracoPy", reason="DracoPy is not installed")
+    b = Builder()
+    mesh = b.mesh()
+    faces = np.array([[0, 1, 2], [1, 3, 2]], np.uint32)
+    packed = dracopy.encode(QUAD, faces=faces, quantization_bits=14)
+    primitive = b.json["meshes"][0]["primitives"][0]
+    primitive["extensions"] = {
+        "KHR_draco_mesh_compression": {"bufferView": b.view(packed), "attributes": {"POSITION": 0}}
+    }
+    b.json["extensionsRequired"] = ["KHR_draco_mesh_compression"]
+    b.node(mesh=mesh)
+    same_triangles(world(convert(b.save(tmp_path))[0]), quad(), 2e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda b: b.json.update(extensionsRequired=["KHR_magic"]), "KHR_magic; export it without"),
+        (
+            lambda b: b.json.update(extensionsRequired=["EXT_meshopt_compression"]),
+            "EXT_meshopt_compression; unpack it",
+        ),
+        (
+            lambda b: b.json["meshes"][0]["primitives"][0].update(targets=[{"POSITION": 0}]),
+            "has morph targets; a model of the game has none",
+        ),
+        (lambda b: b.json["accessors"][0].update(count=99), "runs past its buffer view"),
+        (lambda b: b.node(mesh=b.mesh(indices=(0, 1, 9))), "past its vertices"),
+        (lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]), "scaled to nothing"),
+        (lambda b: b.json["nodes"][0].update(mesh=7), "is broken glTF"),
+        (lambda b: b.json["nodes"][0].update(children=[0]), "two parents"),
+        (lambda b: b.json["nodes"][0].update(translation=[0, 0, float("nan")]), "not finite"),
+        (lambda b: b.json.update(scenes=[{}]), "has no nodes"),
+    ],
+)
+def test_refused(change, said: str, tmp_path: Path) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    change(b)
+    b.json["scenes"][0]["nodes"] = list(range(len(b.json["nodes"]))) if b.json["scenes"][0] else []
+    with pytest.raises(ConversionError) as caught:
+        convert(b.save(tmp_path))
+    assert said in str(caught.value)
+    assert "in.gltf" in str(caught.value)
+
+
+def test_positions_must_be_finite(tmp_path: Path) -> None:
+    b = Builder()
+    points = QUAD.copy()
+    points[2, 1] = np.inf
+    b.node(mesh=b.mesh(points))
+    with pytest.raises(ConversionError, match=r"row 2: POSITION of mesh 'mesh' is not finite"):
+        convert(b.save(tmp_path))
+
+
+# ------------------------------------------------------------------ levels of detail
+
+
+def test_parts_by_name(tmp_path: Path) -> None:
+    """``.lod1`` beside a node, or ``.lod0`` that founds one."""
+    for first in ("tree", "tree.lod0"):
+        b = Builder()
+        names = (first, "tree.lod1", "tree.lod2.group1")
+        roots = [b.node(name=name, mesh=b.mesh(), translation=[2, 0, 0]) for name in names]
+        b.json["scenes"][0]["nodes"] = roots
+        scene, _ = convert(b.save(tmp_path))
+        assert [n.name for n in scene.nodes] == ["tree"]
+        assert {(p.lod, p.group) for p in scene.parts} == {(0, 0), (1, 0), (2, 1)}
+        same_triangles(world(scene, 1), quad(matrix_of((2, 0, 0))))
+
+
+def test_generated_lods(tmp_path: Path) -> None:
+    pytest.importorskip("fast_simplification", reason="fast-simplification is not installed")
+    sphere = trimesh.creation.icosphere(3)
+    path = tmp_path / "sphere.glb"
+    path.write_bytes(trimesh.Scene(sphere).export(file_type="glb"))
+    scene, _ = convert(path, lod_shares=(0.5, 0.25))
+    counts = {part.lod: scene.triangle_count(part.mesh) for part in scene.parts}
+    assert counts[0] == len(sphere.faces)
+    for lod, share in ((1, 0.5), (2, 0.25)):
+        assert counts[lod] == pytest.approx(share * len(sphere.faces), rel=0.1)
+        points = world(scene, lod).reshape(-1, 3)
+        assert np.linalg.norm(points, axis=1).max() < 1.1
+
+
+def test_nothing_but_degenerate_triangles(tmp_path: Path) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh(indices=(0, 0, 1)))
+    scene, warnings = convert(b.save(tmp_path))
+    assert (len(scene.nodes), scene.parts) == (1, [])
+    assert "1 degenerate triangles were dropped" in warnings
