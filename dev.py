@@ -42,7 +42,7 @@ def demo() -> int:
     python = environment(VENV, [])
     out = HERE / "out"
     shutil.rmtree(out, ignore_errors=True)
-    model, gltf, back = "examples/robot.msh", "out/robot.glb", "out/robot.msh"
+    model, gltf, back = "examples/walker.msh", "out/walker.glb", "out/walker.msh"
     for command in (
         ["msh-inspect", model],
         ["msh2gltf", model, "-o", gltf],

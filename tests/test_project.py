@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -59,22 +60,35 @@ def test_packages_are_listed() -> None:
 def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     """Lines of the README's output are lines that the commands print today."""
     readme = (ROOT / "README.md").read_text("utf-8")
-    shown = run("msh2gltf", ROOT / "examples/robot.msh", "-o", tmp_path / "robot.glb").stdout
+    shown = run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
     for line in shown.splitlines():
         text = line.replace(f"{tmp_path}/", "out/")
         assert text in readme, text
-    back = run("gltf2msh", tmp_path / "robot.glb", "-o", tmp_path / "robot.msh").stdout
+    back = run("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
     assert back.splitlines()[0] in readme
-    assert (tmp_path / "robot.msh").read_bytes() == (ROOT / "examples/robot.msh").read_bytes()
-    inspected = run("msh-inspect", ROOT / "examples/robot.msh").stdout
+    assert (tmp_path / "walker.msh").read_bytes() == (ROOT / "examples/walker.msh").read_bytes()
+    inspected = run("msh-inspect", ROOT / "examples/walker.msh").stdout
     for line in inspected.splitlines()[:4]:
         assert line.rstrip() in readme, line
 
 
+def test_example_models_are_current(tmp_path: Path) -> None:
+    """``examples/*.msh`` are what the script and gltf2msh make today."""
+    script = ROOT / "examples/make_models.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
+    for name in ("walker", "hangar", "tree"):
+        target = tmp_path / f"{name}.msh"
+        result = run("gltf2msh", tmp_path / f"{name}.glb", "-o", target, "--dialect", "retail")
+        assert result.returncode == 0, result.stderr
+        for suffix in (".msh", ".wea"):
+            made, kept = tmp_path / f"{name}{suffix}", ROOT / "examples" / f"{name}{suffix}"
+            assert made.read_bytes() == kept.read_bytes(), kept.name
+
+
 def test_readme_links_exist() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
-            assert (ROOT / target).exists(), target
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 def test_version() -> None:
