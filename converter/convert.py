@@ -215,9 +215,11 @@ def to_model(
     from importers.gltf import read_gltf  # pygltflib: only the way back needs it
 
     options = options or ImportOptions()
+    beside = sidecar is not None or sidecar_path(gltf).is_file()
     given = read_gltf(
         gltf,
         scene=options.scene,
+        all_scenes=options.use_sidecar and beside,
         clip=options.clip,
         fps=options.fps,
         rigid_skin=options.rigid_skin,

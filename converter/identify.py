@@ -127,6 +127,14 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
     kept_nodes = {} if kept is None else {n.index: i for i, n in enumerate(kept.nodes)}
     kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
     open_items = [i for i, item in enumerate(items) if not _is_decoration(imported, item)]
+    # extras number the owner of a part, names name it: a cell is claimed once, however it is told
+    owner_names = {
+        int(item.extras["node"]): item.name
+        for item in items
+        if "node" in item.extras and "lod" not in item.extras
+    }
+    if kept is not None:
+        owner_names = {n.index: n.name for n in kept.nodes if n.index is not None}
 
     def claim(i: int, key: object, role: _Role) -> bool:
         if key in taken:
@@ -146,7 +154,7 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
             if named and (expected is None or items[i].name != _bare(items[i].name)):
                 return False
             role = _Role(owner=number, lod=lod, group=group, name=items[i].name)
-            return claim(i, ("part", number, lod, group), role)
+            return claim(i, ("part", owner_names.get(number, number), lod, group), role)
         index = kept_nodes.get(number) if kept is not None else number
         if index is None:
             return False

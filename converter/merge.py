@@ -34,7 +34,7 @@ class Change:
         return f"{self.where}: {self.what}"
 
 
-@dataclass
+@dataclass(eq=False)
 class PartPlan:
     """One part of the file and its part in the sidecar.
 

@@ -18,7 +18,15 @@ from converter.archive import printable
 from converter.errors import ConversionError
 from converter.model import MshModel
 from converter.pose import parents_first
-from converter.tables import NONE16, SLOT_DTYPE, TABLES, Presence, StreamType
+from converter.tables import (
+    GROUP_COUNT,
+    LOD_COUNT,
+    NONE16,
+    SLOT_DTYPE,
+    TABLES,
+    Presence,
+    StreamType,
+)
 
 Severity = Literal["error", "warning", "note"]
 
@@ -216,7 +224,7 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
             "a root above",
             "parent",
         )
-    slot = nodes["slot_index"].reshape(count, -1).astype(np.int64)
+    slot = nodes["slot_index"].reshape(count, LOD_COUNT * GROUP_COUNT).astype(np.int64)
     bad = ((slot != NONE16) & (slot >= len(model.slots))).any(1)
     yield from _at(
         model,

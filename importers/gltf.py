@@ -38,6 +38,7 @@ def read_gltf(
     path: Path,
     *,
     scene: str | None = None,
+    all_scenes: bool = False,
     clip: str | None = None,
     fps: float | None = None,
     rigid_skin: bool = False,
@@ -49,6 +50,7 @@ def read_gltf(
         path: ``.glb`` or ``.gltf``.
         scene: name or number of the scene to read. Default: all of a file of ours (its other
             scenes are parts), else the default scene.
+        all_scenes: the file is ours, even if an editor dropped its extras.
         clip: name or number of the animation; default the first.
         fps: frames per second; default as the file says, else 24.
         rigid_skin: bind each triangle of a skinned mesh to its dominant joint.
@@ -59,7 +61,7 @@ def read_gltf(
     """
     file = open_gltf(path)
     with broken_gltf(file.label):
-        return _Reader(file, rigid_skin, ignore_scale).read(scene, clip, fps)
+        return _Reader(file, all_scenes, rigid_skin, ignore_scale).read(scene, clip, fps)
 
 
 def _msh(extras: Any) -> Json:
@@ -71,8 +73,11 @@ def _msh(extras: Any) -> Json:
 class _Reader:
     """Reads one document; holds what its steps share."""
 
-    def __init__(self, file: GltfFile, rigid_skin: bool, ignore_scale: bool) -> None:
+    def __init__(
+        self, file: GltfFile, all_scenes: bool, rigid_skin: bool, ignore_scale: bool
+    ) -> None:
         self.file = file
+        self.all_scenes = all_scenes
         self.rigid_skin = rigid_skin
         self.ignore_scale = ignore_scale
         self.warnings: list[str] = []
@@ -135,7 +140,7 @@ class _Reader:
         elif not file.scenes:
             roots = [i for i, parent in enumerate(self._parents()) if parent < 0]
         else:
-            ours = bool(info) or any(_msh(node.extras) for node in file.nodes)
+            ours = self.all_scenes or bool(info) or any(_msh(node.extras) for node in file.nodes)
             filled = [s for s in file.scenes if s.nodes]
             several = ours or len(filled) == 1
             roots = [n for s in (filled if several else [file.scenes[default]]) for n in s.nodes]

@@ -233,3 +233,32 @@ def test_blenders_hex_text(tmp_path: Path) -> None:
 def test_all_bundled_models_are_tested() -> None:
     assert len(SAMPLES) >= 13
     assert json.loads((SAMPLES[0].truth_stem.with_suffix(".json")).read_text("utf-8"))
+
+
+def test_edits_of_hidden_parts_without_extras(tmp_path: Path) -> None:
+    """A part in another scene, in a file whose extras an editor dropped."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    part = document.node("foot_m2o3.lod0.group1")
+    primitive = document.json["meshes"][part["mesh"]]["primitives"][0]
+    document.arrays[primitive["attributes"]["POSITION"]][0] += 1
+    drop_extras(document)
+    changes = to_model(document.save(tmp_path / "m.glb")).changes
+    assert [c.where for c in changes] == ["part 'foot_m2o3' lod 0 group 1"]
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize("name", ["foot_m2o3", "foot_m2o3.lod0.group1"])
+def test_a_copy_is_new(name: str, extras: bool, tmp_path: Path) -> None:
+    """Shift-D in Blender copies extras too: the copy is an object of its own."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    copy = json.loads(json.dumps(document.node(name)))
+    copy.pop("children", None)
+    copy["name"] += ".001"
+    copy["translation"] = [0, 9, 0]
+    document.json["nodes"].append(copy)
+    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
+    if not extras:
+        drop_extras(document)
+    changes = [str(c) for c in to_model(document.save(tmp_path / "m.glb")).changes]
+    assert f"node '{name}.001': is new" in changes
+    assert not any("missing" in change for change in changes)
