@@ -227,14 +227,16 @@ def to_model(
     )
     found = _find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:
-        out = _rebuild(gltf, given, options) if found is None else _merge(given, found, options)
+        out = (
+            _rebuild(gltf, given, options) if found is None else _merge(gltf, given, found, options)
+        )
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
     out.warnings[:0] = given.warnings
     return out
 
 
-def _merge(given: Imported, found: Path, options: ImportOptions) -> Returned:
+def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> Returned:
     kept = read_sidecar(map_file(found), str(found))
     about = kept.description
     digest = given.info.get("digest")
@@ -273,7 +275,12 @@ def _merge(given: Imported, found: Path, options: ImportOptions) -> Returned:
     from converter.rebuild.assemble import RebuildOptions, edited_model
 
     built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))
-    return _written(out, built, identified, dialect, options)
+    _written(out, built, identified, dialect, options, before=model)
+    moved = any(not part.kept for part in plan.parts) or bool(plan.deleted_parts)
+    beside = [path.with_suffix(".bas") for path in (gltf, found)]
+    if moved and any(path.is_file() for path in beside):
+        out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
+    return out
 
 
 def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
@@ -306,6 +313,7 @@ def _written(
     identified: Identified,
     dialect: Dialect,
     options: ImportOptions,
+    before: MshModel | None = None,
 ) -> Returned:
     out.data = write_model(built.model)
     out.report, out.warnings = built.report, built.warnings
@@ -313,7 +321,7 @@ def _written(
         from converter.verify import verify
 
         again = read_model(read_nres(out.data, out.name), out.name)
-        verify(again, identified, built.rows, dialect)
+        verify(again, identified, built.rows, dialect, before)
     return out
 
 

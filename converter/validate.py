@@ -340,6 +340,42 @@ def _check_triangles(model: MshModel) -> Iterator[Finding]:
     )
 
 
+def check_links(model: MshModel) -> Iterator[Finding]:
+    """Links are mutual, and selectors name the shared edge (``rebuild`` page)."""
+    if model.triangles is None or not len(model.triangles):
+        return
+    link = model.triangles["link"].astype(np.int64)
+    linked = link != NONE16
+    selectors = model.triangles["selectors"].astype(np.int64)
+    edge = np.stack([selectors >> 2 * k & 3 for k in range(3)], axis=1)
+    inside = linked & (link < len(link)) & (edge < 3)
+    back = link[np.where(inside, link, 0), np.where(inside, edge, 0)]
+    bad = linked & ~(inside & (back == np.arange(len(link))[:, None]))
+    yield from _at(
+        model,
+        StreamType.TRIANGLES,
+        bad.any(axis=1),
+        "triangle-mutual",
+        "neighbour does not link back across the edge that the selector names",
+        np.where(linked, link, -1).max(1, initial=-1),
+        "mutual links",
+        "link",
+        "warning",
+    )
+    window = largest_indices(model) + (model.batches["index_count"] > 0)
+    yield from _at(
+        model,
+        StreamType.BATCHES,
+        model.batches["window"] != window & 0xFFFF,
+        "batch-window",
+        "window is not the largest index + 1",
+        model.batches["window"],
+        window,
+        "window",
+        "warning",
+    )
+
+
 def _check_animation(model: MshModel) -> Iterator[Finding]:
     """Keys and maps (animation page, 9)."""
     if model.legacy or model.keys is None or not len(model.keys):

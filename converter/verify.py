@@ -20,14 +20,20 @@ from converter.model import MshModel
 from converter.pose import rotation
 from converter.sampler import sample
 from converter.scene import Node
-from converter.validate import require_sound
+from converter.validate import check_links, require_sound
 
 #: Half a word per component, twice: the key's own rounding and key reduction's tolerance.
 _ROTATION = 1.2e-4
 _POSITION = 3e-5
 
 
-def verify(model: MshModel, identified: Identified, rows: dict[int, int], dialect: Dialect) -> None:
+def verify(
+    model: MshModel,
+    identified: Identified,
+    rows: dict[int, int],
+    dialect: Dialect,
+    before: MshModel | None = None,
+) -> None:
     """Compare a model that was written with the scene it was made of.
 
     Args:
@@ -35,11 +41,16 @@ def verify(model: MshModel, identified: Identified, rows: dict[int, int], dialec
         identified: the file's scene.
         rows: node of the file -> row in Res1.
         dialect: the model's.
+        before: the stored model; what was not strict there need not be strict here.
 
     Raises:
         ConversionError: unsound, or it shows something else.
     """
     require_sound(model)
+    known = set() if before is None else {finding.code for finding in check_links(before)}
+    for finding in check_links(model):
+        if finding.code not in known:
+            raise ConversionError(f"verification failed: {finding}")
     scene = decode(model, dialect, "written")
     if model.legacy:
         return

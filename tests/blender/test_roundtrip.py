@@ -18,11 +18,18 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MODELS = [
+    *SAMPLES,
+    *(Sample(path.stem, path, None, path) for path in sorted(EXAMPLES.glob("*.msh"))),
+]
+
+
 @pytest.fixture(scope="module")
 def through_blender(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every model imported and exported with the stock add-on, in one Blender."""
     folder = tmp_path_factory.mktemp("roundtrip")
-    models = [to_gltf(sample, folder / f"{number}.glb") for number, sample in enumerate(SAMPLES)]
+    models = [to_gltf(sample, folder / f"{number}.glb") for number, sample in enumerate(MODELS)]
     script = Path(__file__).parent / "roundtrip.py"
     result = subprocess.run(
         [BLENDER, script, folder, *models], capture_output=True, text=True, check=False
@@ -32,10 +39,10 @@ def through_blender(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["plain", "extras"])
-@pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
+@pytest.mark.parametrize("sample", MODELS, ids=[s.id for s in MODELS])
 def test_untouched_models_come_back(through_blender: Path, sample: Sample, kind: str) -> None:
     """With the exporter's defaults, and with custom properties and attributes on."""
-    number = SAMPLES.index(sample)
+    number = MODELS.index(sample)
     sidecar = through_blender / f"{number}.msh-sidecar"
     back = to_model(through_blender / kind / f"{number}.glb", sidecar)
     assert [str(change) for change in back.changes] == []

@@ -44,6 +44,8 @@ class Sample:
 
     @property
     def dialect(self) -> str:
+        if not self.truth_stem.with_suffix(".json").is_file():
+            return "auto"  # an example: nobody recorded a truth
         return str(self.truth["dialect"])
 
     @property

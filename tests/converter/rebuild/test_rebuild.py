@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -396,3 +397,95 @@ def test_verification_can_fail(tmp_path: Path) -> None:
         model.streams[stream] = table
         with pytest.raises(ConversionError, match="verification failed"):
             verify(model, identified, rows, Dialect.SPEC)
+
+
+def test_verification_checks_links(tmp_path: Path) -> None:
+    from converter.identify import identify
+    from converter.verify import verify
+    from importers.gltf import read_gltf
+
+    gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
+    model = parse(to_model(gltf, None, ALONE).data)
+    triangles = model.triangles.copy()
+    triangles["selectors"][3] ^= 1
+    model.streams[7] = triangles
+    identified = identify(read_gltf(gltf), None)
+    rows = {i: i for i in range(len(identified.scene.nodes))}
+    with pytest.raises(ConversionError, match=r"verification failed: Res7.*link back"):
+        verify(model, identified, rows, Dialect.SPEC)
+    verify(model, identified, rows, Dialect.SPEC, before=model)  # it was so before
+
+
+# ------------------------------------------------------------------ sharing, numbering
+
+
+def test_an_edit_of_one_user_of_a_slot_leaves_the_other(tmp_path: Path) -> None:
+    """Two cells share a slot; one of them gets a mesh of its own."""
+    sample = sample_called("spec__odd__Gen_stat_011")
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    by_mesh: dict[int, list[dict]] = {}
+    for node in document.json["nodes"]:
+        if "mesh" in node:
+            by_mesh.setdefault(node["mesh"], []).append(node)
+    shared = next(nodes for nodes in by_mesh.values() if len(nodes) > 1)
+    mesh = json.loads(json.dumps(document.json["meshes"][shared[0]["mesh"]]))
+    attributes = mesh["primitives"][0]["attributes"]
+    moved = document.arrays[attributes["POSITION"]].copy()
+    moved[0] += 1
+    attributes["POSITION"] = document.add(moved)
+    document.json["meshes"].append(mesh)
+    shared[0]["mesh"] = len(document.json["meshes"]) - 1
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    old, new = parse(sample.source), parse(back.data)
+    assert len(new.slots) == len(old.slots) + 1
+    assert (old.nodes["slot_index"] != new.nodes["slot_index"]).sum() == 1
+    assert new.positions[: len(old.positions)].tobytes() == old.positions.tobytes()
+
+
+def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
+    """Portals (word +6) and path points follow their nodes; a warning names the outside files."""
+    sample = sample_called("retail__static__i_room_006")
+    old = parse(sample.source)
+    used = set(old.graph.points["node"].tolist())
+    children = {int(p) for p in old.nodes["parent"]}
+    gone = next(n for n in range(len(old.nodes)) if n not in children and n not in used)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    name = document.json["nodes"][gone]["name"]
+    for node in document.json["nodes"]:
+        if gone in node.get("children", []):
+            node["children"].remove(gone)
+            if not node["children"]:
+                del node["children"]
+    for scene in document.json["scenes"]:
+        scene["nodes"] = [
+            n for n in scene["nodes"]
+            if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
+        ]  # fmt: skip
+    document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert any(c.where == f"node {name!r}" and c.what == "is missing" for c in back.changes)
+    assert any(".cpt" in warning for warning in back.warnings)
+    new = parse(back.data)
+    assert len(new.nodes) == len(old.nodes) - 1
+    moved = [n if n < gone else n - 1 for n in range(len(old.nodes))]
+    expected = [moved[n] for n in old.graph.points["node"]]
+    assert new.graph.points["node"].tolist() == expected
+    assert new.graph.links.tobytes() == old.graph.links.tobytes()
+    portal = (new.batches["word0"] & 8).astype(bool)
+    assert (new.batches["word6"][portal] < len(new.nodes)).all() or (
+        new.batches["word6"][portal] == NONE16
+    ).any()
+    keep = [n for n in range(len(old.nodes)) if n != gone]
+    for row, n in enumerate(keep):
+        parent = int(old.nodes["parent"][n])
+        assert new.nodes["parent"][row] == (NONE16 if parent == NONE16 else moved[parent])
+        assert new.node_names[row] == old.node_names[n]
+
+
+def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
+    edits.delete_face(document)
+    document.save(tmp_path / "m.glb")
+    assert not any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
+    (tmp_path / "m.bas").write_bytes(b"")
+    assert any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
