@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from converter import __version__
-from converter.archive import decode_text
+from converter.archive import decode_text, printable
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
@@ -22,6 +22,7 @@ from converter.merge import compare as compare_scenes
 from converter.model import MshModel
 from converter.scene import Imported, Scene
 from converter.sidecar import (
+    SUFFIX,
     Description,
     Sidecar,
     read_sidecar,
@@ -266,7 +267,7 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
     given.tracks += given.other_tracks
     shown = (int(given.info.get("lod", about.lod)), int(given.info.get("group", about.group)))
     identified = identify(given, scene, shown)
-    _add_lods(identified, options)
+    _add_lods(identified, scene, options)
     plan = compare_scenes(identified, scene, lightmap=dialect is Dialect.RETAIL)
     out = Returned(about.source, bytes(kept.source), dialect.value, plan.changes)
     if not plan.changes:
@@ -289,10 +290,16 @@ def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
     stated = str(given.info.get("dialect", "spec"))
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = str(given.info.get("source") or f"{stem(readable(gltf.name))}.msh")
+    others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if options.use_sidecar else []
+    if others:
+        given.warnings.append(
+            f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
+            "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
+        )
     if given.other_tracks:
         given.warnings.append("several clips: the first is read (--clip chooses)")
     identified = identify(given, None, given.shown)
-    _add_lods(identified, options)
+    _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError("has no nodes to make a model of")
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
@@ -300,11 +307,14 @@ def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
     return _written(out, built, identified, dialect, options)
 
 
-def _add_lods(identified: Identified, options: ImportOptions) -> None:
+def _add_lods(identified: Identified, kept: Scene | None, options: ImportOptions) -> None:
     if options.lod_shares:
         from converter.rebuild.lods import generate_lods
 
-        generate_lods(identified.scene, options.lod_shares)
+        node_of = {k: i for i, k in identified.kept_of.items()}
+        parts = kept.parts if kept is not None else []
+        taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
+        generate_lods(identified.scene, options.lod_shares, taken)
 
 
 def _written(

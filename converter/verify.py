@@ -1,7 +1,8 @@
 """What was written, read again and compared with the file it came from (``--verify``).
 
-Geometry in quantised space, poses in world terms at every frame and half frame; a difference
-beyond quantisation is an error before the output appears.
+Geometry in quantised space, in the frame of each node; the poses of the nodes at every frame; links
+and windows of what was rebuilt. A difference beyond quantisation is an error before the output
+appears.
 """
 
 from __future__ import annotations

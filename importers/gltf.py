@@ -28,6 +28,7 @@ from converter.scene import (
     Track,
 )
 from importers.gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
+from importers.gltf_skin import bind_skins
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _SCALE_NOISE = 1e-5
@@ -95,7 +96,7 @@ class _Reader:
         out.materials = [_material(material) for material in file.materials]
         used = {item.mesh for item in out.items if item.mesh >= 0}
         out.meshes, out.streams = self._meshes(used)
-        self._skins(out, index_of)
+        bind_skins(file, out, index_of, self.rigid_skin)
         if fps is None:
             stated = [info, *(item.extras for item in out.items)]
             fps = next((float(e["fps"]) for e in stated if "fps" in e), DEFAULT_FPS)
@@ -301,99 +302,6 @@ class _Reader:
             material = self.file.materials[int(data["material"])]
             attributes["TEXCOORD_0"] = _texture_transform(attributes, material)
         return attributes, index
-
-    # -------------------------------------------------------------- skins
-
-    def _skins(self, out: Imported, index_of: dict[int, int]) -> None:
-        """Bind each triangle of a skinned mesh to its dominant joint, or refuse."""
-        skinned = [
-            (i, node)
-            for i, node in enumerate(self.file.nodes)
-            if i in index_of and node.skin is not None and node.mesh is not None
-        ]
-        if not skinned:
-            return
-        if not self.rigid_skin:
-            raise ConversionError(
-                f"node {skinned[0][1].name!r} has a skin",
-                file=self.file.label,
-                hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
-            )
-        for node_index, node in skinned:
-            skin = self.file.skins[node.skin]
-            item = out.items[index_of[node_index]]
-            self._bind(out, item, skin, index_of)
-
-    def _bind(self, out: Imported, item: Item, skin: Any, index_of: dict[int, int]) -> None:
-        """Give each joint the triangles that lean on it most, in the joint's frame."""
-        joints = list(skin.joints)
-        if skin.inverseBindMatrices is None:
-            inverse = np.tile(np.eye(4), (len(joints), 1, 1))
-        else:
-            inverse = self.file.array(skin.inverseBindMatrices).reshape(-1, 4, 4)
-            inverse = inverse.transpose(0, 2, 1).astype(np.float64)
-        mesh, streams = out.meshes[item.mesh], out.streams
-        sources = self.file.meshes[item.mesh].primitives
-        positions, normals = [streams.positions], [streams.normals]
-        per_joint: dict[int, list[Primitive]] = {}
-        new_indices = [streams.indices.astype("<u4")]
-        end, index_end = len(streams.positions), len(streams.indices)
-        copies: list[NDArray[np.int64]] = [np.arange(end)]
-        for data, primitive in zip(sources, mesh.primitives, strict=True):
-            joint = self.file.array(data["attributes"]["JOINTS_0"]).astype(np.int64)
-            weight = self.file.array(data["attributes"]["WEIGHTS_0"]).astype(np.float64)
-            index = streams.indices[
-                primitive.index_start : primitive.index_start + primitive.index_count
-            ].reshape(-1, 3)
-            share = np.zeros((len(index), len(joints)))
-            for corner in range(3):
-                for k in range(4):
-                    rows = index[:, corner]
-                    np.add.at(share, (np.arange(len(index)), joint[rows, k]), weight[rows, k])
-            owner = share.argmax(axis=1)
-            window = np.arange(
-                primitive.vertex_start, primitive.vertex_start + primitive.vertex_count
-            )
-            for j in np.unique(owner).tolist():
-                to_game = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
-                linear = to_game @ inverse[j, :3, :3] @ to_game.T
-                shift = to_game @ inverse[j, :3, 3]
-                moved = streams.positions[window].astype(np.float64) @ linear.T + shift
-                positions.append(moved.astype(np.float32))
-                if streams.normals is not None:
-                    turned = streams.normals[window].astype(np.float64) @ np.linalg.inv(linear)
-                    normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
-                chosen = index[owner == j].reshape(-1).astype("<u4")
-                new_indices.append(chosen)
-                copies.append(window)
-                per_joint.setdefault(j, []).append(
-                    Primitive(primitive.material, end, len(window), index_end, len(chosen))
-                )
-                end += len(window)
-                index_end += len(chosen)
-        order = np.concatenate(copies)
-        out.streams = Streams(
-            np.concatenate(positions),
-            np.concatenate(new_indices),
-            None
-            if streams.normals is None
-            else np.concatenate([n for n in normals if n is not None]),
-            None if streams.uv0 is None else streams.uv0[order],
-            None if streams.uv1 is None else streams.uv1[order],
-            None if streams.colours is None else streams.colours[order],
-        )
-        item.mesh = -1
-        for j, primitives in per_joint.items():
-            owner_item = out.items[index_of[joints[j]]]
-            out.meshes.append(Mesh(f"{mesh.name}.{owner_item.name}", primitives))
-            if owner_item.mesh >= 0:
-                raise ConversionError(
-                    f"joint {owner_item.name!r} has a mesh of its own",
-                    file=self.file.label,
-                    hint="join it with the skinned mesh",
-                )
-            owner_item.mesh = len(out.meshes) - 1
-        self.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")
 
     # -------------------------------------------------------------- animation
 

@@ -316,7 +316,8 @@ def _node_edits(
             run = make_run(quaternions, positions, tolerance, reduce=options.reduce)
             if k is not None and stored is not None and not run.animated:
                 _keep_sign(run, stored, k)
-        out.append(NodeEdit(k, node.parent, flags & 0xFFFF, run, table))
+        wanted = k if kept is not None else node.index
+        out.append(NodeEdit(k, wanted, node.parent, flags & 0xFFFF, run, table))
     return out
 
 

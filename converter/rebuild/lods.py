@@ -11,7 +11,9 @@ from converter.scene import Mesh, Part, Primitive, Scene, Streams
 _FEWEST = 4
 
 
-def generate_lods(scene: Scene, shares: tuple[float, ...]) -> None:
+def generate_lods(
+    scene: Scene, shares: tuple[float, ...], taken: set[tuple[int, int, int]]
+) -> None:
     """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
@@ -20,6 +22,7 @@ def generate_lods(scene: Scene, shares: tuple[float, ...]) -> None:
     Args:
         scene: changed in place.
         shares: of the triangles, for LOD 1 and LOD 2.
+        taken: cells (node, lod, group) that the sidecar fills.
 
     Raises:
         ConversionError: the ``lods`` extra is not installed.
@@ -33,7 +36,7 @@ def generate_lods(scene: Scene, shares: tuple[float, ...]) -> None:
         ) from None
     from scipy.spatial import cKDTree
 
-    have = {(part.node, part.lod, part.group) for part in scene.parts}
+    have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
     streams = scene.streams
     pieces: list[Streams] = [streams]
     vertex_end, index_end = len(streams.positions), len(streams.indices)

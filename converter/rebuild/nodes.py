@@ -23,6 +23,7 @@ class NodeEdit:
 
     Attributes:
         old: its row in the stored model, ``None`` for a new node.
+        wanted: the row it would like, from its extras.
         parent: index in the list of edits, -1 = root.
         flags: hdr0.
         run: new keys; ``None`` keeps the stored ones.
@@ -30,6 +31,7 @@ class NodeEdit:
     """
 
     old: int | None
+    wanted: int | None
     parent: int
     flags: int
     run: Run | None
@@ -46,8 +48,8 @@ def node_order(edits: list[NodeEdit]) -> list[int]:
     ready: list[tuple[int, int]] = []
 
     def rank(i: int) -> tuple[int, int]:
-        old = edits[i].old
-        return (old if old is not None else len(edits) + NONE16, i)
+        wanted = edits[i].wanted
+        return (wanted if wanted is not None else len(edits) + NONE16, i)
 
     for i, edit in enumerate(edits):
         if edit.parent < 0:

@@ -13,17 +13,18 @@ from numpy.typing import NDArray
 
 from converter.match import NORMAL_DEGREES, Match, Soup
 from converter.quantize import decode_normals
+from converter.rebuild.adjacency import links
 from converter.rebuild.geometry import (
     BATCH_WORDS,
     VERTEX_DTYPE,
     Corners,
     SlotGeometry,
     build_slot,
-    describe,
     slot_record,
     triangle_normals,
 )
 from converter.rebuild.workspace import Workspace
+from converter.tables import NONE16
 
 I64 = NDArray[np.int64]
 
@@ -188,10 +189,11 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     for row, word in words.items():
         for name, value in zip(BATCH_WORDS, word, strict=True):
             space.batches[name][row] = value
+    corners_before = space.vertices[stored.corner]
     space.vertices[flat_vertex[changed]] = flat_values[changed]
     moved = changed & (raw[:, :12] != before[:, :12]).any(axis=1)
     if moved.any():
-        _positions_moved(stored, np.unique(flat_vertex[moved]))
+        _positions_moved(stored, np.unique(flat_vertex[moved]), corners_before)
     return True
 
 
@@ -257,7 +259,7 @@ def _batch_words(
     return out
 
 
-def _positions_moved(stored: StoredSlot, vertices: I64) -> None:
+def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: NDArray[np.void]) -> None:
     """Bounds, triangle normals and links after vertices moved."""
     space, slot = stored.space, stored.slot
     corners = np.ascontiguousarray(space.vertices[stored.corner]["position"])
@@ -272,16 +274,27 @@ def _positions_moved(stored: StoredSlot, vertices: I64) -> None:
     normals, _ = triangle_normals(corners, space.vertices[stored.corner]["normal"])
     table = space.triangles[rows]
     table["normal"][touched] = normals[touched]
-    canonical, _ = describe(space.vertices[stored.corner], table["tri_flags"])
-    link = canonical["link"].astype(np.int64)
     first = int(rows[0])
-    new_link = np.where(link == 0xFFFF, 0xFFFF, link + first)
-    changed = (new_link != table["link"]).any(axis=1)
-    # links that were not canonical before and that no vertex touched stay
-    changed &= touched | touched[np.where(link == 0xFFFF, 0, link)].any(axis=1)
+    old_link, _ = _links_in_table(corners_before, first)
+    new_link, selectors = _links_in_table(space.vertices[stored.corner], first)
+    changed = (new_link != table["link"]).any(axis=1) | (selectors != table["selectors"] & 0x3F)
+    if (old_link != table["link"]).any():
+        # not canonical before: links that no moved vertex concerns stay
+        near = np.append(touched, np.zeros(NONE16 + 1 - len(touched), np.bool_))
+        ends = np.stack([table["link"].astype(np.int64), new_link.astype(np.int64)], axis=1)
+        local = np.where(ends == NONE16, NONE16, np.clip(ends - first, 0, NONE16))
+        changed &= touched | near[local].any(axis=(1, 2))
     table["link"][changed] = new_link[changed]
-    table["selectors"][changed] = canonical["selectors"][changed]
+    table["selectors"][changed] = selectors[changed]
     space.triangles[rows] = table
+
+
+def _links_in_table(
+    vertices: NDArray[np.void], first: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    """Canonical links of a slot whose triangles start at a row of Res7, and their selectors."""
+    link, selectors = links(np.ascontiguousarray(vertices["position"]))
+    return np.where(link == NONE16, NONE16, link.astype(np.int64) + first), selectors
 
 
 def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:

@@ -489,3 +489,49 @@ def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
     assert not any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
     (tmp_path / "m.bas").write_bytes(b"")
     assert any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
+
+
+def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
+    """Blender sorts siblings by name; the extras still say which row a node had."""
+    from tests.support.gltf_edit import reverse_nodes
+
+    sample = sample_called("retail__system__R_H_002")
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    reverse_nodes(document)
+    new = parse(to_model(document.save(tmp_path / "e.glb"), None, ALONE).data)
+    old = parse(sample.source)
+    assert new.node_names == old.node_names
+    assert new.parents == old.parents
+
+
+def test_a_lost_sidecar_is_mentioned(tmp_path: Path) -> None:
+    """A renamed export without extras does not find its sidecar: that is said."""
+    from tests.support.gltf_edit import drop_extras
+
+    document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
+    drop_extras(document)
+    back = to_model(document.save(tmp_path / "renamed.glb"))
+    assert back.rebuilt
+    assert any("m.msh-sidecar lies beside it" in warning for warning in back.warnings)
+
+
+def test_generated_lods_leave_stored_ones(tmp_path: Path) -> None:
+    sample = sample_called("mixed__odd__s_rock_057")
+    gltf = to_gltf(sample, tmp_path / "m.glb")
+    old = parse(sample.source)
+    new = parse(to_model(gltf, None, ImportOptions(lod_shares=(0.5,))).data)
+    filled = old.nodes["slot_index"] != NONE16
+    assert (new.nodes["slot_index"][filled] == old.nodes["slot_index"][filled]).all()
+    assert (new.nodes["slot_index"][:, 1] != NONE16).sum() > filled[:, 1].sum()
+
+
+@every_sample
+def test_torn_edges_are_unlinked_on_both_sides(sample: Sample, tmp_path: Path) -> None:
+    """A vertex moves away from its neighbours: links stay mutual (verification looks)."""
+    if sample.truth["legacy"]:
+        return
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    for primitive in document.primitives()[::3]:
+        document.arrays[primitive["attributes"]["POSITION"]][0] += 7
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert back.changes
