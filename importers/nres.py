@@ -25,6 +25,12 @@ def map_file(path: Path) -> memoryview:
             if not file.seek(0, 2):
                 return memoryview(b"")
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except IsADirectoryError:
+        raise ConversionError(
+            "is a directory; whole directories cannot be converted yet",
+            file=str(path),
+            hint="give an archive or a model in it",
+        ) from None
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(path)) from error

@@ -109,6 +109,7 @@ def test_cp1251_file_names(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["missing.msh"], "missing.msh: cannot be read (No such file or directory)"),
+        (["."], ".: is a directory; whole directories cannot be converted yet; give an archive"),
         (["text.msh"], "text.msh, NRes header, byte 0x0: not an NRes file"),
         (["empty.msh"], "not an NRes file: an empty file"),
         (["cut.msh"], "cut.msh, NRes header, byte 0xc: total_size is not the file's length"),

@@ -1,0 +1,149 @@
+"""Runs in Blender's Python: make scenes as strangers would, export them.
+
+    python make.py OUT_DIR
+
+Writes ``OUT_DIR/NAME.glb`` and ``OUT_DIR/NAME.npy``, the world-space triangles that Blender shows.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+out = Path(sys.argv[1])
+
+
+def primitive(name, **options):
+    def make():
+        getattr(bpy.ops.mesh, f"primitive_{name}_add")(**options)
+
+    return make
+
+
+def hierarchy():
+    bpy.ops.mesh.primitive_cube_add(location=(1, 2, 3), rotation=(0.3, 0.2, 0.1))
+    base = bpy.context.object
+    bpy.ops.mesh.primitive_cone_add(location=(2, 0, 1), scale=(1, 2, 0.5))
+    bpy.context.object.parent = base
+
+
+def scaled_parent():
+    bpy.ops.mesh.primitive_cube_add(scale=(1, 3, 0.5))
+    base = bpy.context.object
+    bpy.ops.mesh.primitive_torus_add(location=(1, 0, 0), rotation=(0.4, 0.5, 0))
+    bpy.context.object.parent = base
+
+
+def mirrored():
+    bpy.ops.mesh.primitive_monkey_add()
+    bpy.context.object.scale = (-1, 1, 1)
+
+
+def instances():
+    bpy.ops.mesh.primitive_ico_sphere_add(subdivisions=2)
+    first = bpy.context.object
+    for i in range(3):
+        copy = bpy.data.objects.new(f"copy{i}", first.data)
+        copy.location = (3 * i + 3, 0, 0)
+        bpy.context.scene.collection.objects.link(copy)
+
+
+def modifiers():
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.context.object.modifiers.new("smooth", "SUBSURF").levels = 2
+
+
+def camera_and_light():
+    bpy.ops.mesh.primitive_cube_add()
+    bpy.ops.object.camera_add(location=(5, 5, 5))
+    bpy.ops.object.light_add(type="POINT", location=(0, 0, 4))
+
+
+def text():
+    bpy.ops.object.text_add()
+    bpy.context.object.data.body = "Паркан"
+    bpy.ops.object.convert(target="MESH")
+
+
+def animated():
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    for frame, x in ((0, 0.0), (12, 2.0), (24, 0.0)):
+        cube.location.x = x
+        cube.keyframe_insert("location", frame=frame)
+    bpy.context.scene.frame_end = 24
+    bpy.context.scene.frame_set(0)
+
+
+def materials():
+    bpy.ops.mesh.primitive_uv_sphere_add(segments=12, ring_count=6)
+    mesh = bpy.context.object.data
+    for i in range(3):
+        mesh.materials.append(bpy.data.materials.new(f"m{i}"))
+    for face in mesh.polygons:
+        face.material_index = face.index % 3
+
+
+def shape_keys():
+    bpy.ops.mesh.primitive_cube_add()
+    cube = bpy.context.object
+    cube.shape_key_add(name="Basis")
+    cube.shape_key_add(name="wide").data[0].co.x += 1
+
+
+def skinned():
+    bpy.ops.mesh.primitive_cylinder_add(vertices=8, depth=4)
+    body = bpy.context.object
+    bpy.ops.object.armature_add(location=(0, 0, -2))
+    rig = bpy.context.object
+    group = body.vertex_groups.new(name=rig.data.bones[0].name)
+    group.add(range(len(body.data.vertices)), 1.0, "REPLACE")
+    body.parent = rig
+    body.matrix_parent_inverse = rig.matrix_world.inverted()
+    body.modifiers.new("rig", "ARMATURE").object = rig
+
+
+SCENES = {
+    "cube": primitive("cube", size=3, location=(1, 2, 3), rotation=(0.5, 0.4, 0.3)),
+    "uv_sphere": primitive("uv_sphere"),
+    "ico_sphere": primitive("ico_sphere", subdivisions=3),
+    "cylinder": primitive("cylinder", vertices=7),
+    "cone": primitive("cone", location=(0, 5, 0)),
+    "torus": primitive("torus"),
+    "monkey": primitive("monkey", rotation=(1, 2, 3)),
+    "grid": primitive("grid"),
+    "hierarchy": hierarchy,
+    "scaled_parent": scaled_parent,
+    "mirrored": mirrored,
+    "instances": instances,
+    "modifiers": modifiers,
+    "camera_and_light": camera_and_light,
+    "text": text,
+    "animated": animated,
+    "materials": materials,
+    "shape_keys": shape_keys,
+    "skinned": skinned,
+}
+
+for name, make in SCENES.items():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    make()
+    bpy.context.view_layer.update()
+    graph = bpy.context.evaluated_depsgraph_get()
+    triangles = []
+    for found in bpy.context.view_layer.objects:
+        if found.type == "MESH":
+            shown = found.evaluated_get(graph) if name == "modifiers" else found
+            mesh = shown.to_mesh()
+            mesh.calc_loop_triangles()
+            world = [found.matrix_world @ v.co for v in mesh.vertices]
+            mirror = found.matrix_world.determinant() < 0
+            for t in mesh.loop_triangles:
+                corners = [tuple(world[i]) for i in t.vertices]
+                triangles.append(corners[::-1] if mirror else corners)
+            shown.to_mesh_clear()
+    np.save(out / f"{name}.npy", np.array(triangles))
+    bpy.ops.export_scene.gltf(filepath=str(out / f"{name}.glb"), export_apply=name == "modifiers")

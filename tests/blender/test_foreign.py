@@ -1,0 +1,83 @@
+"""Scenes made in real Blender by hand convert, or say what is in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.convert import ImportOptions, to_model
+from converter.decode import decode
+from converter.dialect import Dialect
+from converter.errors import ConversionError
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.importers.test_foreign import world
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+PLAIN = (
+    "cube", "uv_sphere", "ico_sphere", "cylinder", "cone", "torus", "monkey", "grid", "hierarchy",
+    "scaled_parent", "mirrored", "instances", "modifiers", "camera_and_light", "text", "animated",
+    "materials",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("foreign")
+    script = Path(__file__).parent / "make.py"
+    result = subprocess.run([BLENDER, script, out], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr[-2000:]
+    return out
+
+
+def surface(triangles: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Area, signed volume vector sums: what does not depend on how quads were split."""
+    a, b, c = (triangles[:, i] for i in range(3))
+    cross = np.cross(b - a, c - a)
+    area = np.linalg.norm(cross, axis=1) / 2
+    center = (area[:, None] * (a + b + c) / 3).sum(axis=0) / area.sum()
+    return float(area.sum()), center, np.einsum("ti,ti->", a, np.cross(b, c)) / 6
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_converts(folder: Path, name: str) -> None:
+    """Box, area, centre and volume (winding!) of what Blender shows, in game axes."""
+    back = to_model(folder / f"{name}.glb", None, ImportOptions())
+    scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
+    got, expected = world(scene), np.load(folder / f"{name}.npy")
+    np.testing.assert_allclose(got.min((0, 1)), expected.min((0, 1)), atol=1e-3)
+    np.testing.assert_allclose(got.max((0, 1)), expected.max((0, 1)), atol=1e-3)
+    for a, b in zip(surface(got), surface(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-2, atol=1e-2)
+    if name == "instances":
+        assert len({part.mesh for part in scene.parts}) == 1
+    if name == "animated":
+        assert scene.frame_count == 25
+        track = scene.tracks[0].translation
+        assert track is not None
+        assert track.values[12, 0] == pytest.approx(2, abs=1e-3)
+    if name == "materials":
+        assert [m.row for m in scene.materials] == [0, 1, 2]
+
+
+def test_shape_keys_are_refused(folder: Path) -> None:
+    with pytest.raises(ConversionError, match=r"has morph targets.*apply the shape keys"):
+        to_model(folder / "shape_keys.glb", None, ImportOptions())
+
+
+def test_skins(folder: Path) -> None:
+    path = folder / "skinned.glb"
+    with pytest.raises(ConversionError, match=r"has a skin.*--rigid-skin"):
+        to_model(path, None, ImportOptions())
+    back = to_model(path, None, ImportOptions(rigid_skin=True))
+    scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
+    expected = np.load(folder / "skinned.npy")
+    np.testing.assert_allclose(world(scene).min((0, 1)), expected.min((0, 1)), atol=1e-3)
+    assert any(scene.nodes[part.node].name.startswith("Bone") for part in scene.parts)
