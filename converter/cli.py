@@ -325,6 +325,13 @@ what was changed is rebuilt as the engine expects it. Without a sidecar everythi
     help="Make LOD 1 and 2 with these shares of the triangles, e.g. 0.5,0.25.",
 )
 @click.option(
+    "--weld",
+    type=click.FloatRange(0, min_open=True),
+    metavar="EPS",
+    help="Snap positions to multiples of EPS, so that near vertices become one (not with a "
+    "sidecar).",
+)
+@click.option(
     "--verify/--no-verify",
     default=True,
     show_default=True,
@@ -351,6 +358,7 @@ def _gltf2msh(
     rigid_skin: bool,
     ignore_scale: bool,
     generate_lods: str | None,
+    weld: float | None,
     verify: bool,
     report: Path | None,
     force: bool,
@@ -366,7 +374,7 @@ def _gltf2msh(
         _output_path(output, "model.msh", (".msh",))
     options = ImportOptions(
         dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
-        not no_sidecar, _shares(generate_lods),
+        not no_sidecar, _shares(generate_lods), weld or 0.0,
     )  # fmt: skip
     back = to_model(source, sidecar_file, options)
     target = None

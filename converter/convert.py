@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from converter import __version__
 from converter.archive import decode_text, printable
 from converter.decode import decode, path_segments
@@ -172,6 +174,7 @@ class ImportOptions:
     verify: bool = True
     use_sidecar: bool = True
     lod_shares: tuple[float, ...] = ()
+    weld: float = 0.0
 
 
 @dataclass
@@ -287,6 +290,10 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
 def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
     from converter.rebuild.assemble import RebuildOptions, new_model
 
+    if options.weld > 0:
+        grid = np.float64(options.weld)
+        snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
+        given.streams.positions = snapped.astype(np.float32)
     stated = str(given.info.get("dialect", "spec"))
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = str(given.info.get("source") or f"{stem(readable(gltf.name))}.msh")
