@@ -16,7 +16,7 @@ from converter.errors import ConversionError
 from converter.pose import compose, multiply, rotate, rotation_matrix
 from converter.quantize import normalise
 from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
-from converter.tables import NONE16
+from converter.tables import NODE_COCKPIT, NONE16
 
 F64 = NDArray[np.float64]
 
@@ -287,7 +287,6 @@ def _nodes(
     bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
     rigid: dict[int, tuple[F64, F64]] = {}
     made: dict[int, Node] = {}
-    names: set[str] = set()
     for i in order:
         if i not in node_of:
             continue
@@ -306,7 +305,7 @@ def _nodes(
         else:
             turned, moved, bake[i], rigid[i] = _rigid_part(item, world[i], rigid.get(above))
         parent = node_of.get(above, -1)
-        made[i] = _node(item, role, parent, turned, moved, kept, names)
+        made[i] = _node(item, role, parent, turned, moved, kept, node_of[i])
     out.scene.nodes = [made[i] for i in chosen]
     for i in chosen:
         role = roles[i]
@@ -371,28 +370,34 @@ def _node(
     turned: F64,
     moved: NDArray[np.float32],
     kept: Scene | None,
-    names: set[str],
+    i: int,
 ) -> Node:
     old = kept.nodes[role.kept] if kept is not None and role.kept is not None else None
     name = role.name or item.name
     if old is not None and _bare(name) == old.name:
         name = old.name
-    unnamed = not name
-    name = name or f"node_{len(names)}"
-    while name in names:
-        name += "'"
-    names.add(name)
     extras = item.extras
-    flags, label = extras.get("flags"), extras.get("label")
+    if kept is None and role.kept is not None:
+        # what the exporter made up: a number behind a name met before, a name for the nameless
+        name = re.sub(rf"(#{role.kept})+$", "", name)
+        name = "" if name == f"node_{role.kept}" else name
+    elif not name and old is None:
+        name = f"node_{i}"
+    # a copy of a node carries its extras too: it is new, and its flags are not its own
+    own = role.kept is not None or "node" not in extras
+    flags = extras.get("flags") if own else None
+    label = extras.get("label") if own else None
+    if label is None:
+        label = "" if old is None or extras else old.label
     return Node(
-        name=name if not unnamed or old is None else old.name,
+        name=name or (old.name if old is not None else ""),
         index=role.kept,
         parent=parent,
         rotation=turned,
         translation=moved,
-        flags=None if flags is None or ("node" in extras and old is None) else int(flags),
-        label=str(label) if label is not None else ("" if old is None or extras else old.label),
-        cockpit=old.cockpit if old is not None else False,
+        flags=None if flags is None else int(flags),
+        label=str(label),
+        cockpit=old.cockpit if old is not None else bool(int(flags or 0) & NODE_COCKPIT),
     )
 
 
@@ -409,7 +414,7 @@ def _parts(
 ) -> None:
     """Parts that are objects of their own: into the frame of the node they belong to."""
     scene = out.scene
-    by_name = {node.name: i for i, node in enumerate(scene.nodes)}
+    by_name = {node.name: i for i, node in reversed(list(enumerate(scene.nodes)))}
     kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
     by_kept = {k: i for i, k in out.kept_of.items()}
     by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}

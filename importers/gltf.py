@@ -217,8 +217,8 @@ class _Reader:
             extras = _msh(mesh.extras)
             cell = (extras.get(key) for key in ("slot", "lod", "group"))
             meshes.append(Mesh(mesh.name or "", [], *cell))
-            for data in mesh.primitives if number in used else []:
-                read = self._primitive(mesh.name, data)
+            for place, data in enumerate(mesh.primitives if number in used else []):
+                read = self._primitive(number, place, data)
                 if read is None:
                     continue
                 attributes, index = read
@@ -252,9 +252,10 @@ class _Reader:
         )
 
     def _primitive(
-        self, name: str | None, data: Json
+        self, number: int, place: int, data: Json
     ) -> tuple[dict[str, NDArray[Any]], NDArray[Any]] | None:
         """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
+        name = self.file.meshes[number].name
         mode = data.get("mode", _TRIANGLES)
         if mode < _TRIANGLES:
             kind = "points" if mode == 0 else "lines"
@@ -293,9 +294,11 @@ class _Reader:
         for key, values in attributes.items():
             bad = ~np.isfinite(values.astype(np.float64)).all(axis=1)
             if bad.any():
+                users = [node.name for node in self.file.nodes if node.mesh == number]
                 raise ConversionError(
-                    f"{key} of mesh {name!r} is not finite",
+                    f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
                     file=self.file.label,
+                    table=f"primitive {place}",
                     row=int(np.argmax(bad)),
                 )
         if data.get("material") is not None and "TEXCOORD_0" in attributes:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter import dialect as dialects
-from converter.archive import Archive, Entry, encode_name, name_field, printable
+from converter.archive import Archive, Entry, decode_text, encode_name, name_field, printable
 from converter.decode import rest_pose
 from converter.dialect import Dialect
 from converter.errors import ConversionError
@@ -147,7 +147,7 @@ def _build(
             nodes["slot_index"][row] = edits[i].cells
             nodes["flags"][row] = edits[i].flags
         model.nodes = nodes
-    _names(plan, model, kept, dialect, edits, order)
+    _names(plan, model, kept, dialect, edits, order, out)
     _renumbered(model, dialect, edits, order, out)
     geometry = any(not p.kept for p in plan.parts) or bool(plan.deleted_parts)
     if geometry or changed or kept is None:
@@ -367,6 +367,7 @@ def _names(
     dialect: Dialect,
     edits: list[NodeEdit],
     order: list[int],
+    out: Rebuilt,
 ) -> None:
     """Res9 always, Res10 by dialect (``rebuild`` page, Nodes, tracks)."""
     scene = plan.identified.scene
@@ -382,6 +383,10 @@ def _names(
         old, node = edits[i].old, scene.nodes[i]
         raw = encode_name(node.name)
         fresh = old is None or i in plan.names
+        if fresh and decode_text(raw) != node.name:
+            out.warnings.append(
+                f"name of node {printable(node.name)!r} has letters that CP1251 lacks"
+            )
         if fresh and len(raw) > 31:
             raise ConversionError(
                 f"name of node {printable(node.name)!r} is too long",

@@ -493,8 +493,9 @@ def test_positions_must_be_finite(tmp_path: Path) -> None:
     b = Builder()
     points = QUAD.copy()
     points[2, 1] = np.inf
-    b.node(mesh=b.mesh(points))
-    with pytest.raises(ConversionError, match=r"row 2: POSITION of mesh 'mesh' is not finite"):
+    b.node(name="hull", mesh=b.mesh(points))
+    said = r"primitive 0, row 2: POSITION is not finite in mesh 'mesh' of node 'hull'"
+    with pytest.raises(ConversionError, match=said):
         convert(b.save(tmp_path))
 
 
@@ -548,3 +549,16 @@ def test_weld(tmp_path: Path) -> None:
         model = read_model(read_nres(back.data, "x"), "x")
         linked.append((len(model.positions), bool((model.triangles["link"] != 0xFFFF).any())))
     assert linked == [(6, False), (4, True)]
+
+
+def test_names(tmp_path: Path) -> None:
+    """Equal names stay equal, Russian ones are CP1251, what that lacks is said."""
+    b = Builder()
+    names = ["wheel", "wheel", "башня", "", "🤖"]
+    b.json["scenes"][0]["nodes"] = [b.node(**({"name": n} if n else {})) for n in names]
+    back = to_model(b.save(tmp_path), None, ImportOptions())
+    model = read_model(read_nres(back.data, "x"), "x")
+    assert model.node_names == [b"wheel", b"wheel", "башня".encode("cp1251"), b"node_3", b"?"]
+    assert [w for w in back.warnings if "CP1251" in w] == [
+        "name of node '🤖' has letters that CP1251 lacks"
+    ]
