@@ -16,8 +16,18 @@ NO_EDGE = 3
 
 def position_ids(corners: NDArray[np.float32]) -> NDArray[np.int64]:
     """A number per distinct position, bitwise but with ``-0.0`` = ``0.0``. (T, 3, 3) -> (T, 3)."""
-    words = (corners + np.float32(0)).reshape(-1, 3).view(np.uint32).astype(np.uint64)
-    return row_ids(words).reshape(-1, 3)
+    x, y, z = (corners + np.float32(0)).reshape(-1, 3).view(np.uint32).astype(np.uint64).T
+    plane = _ids(x << np.uint64(32) | y).astype(np.uint64)
+    return _ids(plane << np.uint64(32) | z).reshape(-1, 3)
+
+
+def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """A number per distinct value, in rising order. (n,) -> (n,)."""
+    order = np.argsort(values)
+    ranked = values[order]
+    out = np.empty(len(values), np.int64)
+    out[order] = np.cumsum(np.concatenate([[0], ranked[1:] != ranked[:-1]]))[: len(values)]
+    return out
 
 
 def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -60,7 +70,7 @@ def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     key = low * (int(ids.max(initial=0)) + 1) + high
     backward = start > end
     # equal edges together, forward ones first, each kind by triangle
-    order = np.lexsort((backward, key))
+    order = np.argsort(2 * key + backward, kind="stable")
     key, backward = key[order], backward[order]
     partner = np.full(len(order), -1, np.int64)
     if not len(order):
