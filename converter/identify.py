@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.decode import rest_pose
 from converter.errors import ConversionError
-from converter.pose import compose, multiply, rotate, rotation_matrix
+from converter.pose import multiply, parents_first, rotate, rotation_matrix
 from converter.quantize import normalise
 from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
 from converter.tables import NODE_COCKPIT, NONE16
@@ -74,7 +75,7 @@ def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
     out = Identified(scene, shown=shown, size=model_size(kept) if kept else 1.0)
-    order = _parents_first(imported.items)
+    order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.items])
     world = _world_matrices(imported.items, order)
     node_of = _nodes(imported, roles, order, world, out, kept)
     if kept is None:
@@ -97,17 +98,10 @@ def model_size(scene: Scene) -> float:
     """How far the nodes of a model reach: what pose tolerances are relative to."""
     if not scene.nodes:
         return 1.0
-    world_t = _rest(scene)[1]
+    world_t = rest_pose(scene)[1]
     local = max(float(np.abs(node.translation).max()) for node in scene.nodes)
     moved = [np.abs(t.translation.values).max() for t in scene.tracks if t.translation]
     return max(float(np.abs(world_t).max()), local, *map(float, moved), 1e-6)
-
-
-def _rest(scene: Scene) -> tuple[F64, F64]:
-    parents = [NONE16 if node.parent < 0 else node.parent for node in scene.nodes]
-    rotations = np.stack([node.rotation for node in scene.nodes])
-    translations = np.stack([node.translation for node in scene.nodes]).astype(np.float64)
-    return compose(parents, rotations, translations)
 
 
 # ------------------------------------------------------------------ roles
@@ -248,16 +242,6 @@ def _is_decoration(imported: Imported, item: Item) -> bool:
 
 
 # ------------------------------------------------------------------ poses
-
-
-def _parents_first(items: list[Item]) -> list[int]:
-    children: list[list[int]] = [[] for _ in items]
-    order: list[int] = []
-    for i, item in enumerate(items):
-        (order if item.parent < 0 else children[item.parent]).append(i)
-    for i in order:  # grows while it is walked
-        order.extend(children[i])
-    return order
 
 
 def _world_matrices(items: list[Item], order: list[int]) -> F64:
@@ -418,8 +402,8 @@ def _parts(
     kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
     by_kept = {k: i for i, k in out.kept_of.items()}
     by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}
-    kept_rest = None if kept is None else _rest(kept) if kept.nodes else None
-    own_rest = _rest(scene) if scene.nodes else None
+    kept_rest = None if kept is None else rest_pose(kept) if kept.nodes else None
+    own_rest = rest_pose(scene) if scene.nodes else None
     kept_cells = set() if kept is None else {(p.node, p.lod, p.group) for p in kept.parts}
     for i, role in enumerate(roles):
         if role is None or role.owner is None or imported.items[i].mesh < 0:

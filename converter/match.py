@@ -53,6 +53,12 @@ class Soup:
     def __len__(self) -> int:
         return len(self.material)
 
+    @property
+    def colour_channels(self) -> int:
+        """How many channels of a colour mean something: Blender's exporter drops the alpha of
+        colours that no material uses."""
+        return 3 if self.extra is None or (self.extra[..., 3] == 255).all() else 4
+
     def encoded_normals(self) -> NDArray[np.int8]:
         """(T, 3, 4) int8; the fourth byte 0. Without normals: zeros."""
         out = np.zeros((len(self), 3, 4), np.int8)
@@ -156,8 +162,8 @@ def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
             flip = [0, 2, 1]
             vertex, positions = vertex[:, flip], positions[:, flip]
             normals = None if normals is None else normals[:, flip]
-            if not np.isfinite(positions).all():
-                raise ConversionError("position is not finite", entry=scene.meshes[part.mesh].name)
+        if not np.isfinite(positions).all():
+            raise ConversionError("position is not finite", entry=scene.meshes[part.mesh].name)
     uv0, clamped = None, 0
     if streams.uv0 is not None:
         uv0, clamped = encode_uv(streams.uv0[vertex])
@@ -213,21 +219,31 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
     hit = np.flatnonzero(old_of >= 0)
     partner = old_of[hit]
     if new.normals is not None and old.normals is not None and hit.size:
-        a = new.normals[hit[:, None], new_turn[hit]].astype(np.float64)
-        b = old.normals[partner[:, None], old_turn[partner]].astype(np.float64)
-        cosine = np.einsum("tci,tci->tc", a, b)
-        length = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-        result.normals_differ[hit] = ~(cosine >= _NORMAL_COSINE * length).all(axis=1)
+        given = new.normals[hit[:, None], new_turn[hit]]
+        stored = old.normals[partner[:, None], old_turn[partner]]
+        result.normals_differ[hit] = normals_apart(given, stored).any(axis=1)
     if not new.lightmap and new.extra is not None and old.extra is not None and hit.size:
-        a = new.extra[hit[:, None], new_turn[hit]].astype(np.int64)
-        b = old.extra[partner[:, None], old_turn[partner]].astype(np.int64)
-        # Blender's exporter drops the alpha of colours that no material uses
-        channels = 3 if (new.extra[..., 3] == 255).all() else 4
-        apart = np.abs(a - b)[..., :channels].max(axis=(1, 2))
-        result.colours_differ[hit] = apart > _COLOUR_STEPS
+        a, b = (
+            new.extra[hit[:, None], new_turn[hit]],
+            old.extra[partner[:, None], old_turn[partner]],
+        )
+        result.colours_differ[hit] = colours_apart(a, b, new.colour_channels).any(axis=1)
     result.old_material = old.material
     result.compare_materials(new, old, same_material)
     return result
+
+
+def normals_apart(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Whether normals are further apart than editors round. (..., 3) each -> (...)."""
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    length = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)
+    return np.asarray(~(np.einsum("...i,...i->...", x, y) >= _NORMAL_COSINE * length))
+
+
+def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: int) -> NDArray[np.bool_]:
+    """Whether colours are further apart than editors round. (..., 4) each -> (...)."""
+    apart = np.abs(a.astype(np.int64) - b.astype(np.int64))[..., :channels]
+    return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
 
 
 def is_degenerate(soup: Soup) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from converter.decode import rest_pose
 from converter.dialect import Dialect
 from converter.errors import ConversionError
 from converter.identify import POSE_NOISE, Identified
-from converter.match import soup_of
+from converter.match import Soup, soup_of
 from converter.merge import PartPlan, Plan, poses_at, same_rotations
 from converter.model import MshModel, PathGraph, StringTable
 from converter.pose import compose, rotate, rotation
@@ -192,41 +192,41 @@ def _geometry(
     changed: dict[int, list[PartPlan]] = {}
     fresh: list[PartPlan] = []
     for part in plan.parts:
-        cell = (part.part.node, part.part.lod, part.part.group)
         if part.kept and part.slot is not None:
-            cells[cell] = part.slot
+            cells[_cell(part)] = part.slot
         elif part.slot is not None:
             changed.setdefault(part.slot, []).append(part)
         else:
             fresh.append(part)
     staying = set(cells.values())
     dropped = degenerate = 0
-    for slot, parts in changed.items():
-        soup, match = parts[0].soup, parts[0].match
-        assert soup is not None
-        same = [p for p in parts if p.part.mesh == parts[0].part.mesh and p.part.matrix is None]
-        leading = same if parts[0].part.matrix is None else parts[:1]
-        others = [p for p in parts if p not in leading]
-        fresh += others
-        edit = Edit(soup, match, words, blank, choices)
-        if slot in staying:
-            fresh += leading  # somebody still shows the stored one
-            continue
-        for p in leading:
-            cells[p.part.node, p.part.lod, p.part.group] = slot
-        if not change_in_place(space, slot, edit):
-            geometry = rebuild_slot(space, slot, edit)
-            degenerate += geometry.zero_area
-            space.replace(slot, geometry)
     geometries: list[SlotGeometry] = []
     owners: list[tuple[tuple[int, int, int], int]] = []
+    for slot, parts in changed.items():
+        # users of one slot that changed alike go on sharing one
+        alike: dict[tuple[int, bytes], list[PartPlan]] = {}
+        for part in parts:
+            alike.setdefault(_shape(part), []).append(part)
+        leading, *others = alike.values()
+        if slot in staying:  # somebody still shows the stored one
+            leading, others = [], [leading, *others]
+        for users_of_one in others:
+            edit = Edit(_soup(users_of_one[0]), users_of_one[0].match, words, blank, choices)
+            geometries.append(rebuild_slot(space, slot, edit))
+            degenerate += geometries[-1].zero_area
+            owners += [(_cell(part), len(geometries) - 1) for part in users_of_one]
+        if leading:
+            edit = Edit(_soup(leading[0]), leading[0].match, words, blank, choices)
+            cells.update({_cell(part): slot for part in leading})
+            if not change_in_place(space, slot, edit):
+                geometry = rebuild_slot(space, slot, edit)
+                degenerate += geometry.zero_area
+                space.replace(slot, geometry)
     seen: dict[tuple[int, bytes], int | None] = {}
     for part in fresh:
-        assert part.soup is not None
-        matrix = b"" if part.part.matrix is None else part.part.matrix.tobytes()
-        key = (part.part.mesh, matrix)
+        key = _shape(part)
         if key not in seen:
-            new, lost = build_new(Edit(part.soup, None, words, blank))
+            new, lost = build_new(Edit(_soup(part), None, words, blank))
             dropped += lost
             seen[key] = None
             if new is not None:
@@ -235,7 +235,7 @@ def _geometry(
                 geometries.append(new)
         number = seen[key]
         if number is not None:
-            owners.append(((part.part.node, part.part.lod, part.part.group), number))
+            owners.append((_cell(part), number))
     _fits(space, geometries)
     rows = space.append(geometries)
     cells.update({cell: rows[number] for cell, number in owners})
@@ -254,6 +254,21 @@ def _geometry(
     if clamped:
         out.warnings.append(f"{clamped} texture coordinates were clamped to -32..32")
     return cells
+
+
+def _cell(part: PartPlan) -> tuple[int, int, int]:
+    return part.part.node, part.part.lod, part.part.group
+
+
+def _shape(part: PartPlan) -> tuple[int, bytes]:
+    """Parts of one shape can share a slot: one mesh, taken into their nodes' frames alike."""
+    matrix = part.part.matrix
+    return part.part.mesh, b"" if matrix is None else matrix.tobytes()
+
+
+def _soup(part: PartPlan) -> Soup:
+    assert part.soup is not None
+    return part.soup
 
 
 def _fits(space: Workspace, geometries: list[SlotGeometry]) -> None:
@@ -306,7 +321,7 @@ def _node_edits(
         if flags is None:
             flags = int(model.nodes["flags"][k]) if k is not None else 0
         run = None
-        if i in plan.poses or (kept is not None and k is None):
+        if i in plan.poses:
             frames = np.arange(float(scene.frame_count if i in tracks else 1))
             translations, turned = poses_at(tracks.get(i), node, frames)
             quaternions = turned * [1, -1, -1, -1]

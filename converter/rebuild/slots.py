@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.match import NORMAL_DEGREES, Match, Soup
+from converter.match import Match, Soup, colours_apart, normals_apart
 from converter.quantize import decode_normals
 from converter.rebuild.adjacency import links
 from converter.rebuild.geometry import (
@@ -161,13 +161,14 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
         given = soup.extra[new][rows, turn]
         values["extra"][differ] = given[differ]
         if not soup.lightmap:
-            apart = np.abs(given.astype(int) - space.vertices["extra"][vertex].astype(int)) > 2
-            channels = 3 if (soup.extra[..., 3] == 255).all() else 4
-            moved = loose & apart[..., :channels].any(axis=(1, 2))
+            channels = soup.colour_channels
+            apart = colours_apart(given, space.vertices["extra"][vertex], channels)
+            moved = loose & apart.any(axis=1)
             values["extra"][moved, :, :channels] = given[moved][..., :channels]
     if soup.normals is not None:
         encoded = soup.encoded_normals()[new][rows, turn][..., :3]
-        far = _normals_apart(soup.normals[new][rows, turn], space.vertices["normal"][vertex])
+        held = decode_normals(space.vertices["normal"][vertex])
+        far = normals_apart(soup.normals[new][rows, turn], held)
         turned = far & (loose | match.normals_differ[new])[:, None]
         values["normal"][..., :3][turned] = encoded[turned]
 
@@ -222,14 +223,6 @@ def _pair_all(
             score[:, k] += (soup.uv0[fresh][:, rolled] == corner["uv0"]).all(axis=-1).sum(axis=1)
     best = turns[score.argmax(axis=1)]
     return old, new, np.concatenate([turn, best])
-
-
-def _normals_apart(normals: NDArray[np.float32], words: NDArray[np.int8]) -> NDArray[np.bool_]:
-    """Whether a normal is further from the stored one than editors round. (P, 3)."""
-    a, b = normals.astype(np.float64), decode_normals(words).astype(np.float64)
-    length = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
-    cosine = np.einsum("tci,tci->tc", a, b)
-    return np.asarray(cosine < np.cos(np.radians(NORMAL_DEGREES)) * length)
 
 
 def _batch_words(
@@ -368,9 +361,9 @@ def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> 
     at = home[inverse[len(b) :]]
     found = at >= 0
     near = np.zeros(len(corner), np.bool_)
-    near[found] = ~_normals_apart(
-        decode_normals(corner["normal"][found])[None], pool["normal"][at[found]][None]
-    )[0]
+    near[found] = ~normals_apart(
+        decode_normals(corner["normal"][found]), decode_normals(pool["normal"][at[found]])
+    )
     corner[near] = pool[at[near]]
     vertices[fresh] = corner.reshape(-1, 3)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from converter.archive import Archive, Entry, name_field
 from converter.errors import ConversionError
 from converter.model import StringTable
-from converter.tables import TABLES, StreamType
+from converter.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
 from exporters.msh import encode_strings, table_bytes, write_model
 from exporters.nres import new_archive, write_nres
 from importers.msh import archive_kind, read_model, read_msh
@@ -211,3 +211,12 @@ def archive_of_models(folder: Path, names: list[str]) -> Path:
     path = folder / f"models{len(names)}.rlb"
     path.write_bytes(write_nres(new_archive(entries, "x")))
     return path
+
+
+def test_load_order_and_runtime_attributes() -> None:
+    """Core page, 4.1 and 4.3."""
+    assert list(LOAD_ORDER) == [1, 2, 3, 4, 5, 10, 8, 19, 7, 13, 6, 15, 16, 18, 20]
+    assert [(stream, name) for stream, name, _ in RUNTIME_ATTRIBUTES] == [
+        (19, "attr2"),
+        (20, "attr1"),
+    ]

@@ -445,6 +445,9 @@ def test_an_edit_of_one_user_of_a_slot_leaves_the_other(tmp_path: Path) -> None:
     assert len(new.slots) == len(old.slots) + 1
     assert (old.nodes["slot_index"] != new.nodes["slot_index"]).sum() == 1
     assert new.positions[: len(old.positions)].tobytes() == old.positions.tobytes()
+    # the copy brings along what nobody understands
+    added = new.streams[15][len(old.positions) :]
+    assert {row.tobytes() for row in added} & {row.tobytes() for row in old.streams[15]}
 
 
 def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
