@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ class Workspace:
         triangles: (T,) ``TRIANGLE_DTYPE``; unused where ``has_triangles`` is false.
         slots: (S,) ``SLOT_DTYPE``.
         has_triangles: whether the model has Res7.
+        tails: rows of per-vertex tables behind the last vertex; none in sound files.
     """
 
     vertices: Rows
@@ -52,16 +53,17 @@ class Workspace:
     triangles: Rows
     slots: Rows
     has_triangles: bool = True
+    tails: dict[StreamType, NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: MshModel) -> Workspace:
         """A copy of a model's geometry tables."""
         vertices = np.zeros(len(model.positions), VERTEX_DTYPE)
         present = [stream for stream, _ in _STREAMS if stream in model.streams]
-        for stream, field in _STREAMS:
+        for stream, name in _STREAMS:
             if stream in model.streams:
                 table = model.streams[stream][: len(vertices)]
-                vertices[field] = table.view("u1").reshape(-1, 8) if field == "tangents" else table
+                vertices[name] = table.view("u1").reshape(-1, 8) if name == "tangents" else table
         triangles = model.triangles
         return cls(
             vertices,
@@ -71,6 +73,11 @@ class Workspace:
             np.zeros(0, TRIANGLE_DTYPE) if triangles is None else triangles.copy(),
             model.slots.copy(),
             triangles is not None,
+            {
+                stream: model.streams[stream][len(vertices) :]
+                for stream in present
+                if len(model.streams[stream]) > len(vertices)
+            },
         )
 
     @classmethod
@@ -88,15 +95,15 @@ class Workspace:
 
     def into(self, model: MshModel) -> None:
         """Put the tables that differ into a model."""
-        for stream, field in _STREAMS:
+        for stream, name in _STREAMS:
             if stream not in self.present:
                 continue
-            new: NDArray[Any] = np.ascontiguousarray(self.vertices[field])
+            new: NDArray[Any] = np.ascontiguousarray(self.vertices[name])
             old = model.streams.get(stream)
-            if old is not None and len(old) > len(new) and _begins_with(old, new):
-                continue  # a table longer than the vertices keeps its tail
             if stream is StreamType.TANGENTS and old is not None:
                 new = new.view(old.dtype).reshape(-1)
+            if stream in self.tails:
+                new = np.concatenate([new, self.tails[stream]])
             model.streams[stream] = new
         model.streams[StreamType.INDICES] = self.indices
         model.streams[StreamType.BATCHES] = self.batches
@@ -288,7 +295,3 @@ def _place(
 def _shift_links(triangles: Rows, by: int) -> None:
     link = triangles["link"].astype(np.int64)
     triangles["link"] = np.where(link == NONE16, NONE16, (link + by) & 0xFFFF)
-
-
-def _begins_with(table: NDArray[Any], head: NDArray[Any]) -> bool:
-    return table[: len(head)].tobytes() == head.tobytes()

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from converter.convert import ExportOptions, ImportOptions, gltf_files, load, to_model
+from converter.decode import corner_vertices
 from converter.dialect import Dialect
 from converter.diff import diff_models
 from converter.errors import ConversionError
@@ -21,7 +22,7 @@ from converter.model import MshModel
 from converter.rebuild.assemble import RebuildOptions, new_model
 from converter.rebuild.bounds import header
 from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
-from converter.tables import NONE16
+from converter.tables import NONE16, TABLES
 from converter.validate import check_model, largest_indices
 from exporters.msh import write_model
 from importers.msh import read_model
@@ -543,3 +544,45 @@ def test_torn_edges_are_unlinked_on_both_sides(sample: Sample, tmp_path: Path) -
         document.arrays[primitive["attributes"]["POSITION"]][0] += 7
     back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert back.changes
+
+
+@every_sample
+def test_deleting_the_last_part_takes_its_rows(sample: Sample, tmp_path: Path) -> None:
+    """What is left is then a prefix of the old tables: they must shrink all the same."""
+    if sample.truth["legacy"]:
+        return
+    old = parse(sample.source)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    rows = [(m["extras"]["msh"]["slot"], i) for i, m in enumerate(document.json["meshes"])]
+    last = max(rows)[1]
+    scenes = [[document.json["nodes"][n] for n in s["nodes"]] for s in document.json["scenes"]]
+    users = [n for n in document.json["nodes"] if n.get("mesh") == last]
+    alone = any(all(n is users[0] for n in nodes) for nodes in scenes)
+    if len(users) > 1 or alone:
+        return  # shared, or its scene would be gone with it
+    del users[0]["mesh"]
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    new = parse(back.data)
+    if "orphan_slot" not in sample.truth["variants"]:  # its rows may be that slot's too
+        assert len(new.indices) < len(old.indices)
+    sizes = {len(t) for s, t in new.streams.items() if TABLES[s].per_vertex}
+    assert sizes == {len(new.positions)}
+    gone = len(np.unique(corner_vertices(old))) - len(np.unique(corner_vertices(new)))
+    assert len(new.positions) >= len(old.positions) - gone
+    if not {"overlap_windows", "orphan_batch", "orphan_slot", "shared_slots"} & set(
+        sample.truth["variants"]
+    ):
+        assert len(new.positions) == len(old.positions) - gone
+
+
+def test_rows_behind_the_last_vertex_stay(tmp_path: Path) -> None:
+    """A per-vertex table that is too long keeps its tail through an edit of its rows."""
+    from converter.rebuild.workspace import Workspace
+
+    model = parse(sample_called("spec__static__b_bun_000").source)
+    model.streams[5] = np.concatenate([model.uv0, model.uv0[:3] + 1])
+    space = Workspace.of(model)
+    space.vertices = space.vertices[:-4]
+    space.into(model)
+    assert len(model.positions) == 206
+    assert model.uv0[206:].tobytes() == (model.uv0[:3] + 1).tobytes()
