@@ -1,12 +1,13 @@
 """The whole road for one model, both ways: files to files, as data. No printing.
 
-Besides ``converter.cli`` the only module of this package that imports ``importers`` and
-``exporters``: the commands, and later batches, call it.
+With ``converter.batch`` and ``converter.cli``, which call it, the only module of this package
+that imports ``importers`` and ``exporters``.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from converter import __version__
-from converter.archive import decode_text, printable
+from converter.archive import Archive, decode_text, printable
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
@@ -36,9 +37,9 @@ from converter.validate import Finding, require_sound
 from exporters.gltf import GltfOptions, export_gltf, glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
-from importers.msh import read_model, read_msh
+from importers.msh import find_model, model_at, read_model
 from importers.nres import map_file, read_nres
-from importers.wear import wear_beside
+from importers.wear import read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
@@ -82,10 +83,35 @@ def load(path: Path, entry: str | None, options: ExportOptions) -> LoadedModel:
     Raises:
         ConversionError: unreadable, or an error finding.
     """
-    model = read_msh(path, entry)
+    archive = read_nres(map_file(path), str(path))
+    return load_from(archive, path, find_model(archive, entry), options)
+
+
+def load_from(
+    archive: Archive,
+    path: Path,
+    index: int | None,
+    options: ExportOptions,
+    fallback: Callable[[], Decision | None] = lambda: None,
+) -> LoadedModel:
+    """Decode a core model of an archive that is already open.
+
+    Args:
+        archive: the archive, or the model's own container.
+        path: its path.
+        index: directory index of the model's entry; ``None``: the archive is the model.
+        options: as in :func:`load`.
+        fallback: what to take where the file has no evidence of a dialect.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    model = model_at(archive, index, path.name)
     findings = require_sound(model)
     decision = decide(model, options.dialect)
-    wear = wear_beside(path, model.entry)
+    if decision.step == "d":
+        decision = fallback() or decision
+    wear = read_wear_names(wear_of(archive, path, index))
     scene = decode(
         model,
         decision.dialect,

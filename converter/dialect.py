@@ -7,6 +7,8 @@ the one that the retail data proves is ``retail``. All other code is dialect-fre
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -49,7 +51,8 @@ class Decision:
 
     Attributes:
         dialect: the answer.
-        step: ``given``, ``a`` (header box), ``bc`` (keys and batch words) or ``d`` (no evidence).
+        step: ``given``, ``a`` (header box), ``bc`` (keys and batch words), ``archive`` (the
+            majority of its archive) or ``d`` (no evidence).
         reason: one line for people.
         box_error: header box error under each reading, where it could be computed.
         identity_keys: number of keys that are an identity under each reading.
@@ -164,6 +167,24 @@ def decide(model: MshModel, wanted: str = "auto") -> Decision:
         return Decision(dialect, "bc", reason, **evidence)  # type: ignore[arg-type]
     reason = "no evidence, so spec" if not votes else "contradicting evidence, so spec"
     return Decision(Dialect.SPEC, "d", reason, **evidence)  # type: ignore[arg-type]
+
+
+def majority(decisions: Sequence[Decision]) -> Decision | None:
+    """What a model without evidence of its own takes in an archive: the others' dialect.
+
+    Args:
+        decisions: those of the archive's models, in any order.
+
+    Returns:
+        ``None`` where nothing decides: no evidence at all, or a tie.
+    """
+    votes = Counter(d.dialect for d in decisions if d.step in ("a", "bc"))
+    ranked = votes.most_common()
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    dialect, count = ranked[0]
+    reason = f"no evidence in the model; {count} of {votes.total()} in its archive are {dialect}"
+    return Decision(dialect, "archive", reason)
 
 
 def _box_errors(model: MshModel) -> dict[Dialect, float]:

@@ -78,24 +78,47 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
     Raises:
         ConversionError: unreadable, no such entry, no model, or a table that cannot be true.
     """
-    label = str(path)
-    archive = read_nres(map_file(path), label)
-    if archive_kind(archive) == "model" and entry is None:
-        return read_model(archive, path.name)
-    index = _find_entry(archive, entry)
+    archive = read_nres(map_file(path), str(path))
+    return model_at(archive, find_model(archive, entry), path.name)
+
+
+def model_at(archive: Archive, index: int | None, file_name: str) -> MshModel:
+    """The core model in an entry of an archive, or the one that the file itself is.
+
+    Args:
+        archive: the file.
+        index: directory index of the entry; ``None``: the file is the model.
+        file_name: its name, which names the model in the latter case.
+
+    Raises:
+        ConversionError: no model, or a table that cannot be true.
+    """
+    if index is None:
+        return read_model(archive, file_name)
     member = archive.entries[index]
-    name = printable(member.name)
     try:
-        model = read_model(read_nres(member.payload, label), member.name)
+        model = read_model(read_nres(member.payload, archive.label), member.name)
     except ConversionError as error:
-        raise error.at(file=label, entry=name) from None
+        raise error.at(file=archive.label, entry=printable(member.name)) from None
     model.entry = member.name
     return model
 
 
-def _find_entry(archive: Archive, wanted: str | None) -> int:
+def find_model(archive: Archive, wanted: str | None) -> int | None:
+    """Directory index of the model that a user means; ``None`` where the file itself is one.
+
+    Args:
+        archive: the file.
+        wanted: an entry's name (case does not matter) or directory index; ``None``: the file
+            itself, or the only model in it.
+
+    Raises:
+        ConversionError: no such entry, or several models to choose from.
+    """
     if wanted is None:
         kind = archive_kind(archive)
+        if kind == "model":
+            return None
         if kind != "archive":
             raise ConversionError(f"is not a core model but: {kind}", file=archive.label)
         models = models_in(archive)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from converter.archive import Archive, decode_text
 from converter.errors import ConversionError
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import map_file
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 
@@ -24,30 +24,26 @@ def read_wear_names(data: memoryview | bytes) -> list[str]:
     return [row[1].strip() if len(row) == 2 else "" for row in rows]
 
 
-def wear_beside(path: Path, entry: str | None) -> list[str]:
-    """Material names of a model: the ``.wea`` of its name, in its archive or beside its file.
+def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
+    """The WEAR text that belongs to a model: the ``.wea`` of its name, beside it.
 
     Args:
-        path: the model's file or archive.
-        entry: the model's entry name, ``None`` for a file of its own.
+        archive: the file that the model is, or is in.
+        path: that file's path.
+        index: directory index of the model's entry; ``None``: the file is the model.
 
     Returns:
-        Names by row; empty where there is none.
+        The bytes; empty where there is none.
     """
-    if entry is not None:
-        data = map_file(path)
-        return _in_archive(read_nres(data, str(path)), entry) if is_nres(data) else []
+    if index is not None:
+        name = archive.entries[index].name
+        found = archive.find(f"{name.rpartition('.')[0] or name}.wea")
+        if found is None or archive.entries[found].type_id != _WEAR:
+            return b""
+        return archive.entries[found].payload
     wanted = path.with_suffix(".wea").name.lower()
     try:
-        found = sorted(p for p in path.parent.iterdir() if p.name.lower() == wanted)
-        return read_wear_names(map_file(found[0])) if found else []
+        files = sorted(p for p in path.parent.iterdir() if p.name.lower() == wanted)
+        return map_file(files[0]) if files else b""
     except (OSError, ConversionError):
-        return []  # names are a courtesy: the rows are in the file
-
-
-def _in_archive(archive: Archive, entry: str) -> list[str]:
-    stem = entry.rpartition(".")[0] or entry
-    index = archive.find(f"{stem}.wea")
-    if index is None or archive.entries[index].type_id != _WEAR:
-        return []
-    return read_wear_names(archive.entries[index].payload)
+        return b""  # names are a courtesy: the rows are in the file

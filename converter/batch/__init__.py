@@ -1,0 +1,1 @@
+"""Whole game directories and archives, both ways."""

@@ -1,0 +1,83 @@
+"""What the commands share: options, exit codes, output."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from converter import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+FILE = click.Path(path_type=Path)
+STDOUT = "-"
+
+
+def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def apply(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return apply
+
+
+dialect_option = click.option(
+    "--dialect",
+    type=click.Choice(["auto", "spec", "retail"]),
+    default="auto",
+    show_default=True,
+    help="How to read the fields that readers of the game disagree on; auto decides from the "
+    "file and says why.",
+)
+entry_option = click.option(
+    "--entry", metavar="NAME", help="The model inside an archive, by entry name or number."
+)
+output_options = options(
+    click.option("--force", is_flag=True, help="Replace outputs that exist."),
+    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
+    click.option("-v", "--verbose", is_flag=True, help="Say more: evidence, findings, notes."),
+)
+version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
+
+
+def write_stdout(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]) -> Path:
+    """Where to write: a file, or a default name inside a directory."""
+    if output is None:
+        return Path(default_name)
+    path = Path(output)
+    if path.is_dir() or output.endswith(("/", os.sep)):
+        return path / default_name
+    if path.suffix.lower() not in suffixes:
+        raise click.UsageError(
+            f"-o {output}: expected a directory or a file ending in {' or '.join(suffixes)}"
+        )
+    return path
+
+
+def console() -> Console:
+    from rich.console import Console
+
+    # a pipe has no width: leave room for a table's row
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+
+
+def print_json(data: dict[str, Any]) -> None:
+    import json
+
+    click.echo(json.dumps(data, ensure_ascii=False, indent=1))

@@ -1,0 +1,212 @@
+"""``gltf2msh``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.cli.common import (
+    FILE,
+    SETTINGS,
+    STDOUT,
+    console,
+    output_options,
+    output_path,
+    version_option,
+    write_stdout,
+)
+
+if TYPE_CHECKING:
+    from converter.convert import Returned
+
+
+@click.command(
+    name="gltf2msh",
+    context_settings=SETTINGS,
+    help="""Turn a glTF file into a core model of Parkan: Iron Strategy.
+
+\b
+Examples:
+  gltf2msh robot.glb                    robot.msh here, from robot.glb and its sidecar
+  gltf2msh robot.glb -o game/robot.msh --report changes.json
+  gltf2msh tower.glb --dialect retail   a new model, from any glTF file
+  gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
+
+What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
+what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
+""",
+)
+@click.argument("source", metavar="INPUT", type=FILE)
+@click.option(
+    "-o",
+    "--output",
+    metavar="PATH",
+    type=click.Path(),
+    help="A .msh file, a directory, or - for standard output.  [default: NAME.msh here]",
+)
+@click.option(
+    "--sidecar",
+    "sidecar_file",
+    metavar="PATH",
+    type=FILE,
+    help="The sidecar.  [default: named in the glTF, else beside it]",
+)
+@click.option("--no-sidecar", is_flag=True, help="Ignore the sidecar and rebuild everything.")
+@click.option(
+    "--dialect",
+    type=click.Choice(["auto", "spec", "retail"]),
+    default="auto",
+    show_default=True,
+    help="What to write; auto takes the sidecar's, the file's, else spec.",
+)
+@click.option("--scene", metavar="NAME", help="Read this scene only, by name or number.")
+@click.option("--clip", metavar="NAME", help="The animation to take.  [default: the first]")
+@click.option(
+    "--fps",
+    type=click.FloatRange(0, min_open=True),
+    help="Frames per second of the clip.  [default: as the file says, else 24]",
+)
+@click.option("--no-reduce", is_flag=True, help="Keep a key per frame.")
+@click.option("--rigid-skin", is_flag=True, help="Bind each triangle of a skin to one joint.")
+@click.option("--ignore-scale", is_flag=True, help="Pass by animated scale.")
+@click.option(
+    "--generate-lods",
+    metavar="A,B",
+    help="Make LOD 1 and 2 with these shares of the triangles, e.g. 0.5,0.25.",
+)
+@click.option(
+    "--weld",
+    type=click.FloatRange(0, min_open=True),
+    metavar="EPS",
+    help="Snap positions to multiples of EPS, so that near vertices become one (not with a "
+    "sidecar).",
+)
+@click.option(
+    "--verify/--no-verify",
+    default=True,
+    show_default=True,
+    help="Read what was written again and compare it with the input.",
+)
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=FILE,
+    help="Write what was kept, rebuilt, new and deleted as JSON.",
+)
+@output_options
+@version_option
+def command(
+    source: Path,
+    output: str | None,
+    sidecar_file: Path | None,
+    no_sidecar: bool,
+    dialect: str,
+    scene: str | None,
+    clip: str | None,
+    fps: float | None,
+    no_reduce: bool,
+    rigid_skin: bool,
+    ignore_scale: bool,
+    generate_lods: str | None,
+    weld: float | None,
+    verify: bool,
+    report: Path | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    if no_sidecar and sidecar_file is not None:
+        raise click.UsageError("--sidecar and --no-sidecar exclude each other")
+    from converter.convert import ImportOptions, safe_stem, to_model
+    from converter.files import refuse_existing, write_outputs
+
+    if output not in (None, STDOUT):  # say so before any work
+        output_path(output, "model.msh", (".msh",))
+    options = ImportOptions(
+        dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
+        not no_sidecar, _shares(generate_lods), weld or 0.0,
+    )  # fmt: skip
+    back = to_model(source, sidecar_file, options)
+    target = None
+    if output != STDOUT:
+        target = output_path(output, f"{safe_stem(back.name)}.msh", (".msh",))
+    files = [(path, data) for path, data in ((target, back.data),) if path is not None]
+    if report is not None:
+        files.append((report, _report_bytes(back)))
+    refuse_existing([path for path, _ in files], force)
+    if not quiet:
+        for warning in back.warnings:
+            click.echo(f"warning: {source}: {warning}", err=True)
+    write_outputs(files, force)
+    if target is None:
+        write_stdout(back.data)
+        return
+    if quiet:
+        return
+    if back.kept_all:
+        click.echo(f"{back.name}: unchanged, restored byte for byte")
+    elif back.rebuilt:
+        click.echo(f"{back.name}: rebuilt from the file alone, dialect {back.dialect}")
+    else:
+        click.echo(f"{back.name}: {len(back.changes)} changes")
+        shown = back.changes if verbose else back.changes[:10]
+        for change in shown:
+            click.echo(f"  {change}")
+        if len(shown) < len(back.changes):
+            click.echo(f"  and {len(back.changes) - len(shown)} more (--verbose lists them)")
+    if back.report:
+        _show_report(back.report, verbose)
+    for path, data in files:
+        click.echo(f"  wrote {path} ({len(data):,} bytes)")
+
+
+def _shares(text: str | None) -> tuple[float, ...]:
+    """The shares of ``--generate-lods``."""
+    if text is None:
+        return ()
+    try:
+        shares = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        shares = ()
+    if not 1 <= len(shares) <= 2 or not all(0 < share < 1 for share in shares):
+        raise click.UsageError("--generate-lods takes one or two shares between 0 and 1")
+    return shares
+
+
+def _report_bytes(back: Returned) -> bytes:
+    import json
+
+    facts = {
+        "format": 1,
+        "model": back.name,
+        "dialect": back.dialect,
+        "unchanged": back.kept_all,
+        "changes": [{"where": c.where, "what": c.what} for c in back.changes],
+        "items": back.report,
+        "warnings": back.warnings,
+    }
+    return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
+    """A table of what became of nodes and parts; kept ones only when asked."""
+    from rich import box
+    from rich.table import Table
+
+    counts: dict[str, int] = {}
+    for row in report:
+        key = f"{row['what']}s {row['status']}"
+        counts[key] = counts.get(key, 0) + 1
+    click.echo("  " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    rows = [row for row in report if verbose or row["status"] != "kept"]
+    if not verbose and len(rows) > 20:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("what", "name", "status", "reason"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(row[k] for k in ("what", "name", "status", "reason")))
+    if rows:
+        console().print(table, markup=False)
