@@ -6,7 +6,6 @@ that imports ``importers`` and ``exporters``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from converter import __version__
-from converter.archive import Archive, decode_text, printable
+from converter.archive import Archive, printable
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
@@ -23,6 +22,7 @@ from converter.identify import Identified, identify
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
+from converter.names import readable, stem
 from converter.scene import Imported, Scene
 from converter.sidecar import (
     SUFFIX,
@@ -92,7 +92,7 @@ def load_from(
     path: Path,
     index: int | None,
     options: ExportOptions,
-    fallback: Callable[[], Decision | None] = lambda: None,
+    fallback: Callable[[], Decision | None] | None = None,
 ) -> LoadedModel:
     """Decode a core model of an archive that is already open.
 
@@ -109,7 +109,7 @@ def load_from(
     model = model_at(archive, index, path.name)
     findings = require_sound(model)
     decision = decide(model, options.dialect)
-    if decision.step == "d":
+    if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
     wear = read_wear_names(wear_of(archive, path, index))
     scene = decode(
@@ -393,26 +393,3 @@ def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path 
         expected=str(candidates[0]),
         hint="give it with --sidecar PATH, or rebuild everything with --no-sidecar",
     )
-
-
-def stem(name: str) -> str:
-    """A file or entry name without its extension."""
-    head, dot, _ = name.rpartition(".")
-    return head if dot and head else name
-
-
-def safe_stem(name: str) -> str:
-    """A file stem that every system takes, for names that come out of archives."""
-    out = "".join("_" if c in '<>:"/\\|?*' or not c.isprintable() else c for c in stem(name))
-    out = out.strip(" .") or "model"
-    reserved = {"CON", "PRN", "AUX", "NUL", *(f"{d}{i}" for d in ("COM", "LPT") for i in range(10))}
-    return f"_{out}" if out.partition(".")[0].upper() in reserved else out
-
-
-def readable(name: str) -> str:
-    """A file name as text: bytes that are not UTF-8 are read as CP1251, as the game would."""
-    raw = os.fsencode(name)
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return decode_text(raw)

@@ -6,9 +6,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from converter.archive import Archive, Entry, fold_upper, sort_table
+from converter.archive import (
+    Archive,
+    Entry,
+    decode_text,
+    fold_upper,
+    name_field,
+    printable,
+    sort_table,
+)
 from converter.errors import ConversionError
-from converter.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from converter.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 
 _ALIGN = 8
 
@@ -104,6 +112,50 @@ def replace_entry(
             entries[i] = replace(entry, data_offset=entry.data_offset + shift)
     entries[index] = replace(old, payload=payload)
     return _checked(replace(archive, entries=entries, unindexed=unindexed), directory + shift)
+
+
+def add_entry(archive: Archive, name: bytes, type_id: int, payload: bytes) -> Archive:
+    """The archive with one more entry, the last of its directory; the sort table is rebuilt.
+
+    The payload goes behind all others, at a multiple of 8; every other byte stays. The sort
+    table keeps the folding that it obeys, else takes upper case (``container`` page).
+
+    Args:
+        archive: what to change; it is not modified.
+        name: at most 35 bytes.
+        type_id: a FourCC as a number; the attributes are 0.
+        payload: the entry's bytes.
+
+    Raises:
+        ConversionError: the name does not fit, or is there already.
+    """
+    if not 0 < len(name) < NAME_SIZE or b"\0" in name:
+        raise ConversionError(
+            "entry name does not fit",
+            file=archive.label,
+            value=f"{printable(decode_text(name))!r}, {len(name)} bytes",
+            expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
+        )
+    if archive.find(name) is not None:
+        raise ConversionError(
+            "has an entry of this name already",
+            file=archive.label,
+            value=printable(decode_text(name)),
+            hint="give the new file another name",
+        )
+    directory = archive.total_size - 64 * len(archive.entries)
+    offset, gap = _padded(directory)
+    end, pad = _padded(offset + len(payload))
+    unindexed = list(archive.unindexed)
+    if gap:
+        unindexed.append((directory, bytes(gap)))
+    if pad:
+        unindexed.append((end - pad, bytes(pad)))
+    new = Entry(type_id, 0, 0, 0, name_field(name), offset, 0, payload)
+    entries = [*archive.entries, new]
+    order = sort_table([e.name_bytes for e in entries], archive.sort_table_fold() or fold_upper)
+    entries = [replace(e, sort_index=s) for e, s in zip(entries, order, strict=True)]
+    return _checked(replace(archive, entries=entries, unindexed=unindexed), end)
 
 
 def repack(archive: Archive) -> Archive:

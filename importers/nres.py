@@ -27,9 +27,9 @@ def map_file(path: Path) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except IsADirectoryError:
         raise ConversionError(
-            "is a directory; whole directories cannot be converted yet",
+            "is a directory",
             file=str(path),
-            hint="give an archive or a model in it",
+            hint="give a file; msh2gltf DIR --list shows the models below it",
         ) from None
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"

@@ -81,3 +81,38 @@ def print_json(data: dict[str, Any]) -> None:
     import json
 
     click.echo(json.dumps(data, ensure_ascii=False, indent=1))
+
+
+batch_options = options(
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help="Processes to work with.  [default: one per core]",
+    ),
+    click.option("--fail-fast", is_flag=True, help="Stop after the first failure."),
+    click.option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Work on the dask.distributed cluster of this scheduler; it must see the same paths.",
+    ),
+    click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing."),
+    click.option(
+        "--log-file", type=FILE, metavar="FILE", help="Append a line per model to this file."
+    ),
+)
+
+
+def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> None:
+    """Stop where an option for whole directories meets a single model.
+
+    Raises:
+        click.UsageError: one was given.
+    """
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in only and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(
+                f"{parameter.opts[-1]} is for directories, archives and several inputs"
+            )

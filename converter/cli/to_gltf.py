@@ -11,35 +11,45 @@ from converter.cli.common import (
     FILE,
     SETTINGS,
     STDOUT,
+    batch_options,
     dialect_option,
     entry_option,
     output_options,
     output_path,
+    refuse_batch_options,
     version_option,
     write_stdout,
 )
 
 if TYPE_CHECKING:
+    from converter.convert import ExportOptions
     from converter.validate import Finding
 
 
 @click.command(
     name="msh2gltf",
     context_settings=SETTINGS,
-    help="""Turn a core model of Parkan: Iron Strategy into glTF 2.0.
+    help="""Turn models of Parkan: Iron Strategy into glTF 2.0.
 
 \b
 Examples:
   msh2gltf robot.msh                              robot.glb here, with its sidecar
-  msh2gltf static.rlb --entry r_h_01.msh -o out/  one model of an archive
   msh2gltf robot.msh -o robot.gltf                JSON and robot.bin
   msh2gltf robot.msh -o - | viewer                a .glb on standard output, no sidecar
+  msh2gltf static.rlb --entry r_h_01.msh -o out/  one model of an archive
+  msh2gltf static.rlb -o out/                     every model of an archive
+  msh2gltf GAME -o out/                           every model below a directory
+  msh2gltf GAME -o out/ --include '*.rlb::t_*'    some of them
+  msh2gltf GAME --list                            what is there, as path::entry
 
-INPUT is a .msh file or an archive (.rlb, .lib). The sidecar (.msh-sidecar) holds what glTF
-cannot; keep it beside the glTF, and gltf2msh gives back the same bytes.
+INPUT is a .msh file, an archive (.rlb, .lib) or a directory; each is recognised by content. The
+sidecar (.msh-sidecar) holds what glTF cannot; keep it beside the glTF, and gltf2msh gives back
+the same bytes. Directories and archives go to out/ARCHIVE/ENTRY.glb, with out/manifest.json,
+which says what came from where; the same command again converts only what changed. Exit codes:
+0 all done, 1 some failed, 2 wrong usage or nothing to read, 130 interrupted.
 """,
 )
-@click.argument("source", metavar="INPUT", type=FILE)
+@click.argument("sources", metavar="INPUT...", nargs=-1, required=True, type=FILE)
 @click.option(
     "-o",
     "--output",
@@ -89,10 +99,27 @@ cannot; keep it beside the glTF, and gltf2msh gives back the same bytes.
 @click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
 @click.option("--paths", is_flag=True, help="Show the interior path graph as lines.")
 @click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="Only models whose path::entry (or path) this fits; may be repeated.",
+)
+@click.option("--exclude", multiple=True, metavar="GLOB", help="None of these; may be repeated.")
+@click.option("--list", "list_only", is_flag=True, help="List the models and stop.")
+@batch_options
+@click.option(
+    "--report",
+    type=FILE,
+    metavar="FILE",
+    help="Write what became of every model as JSON.",
+)
 @output_options
 @version_option
+@click.pass_context
 def command(
-    source: Path,
+    context: click.Context,
+    sources: tuple[Path, ...],
     output: str | None,
     entry: str | None,
     dialect: str,
@@ -105,19 +132,75 @@ def command(
     vertex_ids: bool,
     paths: bool,
     no_sidecar: bool,
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    list_only: bool,
+    jobs: int | None,
+    fail_fast: bool,
+    dask: str | None,
+    dry_run: bool,
+    log_file: Path | None,
+    report: Path | None,
     force: bool,
     quiet: bool,
     verbose: bool,
 ) -> None:
     if keys and subframes != 1:
         raise click.UsageError("--keys and --subframes exclude each other")
-    from converter.convert import ExportOptions, buffer_path, gltf_files, load, safe_stem
-    from converter.files import refuse_existing, write_outputs
-    from converter.sidecar import sidecar_path
+    from converter.convert import ExportOptions
 
     options = ExportOptions(
         dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths
     )
+    if _is_many(sources, entry, output, list_only or dry_run):
+        from converter.cli.batch import Settings, export_many
+
+        if entry is not None:
+            raise click.UsageError("--entry takes one archive; --include chooses among many")
+        settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
+        export_many(sources, output, options, include, exclude, list_only, no_sidecar, settings)
+        return
+    refuse_batch_options(
+        context,
+        only=(
+            "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
+            "report",
+        ),
+    )  # fmt: skip
+    _export_one(sources[0], output, entry, options, not no_sidecar, force, quiet, verbose)
+
+
+def _is_many(
+    sources: tuple[Path, ...], entry: str | None, output: str | None, plan_only: bool
+) -> bool:
+    """Whether a run goes into a directory with a manifest: all but one model to one file."""
+    if len(sources) > 1 or sources[0].is_dir():
+        return True
+    to_file = output is None or output == STDOUT or output.lower().endswith((".glb", ".gltf"))
+    if entry is not None or (to_file and not plan_only):
+        return False
+    from importers.msh import archive_kind
+    from importers.nres import is_nres, map_file, read_nres
+
+    data = map_file(sources[0])
+    return is_nres(data) and archive_kind(read_nres(data, str(sources[0]))) == "archive"
+
+
+def _export_one(
+    source: Path,
+    output: str | None,
+    entry: str | None,
+    options: ExportOptions,
+    sidecar: bool,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    from converter.convert import buffer_path, gltf_files, load
+    from converter.files import refuse_existing, write_outputs
+    from converter.names import file_stem
+    from converter.sidecar import sidecar_path
+
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", (".glb", ".gltf"))
     loaded = load(source, entry, options)
@@ -126,12 +209,12 @@ def command(
         files = gltf_files(loaded, Path("model.glb"), options, sidecar=False)
         write_stdout(files[-1][1])
         return
-    target = output_path(output, f"{safe_stem(loaded.name)}.glb", (".glb", ".gltf"))
-    outputs = [target, *([] if no_sidecar else [sidecar_path(target)])]
+    target = output_path(output, f"{file_stem(loaded.name)}.glb", (".glb", ".gltf"))
+    outputs = [target, *([sidecar_path(target)] if sidecar else [])]
     if target.suffix.lower() == ".gltf":
         outputs.append(buffer_path(target))
     refuse_existing(outputs, force)
-    files = gltf_files(loaded, target, options, sidecar=not no_sidecar)
+    files = gltf_files(loaded, target, options, sidecar=sidecar)
     write_outputs(files, force)
     if quiet:
         return

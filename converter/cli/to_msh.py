@@ -11,31 +11,37 @@ from converter.cli.common import (
     FILE,
     SETTINGS,
     STDOUT,
+    batch_options,
     console,
     output_options,
     output_path,
+    refuse_batch_options,
     version_option,
     write_stdout,
 )
 
 if TYPE_CHECKING:
-    from converter.convert import Returned
+    from converter.convert import ImportOptions, Returned
 
 
 @click.command(
     name="gltf2msh",
     context_settings=SETTINGS,
-    help="""Turn a glTF file into a core model of Parkan: Iron Strategy.
+    help="""Turn glTF files into models of Parkan: Iron Strategy.
 
 \b
 Examples:
-  gltf2msh robot.glb                    robot.msh here, from robot.glb and its sidecar
+  gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
   gltf2msh robot.glb -o game/robot.msh --report changes.json
-  gltf2msh tower.glb --dialect retail   a new model, from any glTF file
+  gltf2msh tower.glb --dialect retail      a new model, from any glTF file
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
+  gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
+  gltf2msh out/ --game GAME --in-place     or into the game itself, with a .bak of what changes
 
 What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
 what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
+Of an archive only the entries that changed are replaced. Exit codes: 0 all done, 1 some failed,
+2 wrong usage or nothing to read, 130 interrupted.
 """,
 )
 @click.argument("source", metavar="INPUT", type=FILE)
@@ -95,9 +101,26 @@ what was changed is rebuilt as the engine expects it. Without a sidecar everythi
     type=FILE,
     help="Write what was kept, rebuilt, new and deleted as JSON.",
 )
+@click.option(
+    "--game",
+    metavar="DIR",
+    type=FILE,
+    help="The game's directory, for a directory of glTF; it is read, not written.",
+)
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Change the game itself; what is changed is copied to NAME.bak first.",
+)
+@click.option(
+    "--add", is_flag=True, help="Make new entries of new glTF files in an archive's folder."
+)
+@batch_options
 @output_options
 @version_option
+@click.pass_context
 def command(
+    context: click.Context,
     source: Path,
     output: str | None,
     sidecar_file: Path | None,
@@ -113,25 +136,61 @@ def command(
     weld: float | None,
     verify: bool,
     report: Path | None,
+    game: Path | None,
+    in_place: bool,
+    add: bool,
+    jobs: int | None,
+    fail_fast: bool,
+    dask: str | None,
+    dry_run: bool,
+    log_file: Path | None,
     force: bool,
     quiet: bool,
     verbose: bool,
 ) -> None:
     if no_sidecar and sidecar_file is not None:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
-    from converter.convert import ImportOptions, safe_stem, to_model
-    from converter.files import refuse_existing, write_outputs
+    from converter.convert import ImportOptions
 
-    if output not in (None, STDOUT):  # say so before any work
-        output_path(output, "model.msh", (".msh",))
     options = ImportOptions(
         dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
         not no_sidecar, _shares(generate_lods), weld or 0.0,
     )  # fmt: skip
+    if source.is_dir():
+        from converter.cli.batch import Settings, restore_many
+
+        if sidecar_file is not None:
+            raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
+        settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
+        restore_many(source, output, game, in_place, add, options, settings)
+        return
+    refuse_batch_options(
+        context,
+        only=("game", "in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file"),
+    )
+    _import_one(source, output, sidecar_file, options, report, force, quiet, verbose)
+
+
+def _import_one(
+    source: Path,
+    output: str | None,
+    sidecar_file: Path | None,
+    options: ImportOptions,
+    report: Path | None,
+    force: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    from converter.convert import to_model
+    from converter.files import refuse_existing, write_outputs
+    from converter.names import file_stem
+
+    if output not in (None, STDOUT):  # say so before any work
+        output_path(output, "model.msh", (".msh",))
     back = to_model(source, sidecar_file, options)
     target = None
     if output != STDOUT:
-        target = output_path(output, f"{safe_stem(back.name)}.msh", (".msh",))
+        target = output_path(output, f"{file_stem(back.name)}.msh", (".msh",))
     files = [(path, data) for path, data in ((target, back.data),) if path is not None]
     if report is not None:
         files.append((report, _report_bytes(back)))

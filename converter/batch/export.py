@@ -1,0 +1,210 @@
+"""One model out: what a worker of ``msh2gltf GAME_DIR`` does."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import lru_cache, partial
+from pathlib import Path
+from time import perf_counter
+
+from converter import __version__
+from converter.archive import Archive
+from converter.batch.manifest import Output, Record
+from converter.batch.outcome import Outcome, guarded
+from converter.batch.walk import Item
+from converter.convert import ExportOptions, gltf_files, load_from
+from converter.dialect import Decision, decide, majority
+from converter.errors import ConversionError
+from converter.files import require_inside, write_outputs
+from converter.sidecar import sha256
+from converter.validate import require_sound
+from importers.msh import model_at, models_in
+from importers.nres import map_file, read_nres
+from importers.wear import wear_of
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One item and what is to be done with it.
+
+    Attributes:
+        item: the model.
+        out: the output directory; absolute.
+        options: how models become glTF.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+        before: what the manifest says of it.
+    """
+
+    item: Item
+    out: str
+    options: ExportOptions
+    sidecar: bool = True
+    force: bool = False
+    dry_run: bool = False
+    before: Record | None = None
+
+
+def export_item(task: ExportTask) -> Outcome:
+    """Convert one model; never raises. ``result`` is its new record, ``None`` if it failed."""
+    return guarded(task.item.id, partial(_export, task))
+
+
+def _export(task: ExportTask) -> Outcome:
+    item, before = task.item, task.before
+    started = perf_counter()
+    path = Path(item.path)
+    modified = path.stat().st_mtime_ns
+    archive = open_archive(item.path, item.source, modified)
+    payload = _payload(archive, item)
+    digest = sha256(payload)
+    wear = wear_of(archive, path, item.index)
+    facts = json.dumps(
+        [digest, sha256(wear), asdict(task.options), task.sidecar, __version__], sort_keys=True
+    )
+    current = before is not None and _key(facts, before.dialect_step, archive, item) == before.key
+    states = _states(Path(task.out), before)
+    edited = [name for name, state in states.items() if state == "edited"]
+    note = f"{', '.join(edited)}: edited since it was written, kept" if edited else ""
+    if current and not task.force and "missing" not in states.values():
+        status = "kept" if edited else "unchanged"
+        return Outcome(
+            item.id, status, note, seconds={"read": perf_counter() - started}, result=before
+        )
+    read = perf_counter()
+    others = partial(archive_majority, item.path, item.source, modified)
+    loaded = load_from(
+        archive, path, item.index, task.options, others if item.index is not None else None
+    )
+    out = Path(task.out)
+    target = out.joinpath(*item.target.split("/"))
+    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar)
+    outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
+    converted = perf_counter()
+    if not task.force:
+        if current:  # somebody removed a part of what is there, and edited another
+            files = [f for f, o in zip(files, outputs, strict=True) if o.path not in edited]
+        else:
+            _refuse_to_lose(files, outputs, states)
+    if not task.dry_run:
+        require_inside(out, target)
+        write_outputs(files, force=True)
+    decision = loaded.decision
+    record = Record(
+        item.source,
+        item.index,
+        item.name,
+        None if item.index is None else archive.entries[item.index].name_bytes.hex(),
+        "model",
+        datetime.fromtimestamp(modified // 10**9, UTC).isoformat(),
+        len(payload),
+        digest,
+        _key(facts, decision.step, archive, item),
+        decision.dialect.value,
+        decision.step,
+        decision.reason,
+        tuple(outputs),
+        tuple({"code": f.code, "severity": f.severity, "text": str(f)} for f in loaded.findings),
+    )
+    return Outcome(
+        item.id,
+        "converted",
+        note if current else "",
+        [str(f) for f in loaded.findings if f.severity == "warning"],
+        {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
+        {
+            "read": read - started,
+            "convert": converted - read,
+            "write": perf_counter() - converted,
+        },
+        record,
+    )
+
+
+@lru_cache(maxsize=4)
+def open_archive(path: str, label: str, modified: int) -> Archive:
+    """An NRes file, mapped; a worker's tasks mostly come from few files.
+
+    Args:
+        path: the file.
+        label: what messages call it.
+        modified: its time; another one means another file.
+    """
+    return read_nres(map_file(Path(path)), label)
+
+
+def _payload(archive: Archive, item: Item) -> memoryview | bytes:
+    if item.index is None:
+        return map_file(Path(item.path))
+    if item.index >= len(archive.entries):
+        raise ConversionError("changed while it was read", file=item.source)
+    return archive.entries[item.index].payload
+
+
+def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
+    """Digest of what the outputs depend on: of the archive too where that had a say."""
+    if step in ("archive", "d") and item.index is not None:
+        facts += _archive_digest(item.path, archive.total_size)
+    return sha256(facts.encode())
+
+
+@lru_cache(maxsize=4)
+def _archive_digest(path: str, size: int) -> str:
+    return sha256(map_file(Path(path)))
+
+
+def _states(out: Path, before: Record | None) -> dict[str, str]:
+    """What became of each output that was written before: ours, edited, or missing."""
+    states = {}
+    for output in before.outputs if before is not None else ():
+        path = out.joinpath(*output.path.split("/"))
+        if not path.is_file():
+            # Blender's exporter may have made a .gltf of the .glb
+            other = path.suffix == ".glb" and path.with_suffix(".gltf").is_file()
+            states[output.path] = "edited" if other else "missing"
+        else:
+            states[output.path] = "ours" if sha256(map_file(path)) == output.sha256 else "edited"
+    return states
+
+
+def _refuse_to_lose(
+    files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, str]
+) -> None:
+    """Stop where a file is in the way that this converter did not write.
+
+    Raises:
+        ConversionError: a file was edited since it was written, or is somebody else's.
+    """
+    for (path, _), output in zip(files, outputs, strict=True):
+        if states.get(output.path) in ("ours", "missing") or not path.exists():
+            continue
+        if not path.is_file() or sha256(map_file(path)) != output.sha256:
+            known = output.path in states
+            raise ConversionError(
+                "output was edited since it was written" if known else "output exists already",
+                file=output.path,
+                hint="put the edit back with gltf2msh first, or replace it with --force"
+                if known
+                else "--force replaces it",
+            )
+
+
+@lru_cache(maxsize=4)
+def archive_majority(path: str, label: str, modified: int) -> Decision | None:
+    """The dialect of most models of an archive (``evidence`` page, Reading: auto).
+
+    Arguments as of :func:`open_archive`.
+    """
+    archive = open_archive(path, label, modified)
+    decisions = []
+    for index in models_in(archive):
+        try:
+            model = model_at(archive, index, label)
+            require_sound(model)
+        except ConversionError:
+            continue  # its own conversion says what is wrong with it
+        decisions.append(decide(model))
+    return majority(decisions)

@@ -1,0 +1,232 @@
+"""``manifest.json``: what an output directory holds, and where each file came from.
+
+It has the truth about names, and says what a second run may leave alone. While a run is at work
+it also keeps a journal beside it, a line per model, so that a run that is killed loses nothing;
+the next reader joins the two.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from converter.batch.walk import MANIFEST, Folder, Passed
+from converter.errors import ConversionError
+from converter.files import TEMPORARY, write_outputs
+from importers.nres import map_file
+
+FORMAT = 1
+_JOURNAL = f"{TEMPORARY}journal"
+
+
+@dataclass(frozen=True)
+class Output:
+    """A file that was written.
+
+    Attributes:
+        path: from the output directory, with ``/``.
+        size: bytes.
+        sha256: of its bytes, hex.
+    """
+
+    path: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """One model: where it came from and what was made of it.
+
+    Attributes:
+        source: the file it is, or is in, from the game's root.
+        index: directory index of its entry; ``None`` where the file is the model.
+        name: entry or file name as text.
+        raw_name: the entry's name as hex; ``None`` for a file.
+        kind: ``model``.
+        modified: when the source file was last changed, UTC.
+        size, sha256: of the model's bytes.
+        key: digest of all that its outputs depend on: the model, its material names, the options,
+            the converter's version; of its archive too where that decided the dialect.
+        dialect, dialect_step, dialect_reason: how the ambiguous fields were read, and why
+            (``dialect.Decision``).
+        outputs: the glTF is the last.
+        findings: ``{"code", "severity", "text"}`` each.
+    """
+
+    source: str
+    index: int | None
+    name: str
+    raw_name: str | None
+    kind: str
+    modified: str
+    size: int
+    sha256: str
+    key: str
+    dialect: str
+    dialect_step: str
+    dialect_reason: str
+    outputs: tuple[Output, ...]
+    findings: tuple[dict[str, str], ...]
+
+    @property
+    def target(self) -> str:
+        """Path of the glTF, which tells records apart."""
+        return self.outputs[-1].path
+
+    @property
+    def id(self) -> str:
+        """``path::entry``, or the path alone."""
+        return self.source if self.index is None else f"{self.source}::{self.name}"
+
+
+@dataclass
+class Manifest:
+    """The content of ``manifest.json``.
+
+    Attributes:
+        converter: version that wrote it.
+        records: by target.
+        archives: every archive and the folder of its models, by source.
+        passed, broken: what the last run passed by or could not read.
+        failed: what it could not convert.
+    """
+
+    converter: str
+    records: dict[str, Record] = field(default_factory=dict)
+    archives: dict[str, Folder] = field(default_factory=dict)
+    passed: list[Passed] = field(default_factory=list)
+    broken: list[Passed] = field(default_factory=list)
+    failed: list[Passed] = field(default_factory=list)
+
+    def put(self, record: Record) -> None:
+        """Add a record, or replace the one of its target."""
+        self.records[record.target] = record
+
+    def in_order(self) -> list[Record]:
+        """The records by source, then by directory index."""
+        return sorted(
+            self.records.values(),
+            key=lambda r: (r.source, -1 if r.index is None else r.index, r.target),
+        )
+
+
+def read_manifest(directory: Path) -> Manifest | None:
+    """The manifest of an output directory, with the journal of a run that was killed.
+
+    Returns:
+        ``None`` where there is none.
+
+    Raises:
+        ConversionError: it cannot be read, or is of a newer converter.
+    """
+    path, journal = directory / MANIFEST, directory / _JOURNAL
+    manifest = None
+    if path.is_file():
+        manifest = _parse(bytes(map_file(path)), path)
+    if journal.is_file():
+        manifest = manifest or Manifest("")
+        for line in bytes(map_file(journal)).split(b"\n"):
+            try:
+                facts = json.loads(line)
+                if "folder" in facts:
+                    manifest.archives[facts["source"]] = Folder(**facts)
+                else:
+                    manifest.put(_record(facts))
+            except (ValueError, KeyError, TypeError):
+                continue  # the line that was being written when the run was killed
+    return manifest
+
+
+def has_journal(directory: Path) -> bool:
+    """Whether a run was killed there."""
+    return (directory / _JOURNAL).is_file()
+
+
+def _parse(data: bytes, path: Path) -> Manifest:
+    try:
+        facts = json.loads(data)
+        if facts["format"] != FORMAT:
+            raise ConversionError(
+                "manifest version is not known",
+                file=str(path),
+                value=facts["format"],
+                expected=FORMAT,
+            )
+        manifest = Manifest(str(facts["converter"]))
+        for row in facts["models"]:
+            manifest.put(_record(row))
+        manifest.archives = {row["source"]: Folder(**row) for row in facts["archives"]}
+        manifest.passed = [Passed(**row) for row in facts["skipped"]]
+        manifest.broken = [Passed(**row) for row in facts["unreadable"]]
+        manifest.failed = [Passed(**row) for row in facts["failed"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ConversionError(
+            "manifest cannot be read",
+            file=str(path),
+            value=repr(error),
+            hint="delete it and convert again",
+        ) from None
+    return manifest
+
+
+def _record(facts: dict[str, Any]) -> Record:
+    outputs = tuple(Output(**output) for output in facts.pop("outputs"))
+    findings = tuple(facts.pop("findings"))
+    return Record(**facts, outputs=outputs, findings=findings)
+
+
+def write_manifest(directory: Path, manifest: Manifest) -> None:
+    """Write ``manifest.json``, the same bytes for the same content; the journal goes.
+
+    Raises:
+        ConversionError: it cannot be written.
+    """
+    facts = {
+        "format": FORMAT,
+        "converter": manifest.converter,
+        "models": [asdict(record) for record in manifest.in_order()],
+        "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
+        "skipped": [asdict(passed) for passed in manifest.passed],
+        "unreadable": [asdict(passed) for passed in manifest.broken],
+        "failed": [asdict(passed) for passed in manifest.failed],
+    }
+    data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
+    write_outputs([(directory / MANIFEST, data)], force=True)
+    (directory / _JOURNAL).unlink(missing_ok=True)
+
+
+class Journal:
+    """Records as they come, so that a killed run need not be done again."""
+
+    def __init__(self, directory: Path, archives: Sequence[Folder]) -> None:
+        self._path = directory / _JOURNAL
+        self._file: IO[bytes] | None = None
+        self._archives = archives
+
+    def add(self, record: Record) -> None:
+        """Append a record. A full disk loses the line, not the run: the output is compared."""
+        try:
+            if self._file is None:
+                self._file = self._path.open("ab")
+                self._write(self._archives)
+            self._write([record])
+        except OSError:
+            return
+
+    def _write(self, rows: Iterable[Folder | Record]) -> None:
+        assert self._file is not None
+        for row in rows:
+            line = json.dumps(asdict(row), ensure_ascii=False).encode("utf-8", "replace")
+            self._file.write(line + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; ``write_manifest`` removes it."""
+        if self._file is not None:
+            with contextlib.suppress(OSError):
+                self._file.close()

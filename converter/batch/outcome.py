@@ -1,0 +1,127 @@
+"""What became of each item of a run, and of the run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from converter import __version__
+from converter.batch.walk import Passed
+from converter.errors import ConversionError
+
+#: Statuses that mean that something is not as the user asked.
+FAILED = "failed"
+
+
+@dataclass
+class Outcome:
+    """What became of one item.
+
+    Attributes:
+        id: ``path::entry``, or the path alone.
+        status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added`` or ``failed``.
+        detail: the error, or why it was kept.
+        warnings: what the user should know.
+        facts: what else a report says.
+        seconds: time by stage.
+        result: what the caller needs: a record, or the model's bytes. Not reported.
+    """
+
+    id: str
+    status: str
+    detail: str = ""
+    warnings: list[str] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    result: Any = None
+
+
+def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
+    """The outcome of some work; whatever goes wrong is this item's failure and no other's."""
+    try:
+        return work()
+    except ConversionError as error:
+        return Outcome(id, FAILED, str(error))
+    except MemoryError:
+        return Outcome(id, FAILED, "memory ran out")
+    except RecursionError:
+        return Outcome(id, FAILED, "nested too deeply")
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+        return Outcome(id, FAILED, f"internal error, please report it: {problem}")
+
+
+@dataclass
+class Run:
+    """A whole run, in the order of its items whatever the order of work.
+
+    Attributes:
+        command: which command ran.
+        outcomes: by item; those of a run that was interrupted may be fewer.
+        total: how many items there were.
+        passed, broken: files and entries that are no items.
+        notes: what the run as a whole has to say.
+        interrupted: the user stopped it.
+        seconds: how long it took.
+    """
+
+    command: str
+    outcomes: list[Outcome] = field(default_factory=list)
+    total: int = 0
+    passed: list[Passed] = field(default_factory=list)
+    broken: list[Passed] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    interrupted: bool = False
+    seconds: float = 0.0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of items by status."""
+        return dict(sorted(Counter(outcome.status for outcome in self.outcomes).items()))
+
+    @property
+    def failures(self) -> list[tuple[str, str]]:
+        """``(id, error)`` of everything that failed, files that cannot be read first."""
+        failed = [(o.id, o.detail) for o in self.outcomes if o.status == FAILED]
+        return [*((b.id, b.reason) for b in self.broken), *failed]
+
+    @property
+    def exit_code(self) -> int:
+        """0 all done, 1 some failed, 130 interrupted."""
+        if self.interrupted:
+            return 130
+        return 1 if self.failures else 0
+
+    def report(self) -> dict[str, Any]:
+        """The run as JSON data. Only ``times`` differs between equal runs."""
+        stages: Counter[str] = Counter()
+        for outcome in self.outcomes:
+            stages.update(outcome.seconds)
+        return {
+            "format": 1,
+            "command": self.command,
+            "converter": __version__,
+            "interrupted": self.interrupted,
+            "total": self.total,
+            "counts": self.counts,
+            "items": [
+                {
+                    "id": outcome.id,
+                    "status": outcome.status,
+                    "detail": outcome.detail,
+                    "warnings": outcome.warnings,
+                    **outcome.facts,
+                }
+                for outcome in self.outcomes
+            ],
+            "skipped": [{"id": p.id, "reason": p.reason} for p in self.passed],
+            "unreadable": [{"id": p.id, "reason": p.reason} for p in self.broken],
+            "notes": self.notes,
+            "times": {
+                "seconds": round(self.seconds, 3),
+                "stages": {stage: round(value, 3) for stage, value in sorted(stages.items())},
+                "items": {o.id: round(sum(o.seconds.values()), 4) for o in self.outcomes},
+            },
+        }

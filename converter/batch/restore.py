@@ -1,0 +1,180 @@
+"""One model back: what a worker of ``gltf2msh OUT_DIR`` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+from converter.archive import Archive
+from converter.batch.export import archive_majority, open_archive
+from converter.batch.manifest import Record
+from converter.batch.outcome import Outcome, guarded
+from converter.convert import ImportOptions, to_model
+from converter.dialect import Dialect
+from converter.errors import ConversionError
+from converter.names import entry_name
+from converter.sidecar import sha256
+from importers.nres import map_file
+
+
+@dataclass(frozen=True)
+class RestoreTask:
+    """One glTF and where it belongs.
+
+    Attributes:
+        id: what reports call it.
+        out: the directory that ``msh2gltf`` wrote; absolute.
+        target: the glTF's path from there.
+        source: the game's file that it belongs to, from the game's root.
+        game_file: that file; ``None`` where the game has none of that name.
+        record: what the manifest says; ``None``: it is new.
+        options: how glTF becomes a model.
+        force: put it back even where the game has another model now.
+    """
+
+    id: str
+    out: str
+    target: str
+    source: str
+    game_file: str | None
+    record: Record | None
+    options: ImportOptions
+    force: bool = False
+
+
+@dataclass(frozen=True)
+class Returning:
+    """A model that goes into the game.
+
+    Attributes:
+        source: the file that it is, or is in.
+        index: directory index of its entry; ``None``: a file of its own, or a new entry.
+        name: the name of a new entry.
+        data: its bytes.
+    """
+
+    source: str
+    index: int | None
+    name: bytes | None
+    data: bytes
+
+
+def restore_item(task: RestoreTask) -> Outcome:
+    """Bring one model back; never raises. ``result`` is a :class:`Returning` if it changed."""
+    return guarded(task.id, partial(_new if task.record is None else _known, task))
+
+
+def _known(task: RestoreTask) -> Outcome:
+    record = task.record
+    assert record is not None
+    started = perf_counter()
+    gltf = Path(task.out, *task.target.split("/"))
+    if not gltf.is_file():
+        other = gltf.with_suffix(".gltf")
+        if not other.is_file():
+            return Outcome(task.id, "kept", "its glTF is gone: kept as it is in the game")
+        gltf = other
+    elif replace(task.options, verify=True) == ImportOptions() and _untouched(task, record):
+        return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
+    back = to_model(gltf, None, task.options)
+    digest = sha256(back.data)
+    outcome = Outcome(
+        task.id,
+        "unchanged",
+        warnings=back.warnings,
+        seconds={"convert": perf_counter() - started},
+    )
+    if back.kept_all or digest == record.sha256:
+        return outcome
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    index = _place(task, record, digest)
+    if index == -1:
+        outcome.detail = "the game has it already"
+        return outcome
+    outcome.status = "changed"
+    outcome.facts = {
+        "changes": [str(change) for change in back.changes],
+        "items": [row for row in back.report if row["status"] != "kept"],
+    }
+    outcome.result = Returning(task.source, index, None, back.data)
+    return outcome
+
+
+def _untouched(task: RestoreTask, record: Record) -> bool:
+    """Whether the files are the very bytes that ``msh2gltf`` wrote."""
+    for output in record.outputs:
+        path = Path(task.out, *output.path.split("/"))
+        if not path.is_file() or sha256(map_file(path)) != output.sha256:
+            return False
+    return True
+
+
+def _game_archive(task: RestoreTask) -> Archive:
+    assert task.game_file is not None
+    modified = Path(task.game_file).stat().st_mtime_ns
+    return open_archive(task.game_file, task.source, modified)
+
+
+def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
+    """Directory index of the entry that a model goes back to; ``None`` for a file of its own.
+
+    -1: the game has the new bytes already.
+
+    Raises:
+        ConversionError: the game's model is not the one that was converted.
+    """
+    assert task.game_file is not None
+    if record.index is None:
+        now = sha256(map_file(Path(task.game_file)))
+        if now == digest:
+            return -1
+        if now != record.sha256 and not task.force:
+            raise _another(task.source, None)
+        return None
+    archive = _game_archive(task)
+    same = [i for i, e in enumerate(archive.entries) if e.name_bytes.hex() == record.raw_name]
+    same.sort(key=lambda i: i != record.index)  # of several of one name, the same first
+    digests = [sha256(archive.entries[i].payload) for i in same]
+    if record.sha256 in digests:
+        return same[digests.index(record.sha256)]
+    if digest in digests:
+        return -1
+    if same and task.force:
+        return same[0]
+    raise _another(task.source, record.name if same else None, missing=not same)
+
+
+def _another(source: str, name: str | None, missing: bool = False) -> ConversionError:
+    if missing:
+        return ConversionError("the game's archive has no such entry any more", file=source)
+    return ConversionError(
+        "the game's model is not the one that was converted",
+        file=source,
+        entry=name,
+        hint="convert the game again, or replace it with --force",
+    )
+
+
+def _new(task: RestoreTask) -> Outcome:
+    started = perf_counter()
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    options = task.options
+    if options.dialect == "auto":
+        modified = Path(task.game_file).stat().st_mtime_ns
+        decision = archive_majority(task.game_file, task.source, modified)
+        options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)
+    gltf = Path(task.out, *task.target.split("/"))
+    back = to_model(gltf, None, options)
+    name = entry_name(gltf.stem)
+    return Outcome(
+        task.id,
+        "added",
+        warnings=back.warnings,
+        facts={"dialect": back.dialect, "items": back.report},
+        seconds={"convert": perf_counter() - started},
+        result=Returning(task.source, None, name, back.data),
+    )

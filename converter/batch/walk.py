@@ -1,0 +1,316 @@
+"""What lies in a game directory: every model, and every file that is passed by, with the reason.
+
+Containers are recognised by content, never by name. Symbolic links to directories are not
+followed (a loop ends nowhere); links to files are read like files.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from converter.archive import Archive, printable
+from converter.errors import ConversionError
+from converter.files import TEMPORARY
+from converter.names import Names, escape, file_stem, readable
+from importers.msh import archive_kind, content_kind
+from importers.nres import is_nres, map_file, read_nres
+
+_MESH = int.from_bytes(b"MESH", "little")
+BACKUP = ".bak"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One model to convert.
+
+    Attributes:
+        path: the file that it is, or is in; absolute.
+        source: that file's path from the root, as text with ``/``.
+        index: directory index of its entry; ``None`` where the file is the model.
+        name: entry or file name as text.
+        size: its bytes.
+        target: the glTF's path from the output directory, with ``/``.
+    """
+
+    path: str
+    source: str
+    index: int | None
+    name: str
+    size: int
+    target: str
+
+    @property
+    def id(self) -> str:
+        """``path::entry``, or the path alone; what ``--include`` is matched with."""
+        return self.source if self.index is None else f"{self.source}::{self.name}"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A file or entry that is passed by.
+
+    Attributes:
+        id: ``path`` or ``path::entry``.
+        reason: why.
+    """
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An archive and the folder of its models: ``--add`` looks there for new ones.
+
+    Attributes:
+        source: the archive's path from the root.
+        folder: the folder's path from the output directory.
+        entries: how many entries it has, by type.
+    """
+
+    source: str
+    folder: str
+    entries: dict[str, int]
+
+
+@dataclass
+class Found:
+    """Everything that a walk met, in the order of sorted paths and directory entries."""
+
+    items: list[Item] = field(default_factory=list)
+    passed: list[Passed] = field(default_factory=list)
+    broken: list[Passed] = field(default_factory=list)
+    archives: list[Folder] = field(default_factory=list)
+
+
+@dataclass
+class Tree:
+    """The directory entries below a root, as paths from it; sorted."""
+
+    files: list[Path] = field(default_factory=list)
+    directories: list[Path] = field(default_factory=list)
+    directory_links: list[Path] = field(default_factory=list)
+    unreadable: list[Passed] = field(default_factory=list)
+
+
+def common_root(inputs: Sequence[Path]) -> Path:
+    """The directory that sources are named from: the only directory given, else the parent of all.
+
+    Raises:
+        ConversionError: the inputs have no common directory.
+    """
+    paths = [Path(os.path.abspath(path)) for path in inputs]
+    try:
+        return Path(os.path.commonpath([p if p.is_dir() else p.parent for p in paths]))
+    except ValueError:
+        raise ConversionError(
+            "inputs on different drives have no common directory", hint="convert them one by one"
+        ) from None
+
+
+def text_of(path: Path) -> str:
+    """A path from the root as text with ``/``; bytes that are not UTF-8 are read as CP1251."""
+    return readable(path.as_posix())
+
+
+def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
+    """Everything below a directory.
+
+    Args:
+        root: where to look.
+        leave_out: a directory that is not looked into.
+    """
+    out = Tree()
+    hidden = None if leave_out is None else leave_out.resolve()
+
+    def refused(error: OSError) -> None:
+        where = Path(error.filename).relative_to(root)
+        out.unreadable.append(Passed(text_of(where), f"cannot be read ({error.strerror})"))
+
+    for here, directories, files in os.walk(root, onerror=refused):
+        directories.sort()
+        base = Path(here)
+        for name in list(directories):
+            path = base / name
+            if path.is_symlink():
+                out.directory_links.append(path.relative_to(root))
+                directories.remove(name)
+            elif hidden is not None and path.resolve() == hidden:
+                directories.remove(name)
+            else:
+                out.directories.append(path.relative_to(root))
+        out.files += [(base / name).relative_to(root) for name in sorted(files)]
+    out.files.sort()
+    return out
+
+
+def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, Found]:
+    """Look through files, archives and directories.
+
+    Args:
+        inputs: what the user named.
+        leave_out: a directory that is not looked into: the output's.
+
+    Returns:
+        The root that sources are named from, and what was found.
+
+    Raises:
+        ConversionError: an input is not there.
+    """
+    for path in inputs:
+        if not path.exists():
+            raise ConversionError("cannot be read (No such file or directory)", file=str(path))
+    root = common_root(inputs)
+    found = Found()
+    files: dict[Path, None] = {}
+    for given in inputs:
+        path = Path(os.path.abspath(given))
+        if not path.is_dir():
+            files[path.relative_to(root)] = None
+            continue
+        base, below = path.relative_to(root), tree(path, leave_out=leave_out)
+        files.update(dict.fromkeys(base / file for file in below.files))
+        found.broken += below.unreadable
+        found.passed += [
+            Passed(text_of(base / link), "a link to a directory is not followed")
+            for link in below.directory_links
+        ]
+    targets = _Targets()
+    seen: set[str] = set()
+    for file in sorted(files):
+        source = text_of(file)
+        if source in seen:
+            found.broken.append(Passed(source, "two files have this name, as UTF-8 and as CP1251"))
+            continue
+        seen.add(source)
+        if reason := _passed_by(root, file, files):
+            found.passed.append(Passed(source, reason))
+        else:
+            _look_into(root / file, source, targets, found)
+    return root, found
+
+
+def _passed_by(root: Path, file: Path, files: Iterable[Path]) -> str | None:
+    """Why a file is not even opened as an archive."""
+    path = root / file
+    if file.name.startswith(TEMPORARY):
+        return "left behind by a run that was killed"
+    if file.suffix.lower() == BACKUP and file.with_suffix("") in files:
+        return "the backup of a file beside it"
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return "not a regular file"
+        with path.open("rb") as opened:
+            head = opened.read(4)
+    except OSError:
+        # a link that leads nowhere is passed by, a file that refuses is worth an error
+        return "a link that leads nowhere" if path.is_symlink() else None
+    if is_nres(head):
+        return None
+    return "RsLi, a container of another kind" if head[:3] == b"NL\0" else "not an NRes file"
+
+
+def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None:
+    try:
+        data = map_file(path)
+        archive = read_nres(data, source)
+        kind = archive_kind(archive)
+    except ConversionError as error:
+        found.broken.append(Passed(source, _without_file(error)))
+        return
+    if kind == "model":
+        target = targets.file(source, file_stem(PurePosixPath(source).name))
+        found.items.append(
+            Item(str(path), source, None, PurePosixPath(source).name, len(data), target)
+        )
+    elif kind != "archive":
+        found.passed.append(Passed(source, f"{kind}: not converted yet"))
+    else:
+        folder = targets.folder(source)
+        types = Counter(printable(entry.type_text) for entry in archive.entries)
+        found.archives.append(Folder(source, folder, dict(sorted(types.items()))))
+        _look_at_entries(path, source, archive, folder, found)
+
+
+def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, found: Found) -> None:
+    names = Names()
+    for index, entry in enumerate(archive.entries):
+        id = f"{source}::{entry.name}"
+        if not is_nres(entry.payload):
+            if entry.type_id == _MESH:
+                found.passed.append(Passed(id, "called a model (MESH), but not an NRes file"))
+            continue
+        try:
+            kind = content_kind(entry.payload, source)
+        except ConversionError:
+            kind = "model"  # its conversion says what is wrong
+        if kind == "archive" and entry.type_id == _MESH:
+            kind = "model"
+        if kind == "model":
+            target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
+            found.items.append(Item(str(path), source, index, entry.name, entry.size, target))
+        elif kind == "archive":
+            found.passed.append(Passed(id, "an archive in an archive is not looked into"))
+        else:
+            found.passed.append(Passed(id, f"{kind}: not converted yet"))
+
+
+def _without_file(error: ConversionError) -> str:
+    error.file = None
+    return str(error)
+
+
+class _Targets:
+    """Output paths: escaped, and unique in any case on every level."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, Names] = {"": Names(MANIFEST)}
+        self._folders: dict[str, str] = {"": ""}
+
+    def folder(self, source: str) -> str:
+        """The output folder of a directory or an archive, the same whenever it is asked for."""
+        if source not in self._folders:
+            parent, name = self._split(source)
+            taken = self._names.setdefault(parent, Names()).take(escape(name), 2)
+            self._folders[source] = f"{parent}/{taken}" if parent else taken
+        return self._folders[source]
+
+    def file(self, source: str, stem: str) -> str:
+        """The glTF of a model that is a file of its own."""
+        parent, _ = self._split(source)
+        name = self._names.setdefault(parent, Names()).take(stem, 2, ".glb")
+        return f"{parent}/{name}" if parent else name
+
+    def _split(self, source: str) -> tuple[str, str]:
+        path = PurePosixPath(source)
+        parent = path.parent.as_posix()
+        return ("" if parent == "." else self.folder(parent)), path.name
+
+
+def select(items: Sequence[Item], include: Sequence[str], exclude: Sequence[str]) -> list[Item]:
+    """The items that ``--include`` and ``--exclude`` leave, in the same order."""
+    return [
+        item
+        for item in items
+        if (not include or any(_matches(item, glob) for glob in include))
+        and not any(_matches(item, glob) for glob in exclude)
+    ]
+
+
+def _matches(item: Item, glob: str) -> bool:
+    """Whether a glob fits ``path::entry``, or, without ``::``, the path alone. Case is nothing."""
+    glob = glob.casefold()
+    ids = [item.id] if "::" in glob else [item.id, item.source]
+    return any(fnmatchcase(id.casefold(), glob) for id in ids)
+
+
+def by_size(items: Sequence[Item]) -> Iterator[int]:
+    """Positions of the items, the largest first."""
+    yield from sorted(range(len(items)), key=lambda i: -items[i].size)

@@ -1,0 +1,156 @@
+"""Work over processes: one task at a time per worker, so that a dead worker's task is known.
+
+An executor of the standard library forgets which task a killed process had and gives up the
+whole pool (docs/decisions/0012). Here every worker has a pipe of its own and no lock is shared,
+so a worker that dies at any instruction costs its own task only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, TypeVar
+
+from converter.errors import ConversionError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def cores() -> int:
+    """How many processes this one may use at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_here(
+    function: Callable[[T], R], tasks: Sequence[T], jobs: int
+) -> Generator[tuple[int, R | ConversionError], None, None]:
+    """Run tasks in ``jobs`` processes of this machine, in the order given.
+
+    Args:
+        function: importable by name; takes a task, returns its result, raises nothing.
+        tasks: what to hand out; pickled.
+        jobs: number of processes.
+
+    Yields:
+        Position of a task and its result, or what became of its worker, as they are done.
+    """
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context: Any = multiprocessing.get_context(method)
+    if method == "forkserver":
+        context.set_forkserver_preload([function.__module__])
+    waiting = iter(range(len(tasks)))
+    workers: dict[Connection, tuple[BaseProcess, int]] = {}
+
+    def start() -> None:
+        at = next(waiting, None)
+        if at is None:
+            return
+        here, there = context.Pipe()
+        process = context.Process(target=_work, args=(there, function), daemon=True)
+        process.start()
+        there.close()
+        workers[here] = (process, at)
+        _send(here, tasks[at])
+
+    try:
+        for _ in range(min(jobs, len(tasks))):
+            start()
+        while workers:
+            for here in wait(list(workers)):
+                assert isinstance(here, Connection)
+                process, at = workers[here]
+                try:
+                    result = here.recv()
+                except (EOFError, OSError):
+                    del workers[here]
+                    here.close()
+                    process.join()
+                    start()
+                    yield at, _death(process.exitcode)
+                    continue
+                following = next(waiting, None)
+                _send(here, None if following is None else tasks[following])
+                if following is None:
+                    del workers[here]
+                    here.close()
+                else:
+                    workers[here] = (process, following)
+                yield at, result
+    finally:
+        for process, _ in workers.values():
+            process.kill()
+        for process, _ in workers.values():
+            process.join()
+
+
+def _send(connection: Connection, task: object) -> None:
+    with contextlib.suppress(OSError):  # the worker is dead: receiving says so
+        connection.send(task)
+
+
+def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
+    """A worker's life. It ends with the parent, whose end of the pipe then closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    with contextlib.suppress(EOFError, OSError):
+        while (task := connection.recv()) is not None:
+            connection.send(function(task))
+
+
+def _death(code: int | None) -> ConversionError:
+    if code is not None and code < 0:
+        why = f"was killed by signal {-code}"
+        if -code == 9:
+            why += ", perhaps because memory ran out"
+    else:
+        why = f"ended with exit code {code}"
+    return ConversionError(f"the process that worked on it {why}")
+
+
+def run_on_dask(
+    function: Callable[[T], R], tasks: Sequence[T], address: str
+) -> Generator[tuple[int, R | ConversionError], None, None]:
+    """Run tasks on a dask.distributed cluster; as :func:`run_here`.
+
+    The project must be installed on the cluster's workers, and they must see the same paths.
+
+    Args:
+        function: importable by name on the workers.
+        tasks: what to hand out, the first with the highest priority.
+        address: the scheduler's, e.g. ``tcp://10.0.0.1:8786``.
+
+    Raises:
+        ConversionError: ``distributed`` is not installed, or the scheduler does not answer.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ConversionError(
+            "--dask needs dask.distributed", hint='pip install "msh-gltf[dask]"'
+        ) from None
+    from concurrent.futures import as_completed
+
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ConversionError(
+            "no dask scheduler answers", value=address, expected=f"host:port ({error})"
+        ) from None
+    with client, client.get_executor(pure=False) as executor:
+        futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}
+        try:
+            for future in as_completed(futures):
+                if (died := future.exception()) is None:
+                    yield futures[future], future.result()
+                else:
+                    yield futures[future], ConversionError(f"its worker died: {died}")
+        finally:
+            for future in futures:
+                future.cancel()

@@ -1,0 +1,129 @@
+"""What ``msh2gltf`` and ``gltf2msh`` do with whole directories and archives."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.archive import printable
+from converter.batch.back import Places, restore_run
+from converter.batch.console import open_log, progress_bar, show_summary, write_report
+from converter.batch.outcome import Run
+from converter.batch.run import Engine, export_run, found_in
+from converter.batch.workers import cores
+from converter.cli.common import STDOUT, console
+from converter.convert import ExportOptions, ImportOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options that both directions share; see ``--help``."""
+
+    jobs: int | None
+    fail_fast: bool
+    dask: str | None
+    dry_run: bool
+    log_file: Path | None
+    report: Path | None
+    force: bool
+    quiet: bool
+    verbose: bool
+
+    @property
+    def engine(self) -> Engine:
+        """Where the work is done."""
+        return Engine(self.jobs or cores(), self.dask, self.fail_fast)
+
+
+def export_many(
+    sources: Sequence[Path],
+    output: str | None,
+    options: ExportOptions,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    list_only: bool,
+    no_sidecar: bool,
+    settings: Settings,
+) -> None:
+    """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
+    if not list_only and (output is None or output == STDOUT):
+        raise click.UsageError("several models need a directory: -o OUT_DIR")
+    out = None if output is None else Path(output)
+    if out is not None and out.exists() and not out.is_dir():
+        raise click.UsageError(f"-o {output}: expected a directory")
+    items, found = found_in(sources, out, include, exclude)
+    if list_only or out is None:
+        for item in items:
+            size = f"\t{item.size}\t{item.target}" if settings.verbose else ""
+            click.echo(printable(item.id) + size)
+        return
+    if settings.log_file is not None:
+        open_log(settings.log_file)
+    with progress_bar("converting", len(items), settings.quiet) as progress:
+        run = export_run(
+            items,
+            found,
+            out,
+            options,
+            settings.engine,
+            progress,
+            sidecar=not no_sidecar,
+            force=settings.force,
+            dry_run=settings.dry_run,
+        )
+    finish(run, settings, f"{out}/manifest.json says what came from where")
+
+
+def restore_many(
+    source: Path,
+    output: str | None,
+    game: Path | None,
+    in_place: bool,
+    add: bool,
+    options: ImportOptions,
+    settings: Settings,
+) -> None:
+    """``gltf2msh`` on a directory; exits with the run's code."""
+    if game is None:
+        raise click.UsageError("a directory of glTF needs the game: --game GAME_DIR")
+    if in_place == (output is not None):
+        raise click.UsageError("give a new game directory with -o NEW_GAME_DIR, or --in-place")
+    if output == STDOUT:
+        raise click.UsageError("-o -: expected a directory")
+    if settings.log_file is not None:
+        open_log(settings.log_file)
+    places = Places(source, game, None if output is None else Path(output))
+    run = restore_run(
+        places,
+        options,
+        settings.engine,
+        partial(progress_bar, quiet=settings.quiet),
+        add=add,
+        force=settings.force,
+        dry_run=settings.dry_run,
+    )
+    changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
+    where = f"{game} (what changed has a .bak)" if output is None else output
+    finish(run, settings, f"{changed} models went into {where}")
+
+
+def finish(run: Run, settings: Settings, closing: str) -> None:
+    """Report, summary and exit code of a run."""
+    if settings.report is not None:
+        write_report(run, settings.report)
+    if settings.quiet:
+        for id, error in run.failures:
+            click.echo(f"{run.command}: {id}: {error}", err=True)
+    else:
+        show_summary(console(), run, settings.verbose)
+        click.echo("dry run: nothing was written" if settings.dry_run else closing)
+    if run.exit_code:
+        sys.exit(run.exit_code)

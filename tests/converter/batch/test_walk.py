@@ -1,0 +1,188 @@
+"""What a walk finds, names, and passes by."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from converter.batch.run import found_in
+from converter.batch.walk import common_root, select, tree, walk
+from converter.errors import ConversionError
+from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
+
+ROCK = "retail__odd__s_rock_009"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
+
+
+def test_everything_is_found_or_named(tmp_path: Path) -> None:
+    root, found = walk([make_game(tmp_path / "game")])
+    assert root == tmp_path / "game"
+    expected = {f"{path}::{name}" for path, names in MODELS.items() for name in names} | {LOOSE}
+    assert {item.id for item in found.items} == expected
+    assert {item.target for item in found.items} >= {
+        "static.rlb/R_H_002.glb", "SYSTEM.RLB/птица.glb", "DATA/Loose/Дом.glb",
+    }  # fmt: skip
+    assert {(p.id, p.reason) for p in found.passed} == {
+        ("gamefont.rlb", "RsLi, a container of another kind"),
+        ("DATA/MAPS/M1/Land.msh", "terrain: not converted yet"),
+        ("DATA/MAPS/M1/Land.map", "areal map: not converted yet"),
+        ("DATA/notes.msh", "not an NRes file"),
+        ("Video/intro.avi", "not an NRes file"),
+        ("zero.dat", "not an NRes file"),
+        ("short.bin", "not an NRes file"),
+    }
+    assert found.broken == []
+    assert [a.source for a in found.archives] == [
+        "OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb",
+    ]  # fmt: skip
+    assert found.archives[1].entries == {"MESH": 3, "WEAR": 3}
+
+
+def test_hostile_entry_names(tmp_path: Path) -> None:
+    names = [
+        b"..\\..\\x", b"CON.msh", b"a/b", "Ж".encode("cp1251") * 35, b"same.msh", b"SAME.MSH",
+        b"same.msh", b"\x98.msh", b"",
+    ]  # fmt: skip
+    write(tmp_path / "g/bad.rlb", archive([entry(MESH, n, model(ROCK)) for n in names]))
+    _, found = walk([tmp_path / "g"])
+    assert [item.target for item in found.items] == [
+        "bad.rlb/%2E.%5C..%5Cx.glb",
+        "bad.rlb/%43ON.glb",
+        "bad.rlb/a%2Fb.glb",
+        f"bad.rlb/{'Ж' * 35}.glb",
+        "bad.rlb/same.glb",
+        "bad.rlb/SAME~5.glb",
+        "bad.rlb/same~6.glb",
+        "bad.rlb/%98.glb",
+        "bad.rlb/~.glb",
+    ]
+
+
+@linux
+def test_paths_that_differ_in_case_only(tmp_path: Path) -> None:
+    one = archive([entry(MESH, b"a.msh", model(ROCK))])
+    for path in ("DATA/x.rlb", "data/x.rlb", "data/X.RLB", "data/a:b/y.rlb", "manifest.json"):
+        write(tmp_path / path, one)
+    write(tmp_path / "data/x.glb", one)  # an archive named as a model's output would be
+    write(tmp_path / "data/x.msh", model(ROCK))
+    write(tmp_path / "data/X.msh", model(ROCK))
+    _, found = walk([tmp_path])
+    targets = {item.id: item.target for item in found.items}
+    assert targets == {
+        "DATA/x.rlb::a.msh": "DATA/x.rlb/a.glb",
+        "data/X.RLB::a.msh": "data~2/X.RLB/a.glb",
+        "data/X.msh": "data~2/X.glb",
+        "data/a:b/y.rlb::a.msh": "data~2/a%3Ab/y.rlb/a.glb",
+        "data/x.glb::a.msh": "data~2/x.glb~2/a.glb",
+        "data/x.msh": "data~2/x~2.glb",
+        "data/x.rlb::a.msh": "data~2/x.rlb~2/a.glb",
+        "manifest.json::a.msh": "manifest.json~2/a.glb",
+    }
+    assert len({t.casefold() for t in targets.values()}) == len(targets)
+
+
+@linux
+def test_links_and_special_files(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    (game / "loop").symlink_to(".")
+    (game / "DATA" / "up").symlink_to("..")
+    (game / "self").symlink_to("self")
+    (game / "nowhere").symlink_to("missing")
+    (game / "linked.rlb").symlink_to("static.rlb")
+    os.mkfifo(game / "pipe")
+    _, found = walk([game])
+    reasons = {p.id: p.reason for p in found.passed}
+    assert reasons["loop"] == reasons["DATA/up"] == "a link to a directory is not followed"
+    assert reasons["self"] == reasons["nowhere"] == "a link that leads nowhere"
+    assert reasons["pipe"] == "not a regular file"
+    assert sum(item.source == "linked.rlb" for item in found.items) == len(MODELS["static.rlb"])
+    assert found.broken == []
+
+
+@linux
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    name = os.fsdecode("Дом".encode("cp1251"))
+    write(tmp_path / f"{name}.msh", model(ROCK))
+    _, found = walk([tmp_path])
+    assert [item.id for item in found.items] == ["Дом.msh"]
+    write(tmp_path / "Дом.msh", model(ROCK))
+    _, found = walk([tmp_path])
+    assert len(found.items) == 1
+    assert found.broken[0].reason == "two files have this name, as UTF-8 and as CP1251"
+
+
+def test_broken_archives_and_entries(tmp_path: Path) -> None:
+    write(tmp_path / "cut.rlb", archive([entry(MESH, b"a.msh", model(ROCK))])[:-1])
+    inner = archive([entry(MESH, b"a.msh", model(ROCK))])
+    write(
+        tmp_path / "odd.rlb",
+        archive(
+            [
+                entry(MESH, b"text.msh", b"just text"),
+                entry(MESH, b"cut.msh", model(ROCK)[:-1]),
+                entry(5, b"nested.rlb", inner),
+                entry(MESH, b"tables.msh", inner),
+                entry(7, b"model.dat", model(ROCK)),
+            ]
+        ),
+    )
+    _, found = walk([tmp_path])
+    assert [b.id for b in found.broken] == ["cut.rlb"]
+    assert "total_size is not the file's length" in found.broken[0].reason
+    assert [item.name for item in found.items] == ["cut.msh", "tables.msh", "model.dat"]
+    assert {p.id: p.reason for p in found.passed} == {
+        "odd.rlb::text.msh": "called a model (MESH), but not an NRes file",
+        "odd.rlb::nested.rlb": "an archive in an archive is not looked into",
+    }
+
+
+def test_inputs(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    _, found = walk([game / "static.rlb"])
+    assert {item.source for item in found.items} == {"static.rlb"}
+    root, found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
+    assert root == game
+    assert {item.source for item in found.items} == {"static.rlb", LOOSE}
+    assert len(found.items) == len(MODELS["static.rlb"]) + 1
+    assert common_root([game / "DATA", game / "Video"]) == game
+    with pytest.raises(ConversionError, match="No such file"):
+        walk([game / "missing"])
+    with pytest.raises(ConversionError, match="holds no core model"):
+        found_in([game / "Video"], None, [], [])
+
+
+def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    write(game / "static.rlb.bak", (game / "static.rlb").read_bytes())
+    write(game / "lone.bak", (game / "static.rlb").read_bytes())
+    write(game / "out/copy.rlb", (game / "static.rlb").read_bytes())
+    _, found = walk([game], game / "out")
+    sources = {item.source for item in found.items}
+    assert sources == {"static.rlb", "SYSTEM.RLB", "lone.bak", LOOSE}
+    assert tree(game, leave_out=game / "out").files == [
+        p.relative_to(game)
+        for p in sorted(game.rglob("*"))
+        if p.is_file() and "out" not in p.relative_to(game).parts
+    ]
+
+
+@pytest.mark.parametrize(
+    ("include", "exclude", "count"),
+    [
+        ([], [], 8),
+        (["static.rlb"], [], 4),
+        (["STATIC.rlb::*"], [], 4),
+        (["*::r_h_002.msh"], [], 2),
+        (["DATA/*"], [], 1),
+        (["*r_h*"], ["system.rlb"], 1),
+        ([], ["*::*"], 1),
+        (["*::птица*"], [], 1),
+        (["*.rlb::*"], ["*::*_0*"], 2),
+    ],
+)
+def test_select(include: list[str], exclude: list[str], count: int, tmp_path: Path) -> None:
+    _, found = walk([make_game(tmp_path / "game")])
+    assert len(select(found.items, include, exclude)) == count

@@ -1,0 +1,102 @@
+"""Small fake games made of the bundled models: archives, loose files, and junk."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+from converter.archive import Entry, name_field
+from exporters.nres import new_archive, write_nres
+from tests.support.corpus import DATA
+
+MESH, WEAR, OBJR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR"))
+
+#: archive -> entry name -> bundled model. The rock without evidence lies among retail models.
+MODELS = {
+    "static.rlb": {
+        "i_room_006.msh": "retail__static__i_room_006",
+        "R_H_002.MSH": "retail__system__R_H_002",
+        "s_rock_057.msh": "mixed__odd__s_rock_057",
+        "MTCHECK.MSH": "retail__system__MTCHECK",
+    },
+    "SYSTEM.RLB": {
+        "R_H_002.msh": "spec__system__R_H_002",
+        "b_bun_000.msh": "spec__static__b_bun_000",
+        "птица.msh": "spec__system__a_bird_007",
+    },
+}
+LOOSE = "DATA/Loose/Дом.msh"
+
+
+def entry(type_id: int, name: bytes, payload: bytes) -> Entry:
+    return Entry(type_id, 3, 1, 0, name_field(name), 0, 0, payload)
+
+
+def model(name: str) -> bytes:
+    return (DATA / f"{name}.msh").read_bytes()
+
+
+def archive(entries: list[Entry], *, forgotten: bytes = b"") -> bytes:
+    """An archive; ``forgotten`` bytes lie before its directory and belong to no entry."""
+    made = new_archive(entries, "x")
+    directory = made.total_size - 64 * len(entries)
+    return write_nres(
+        replace(
+            made,
+            unindexed=[*made.unindexed, (directory, forgotten)],
+            total_size=made.total_size + len(forgotten),
+        )
+    )
+
+
+def make_game(root: Path) -> Path:
+    """A game directory with every kind of file that a walk meets; returns it."""
+    for path, models in MODELS.items():
+        entries = []
+        for name, source in models.items():
+            entries.append(entry(MESH, name.encode("cp1251"), model(source)))
+            wear = (DATA / f"{source}.wea").read_bytes()
+            entries.append(entry(WEAR, f"{name[:-4]}.wea".encode("cp1251"), wear))
+        write(root / path, archive(entries, forgotten=b"\x01forgotten data\xff"))
+    write(root / LOOSE, model("retail__odd__l_mast_010"))
+    write(root / "OBJECTS.RLB", archive([entry(OBJR, b"obj_000", b"12345")]))
+    write(root / "empty.rlb", archive([]))
+    write(root / "gamefont.rlb", (DATA / "gamefont.rlb").read_bytes())
+    terrain = new_archive([entry(i, b"Land", b"") for i in (1, 2, 3, 11, 21)], "x")
+    write(root / "DATA/MAPS/M1/Land.msh", write_nres(terrain))
+    write(root / "DATA/MAPS/M1/Land.map", archive([entry(12, b"Land", b"")]))
+    write(root / "DATA/notes.msh", b"just text, called a model")
+    write(root / "Video/intro.avi", bytes(range(256)) * 40)
+    write(root / "zero.dat", b"")
+    write(root / "short.bin", b"NRe")
+    (root / "saves" / "none").mkdir(parents=True)
+    return root
+
+
+def make_large_game(root: Path, copies: int) -> Path:
+    """Many models in a few archives, for runs that take a while."""
+    sources = sorted(p.stem for p in DATA.glob("*.msh"))
+    for source in sources:
+        entries = [entry(MESH, f"copy_{i:03}.msh".encode(), model(source)) for i in range(copies)]
+        write(root / f"{source}.rlb", archive(entries))
+    return root
+
+
+def write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def snapshot(root: Path) -> dict[str, str]:
+    """Every file's digest, every empty directory and every link below a directory."""
+    out = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            out[name] = f"-> {path.readlink()}"
+        elif path.is_file():
+            out[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+        else:
+            out[name] = "directory"
+    return out
