@@ -20,7 +20,7 @@ from converter.batch.manifest import (
     write_manifest,
 )
 from converter.batch.outcome import FAILED, Outcome, Run
-from converter.batch.walk import Found, Item, Passed, by_size, select, walk
+from converter.batch.walk import MANIFEST, Found, Item, Passed, by_size, select, walk
 from converter.batch.workers import run_here, run_on_dask
 from converter.convert import ExportOptions
 from converter.errors import ConversionError
@@ -169,7 +169,10 @@ def export_run(
         run.outcomes = [outcomes[i] for i in sorted(outcomes)]
         if not dry_run:
             manifest.failed = [Passed(o.id, o.detail) for o in run.outcomes if o.status == FAILED]
-            write_manifest(out, manifest)
+            try:
+                write_manifest(out, manifest)
+            except ConversionError as error:  # what was converted is there all the same
+                run.broken = [*run.broken, Passed(MANIFEST, str(error))]
     if gone := len(manifest.records.keys() - {item.target for item in found.items}):
         run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")
     run.seconds = perf_counter() - started
