@@ -124,10 +124,17 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
     for reason, count in sorted(Counter(p.reason for p in run.passed).items()):
         table.add_row(str(count), f"skipped: {reason}")
     console.print(table, markup=False)
-    warnings = [(o.id, warning) for o in run.outcomes for warning in o.warnings]
+    warnings: dict[str, list[str]] = {}
+    for outcome in run.outcomes:
+        for warning in outcome.warnings:
+            warnings.setdefault(warning, []).append(outcome.id)
     kept = [(o.id, o.detail) for o in run.outcomes if o.detail and o.status != FAILED]
     _show_lines(console, "kept", kept, verbose)
-    _show_lines(console, "warnings", warnings, verbose)
+    grouped = [
+        (ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more", text)
+        for text, ids in warnings.items()
+    ]
+    _show_lines(console, "warnings", grouped, verbose)
     _show_lines(console, "failed", run.failures, verbose)
     for note in run.notes:
         console.print(note, markup=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from tests.support.game import (
     write,
 )
 from tests.support.gltf_view import GltfView
-from tests.support.runs import call, run
+from tests.support.runs import SCRIPTS, call, run
 
 ROCK = "retail__odd__s_rock_009"
 
@@ -314,3 +315,29 @@ def test_walks_into_its_own_output(game: Path) -> None:
     assert call(cli.msh2gltf, game, "-o", game / "out", "-q") == 0
     assert snapshot(game) == before
     shutil.rmtree(game / "out")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_shell_completion(shell: str) -> None:
+    """Click's own mechanism, as docs/games.md tells it."""
+    for command in ("msh2gltf", "gltf2msh", "msh-inspect"):
+        variable = f"_{command.upper().replace('-', '_')}_COMPLETE"
+        made = subprocess.run(
+            [SCRIPTS / command],
+            env=os.environ | {variable: f"{shell}_source"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if made.returncode and "bash" in made.stderr.lower():
+            pytest.skip("bash older than 4.4, or none")
+        assert variable in made.stdout
+    asked = {
+        "_MSH2GLTF_COMPLETE": "bash_complete",
+        "COMP_WORDS": "msh2gltf --dr",
+        "COMP_CWORD": "1",
+    }
+    got = subprocess.run(
+        [SCRIPTS / "msh2gltf"], env=os.environ | asked, capture_output=True, text=True, check=False
+    )
+    assert got.stdout.split() == ["plain,--dry-run"]
