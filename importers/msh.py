@@ -129,7 +129,7 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         raise ConversionError(
             f"archive holds {len(models)} models" if models else "archive holds no core model",
             file=archive.label,
-            hint=f"choose one with --entry NAME: {shown}" if models else None,
+            hint=f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None,
         )
     index = archive.find(wanted)
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
