@@ -180,6 +180,79 @@ TANGENT_DTYPE = np.dtype([("tangent", "i1", (4,)), ("bitangent", "i1", (4,))])  
 assert TANGENT_DTYPE.itemsize == 8
 
 
+# ------------------------------------------------------------------ areal map (Land.map, type 12)
+
+AREAL_DTYPE = np.dtype(
+    [
+        ("anchor", "<f4", (3,)),  # +0
+        ("opaque12", "<f4"),  # +12  0 in the game's files
+        ("area", "<f4"),  # +16  area of the polygon seen from above
+        ("normal", "<f4", (3,)),  # +20  unit
+        ("logic", "<u4"),  # +32  0, 1 = walkable
+        ("opaque36", "<u4"),  # +36  0 in the game's files
+        ("class_id", "<u4"),  # +40  240, 242 = lake, else 1..29
+        ("opaque44", "<u4"),  # +44  0 in the game's files
+        ("vertex_count", "<u4"),  # +48
+        ("poly_count", "<u4"),  # +52  0 in the game's files
+    ]
+)
+assert AREAL_DTYPE.itemsize == 56
+
+AREAL_LINK_DTYPE = np.dtype(
+    [
+        ("areal", "<i4"),  # +0   the areal across the edge, -1 = none
+        ("edge", "<i4"),  # +4   the same edge's index there, -1 = none
+    ]
+)
+assert AREAL_LINK_DTYPE.itemsize == 8
+
+#: A runtime cell word: this many bits for the count, the rest for the one-based start.
+AREAL_CELL_COUNT_BITS = 10
+AREAL_CELL_START_BITS = 22
+
+
+# ------------------------------------------------------------------ terrain (Land.msh)
+
+
+class TerrainStream(IntEnum):
+    """The type ids of the tables of a terrain (decimal)."""
+
+    SQUARES = 1
+    SLOTS = 2
+    POSITIONS = 3
+    NORMALS = 4
+    UV0 = 5
+    DRAW_ORDER = 11
+    BLEND = 14
+    MICRO_UV = 18
+    FACES = 21
+
+
+FACE_DTYPE = np.dtype(
+    [
+        ("flags", "<u4"),  # +0   see converter.face_flags
+        ("first", "u1"),  # +4   materialId: row of Land1.wea
+        ("second", "u1"),  # +5   auxByte: row of Land1.wea laid over it, 0xFF = none
+        ("opaque6", "<u2"),  # +6
+        ("vertex", "<u2", (3,)),  # +8   i0..i2
+        ("link", "<u2", (3,)),  # +14  n0..n2, neighbour across edge k, 0xFFFF = none
+        ("normal", "<i2", (3,)),  # +20  / 32767
+        ("selectors", "u1"),  # +26  edgeClass: 2 bits an edge, 3 = none
+        ("opaque27", "u1"),  # +27
+    ]
+)
+assert FACE_DTYPE.itemsize == 28
+
+DRAW_DTYPE = np.dtype(
+    [
+        ("face", "<u2"),  # +0
+        ("flags", "u1"),  # +2   0x48, and 0x10 on the first of a group
+        ("opaque3", "u1"),  # +3
+    ]
+)
+assert DRAW_DTYPE.itemsize == 4
+
+
 class Presence(IntEnum):
     """How the core loader (``sub_10015FD0``) takes a missing table (core page, 3.1)."""
 
