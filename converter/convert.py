@@ -34,7 +34,8 @@ from converter.sidecar import (
     write_sidecar,
 )
 from converter.validate import Finding, require_sound
-from exporters.gltf import GltfOptions, export_gltf, glb_bytes, gltf_bytes
+from exporters.gltf import GltfOptions, export_gltf
+from exporters.gltf_file import glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model

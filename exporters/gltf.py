@@ -6,36 +6,30 @@ accessors are windows into them, so bulk data is converted once per model, not p
 
 from __future__ import annotations
 
-import colorsys
-import json
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
-from urllib.parse import quote
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from converter import __version__
 from converter.axes import game_to_gltf, rotation_to_gltf
 from converter.decode import part_name, rest_pose
-from converter.errors import ConversionError
 from converter.scene import Channel, Material, Part, Primitive, Scene
-
-Json = dict[str, Any]
-
-BYTE, FLOAT, USHORT, UINT = 5121, 5126, 5123, 5125
-_ARRAY_BUFFER, _ELEMENT_ARRAY_BUFFER = 34962, 34963
-_LINES = 1
-_INT32 = 2**31
-#: glTF reserves the largest index of a type for primitive restart.
-_RESTART16 = 0xFFFF
-
-
-class Document(NamedTuple):
-    """A glTF document: JSON data without its buffer, and the buffer."""
-
-    json: Json
-    buffer: bytes
+from exporters.gltf_file import (
+    ARRAY_BUFFER,
+    BYTE,
+    ELEMENT_ARRAY_BUFFER,
+    FLOAT,
+    LINES,
+    RESTART16,
+    UINT,
+    USHORT,
+    Builder,
+    Document,
+    Json,
+    extras,
+    row_colour,
+)
 
 
 @dataclass(frozen=True)
@@ -67,61 +61,13 @@ def export_gltf(scene: Scene, options: GltfOptions) -> Document:
     return _Writer(scene, options).document()
 
 
-def glb_bytes(document: Document) -> bytes:
-    """The binary container: header, JSON chunk, BIN chunk (glTF 2.0, GLB)."""
-    data = dict(document.json)
-    if document.buffer:
-        data["buffers"] = [{"byteLength": len(document.buffer)}]
-    text = _dump(data)
-    text += b" " * (-len(text) % 4)
-    chunks = [len(text).to_bytes(4, "little"), b"JSON", text]
-    if document.buffer:
-        chunks += [len(document.buffer).to_bytes(4, "little"), b"BIN\0", document.buffer]
-    size = 12 + sum(map(len, chunks))
-    if size >= 2**32:
-        raise ConversionError("glTF would outgrow a .glb", value=f"{size} bytes")
-    return b"".join([b"glTF", (2).to_bytes(4, "little"), size.to_bytes(4, "little"), *chunks])
-
-
-def gltf_bytes(document: Document, buffer_name: str) -> bytes:
-    """The JSON file of a ``.gltf`` whose buffer lies beside it as ``buffer_name``."""
-    data = dict(document.json)
-    if document.buffer:
-        data["buffers"] = [
-            {
-                "uri": quote(buffer_name, errors="surrogateescape"),
-                "byteLength": len(document.buffer),
-            }
-        ]
-    return _dump(data)
-
-
-def _dump(data: Json) -> bytes:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8")
-
-
-def extras_value(value: int | float | str) -> int | float | str:
-    """A value that survives Blender: integers beyond int32 become hex text."""
-    if isinstance(value, int) and not -_INT32 <= value < _INT32:
-        return f"{value:#x}"
-    return value
-
-
-def _extras(**values: int | float | str) -> Json:
-    return {"msh": {key: extras_value(value) for key, value in values.items()}}
-
-
 class _Writer:
     """Builds one document; holds what its steps share."""
 
     def __init__(self, scene: Scene, options: GltfOptions) -> None:
         self.scene = scene
         self.options = options
-        self.chunks: list[bytes] = []
-        self.size = 0
-        self.views: list[Json] = []
-        self.accessors: list[Json] = []
+        self.file = Builder()
         self.windows: dict[tuple[int, int], dict[str, int]] = {}
         self.names = {node.name for node in scene.nodes}
         self.gltf_nodes: list[Json] = []
@@ -143,13 +89,10 @@ class _Writer:
             del first["nodes"]
         scenes = [first, *(self._part_scene(name, parts, index_of) for name, parts in others)]
 
-        data: Json = {"asset": {"version": "2.0", "generator": f"msh-gltf {__version__}"}}
-        data |= {"scene": 0, "scenes": scenes, "nodes": self.gltf_nodes, "meshes": meshes}
+        data: Json = {"scene": 0, "scenes": scenes, "nodes": self.gltf_nodes, "meshes": meshes}
         data["materials"] = [_material(material) for material in scene.materials] if meshes else []
         data["animations"] = self._animations()
-        data["accessors"] = self.accessors
-        data["bufferViews"] = self.views
-        return Document({k: v for k, v in data.items() if v or k == "scene"}, b"".join(self.chunks))
+        return self.file.document(data)
 
     # -------------------------------------------------------------- scenes and nodes
 
@@ -179,7 +122,7 @@ class _Writer:
             values |= {"lod": options.lod, "group": options.group}
         if scene.legacy:
             values["legacy"] = 1
-        return _extras(**values, **options.extras)
+        return extras(**values, **options.extras)
 
     def _node(self, i: int, part: Part | None, index_of: dict[int, int]) -> Json:
         node = self.scene.nodes[i]
@@ -197,7 +140,7 @@ class _Writer:
         if node.animated:
             values |= {"fps": self.options.fps, "frame_count": self.scene.frame_count}
         if values:
-            out["extras"] = _extras(**values)
+            out["extras"] = extras(**values)
         return out
 
     def _part_scene(self, name: str, parts: list[Part], index_of: dict[int, int]) -> Json:
@@ -214,7 +157,7 @@ class _Writer:
                     "name": label,
                     "mesh": index_of[part.mesh],
                     **_placed(world_t[part.node], world_r[part.node]),
-                    "extras": _extras(node=part.node, lod=part.lod, group=part.group),
+                    "extras": extras(node=part.node, lod=part.lod, group=part.group),
                 }
             )
         return {"name": name, "nodes": list(range(first, len(self.gltf_nodes)))}
@@ -243,7 +186,7 @@ class _Writer:
         for mesh in meshes:
             data: Json = {"name": mesh.name, "primitives": [next(packed) for _ in mesh.primitives]}
             if mesh.slot is not None:
-                data["extras"] = _extras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
+                data["extras"] = extras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
             out.append(data)
         return out, {mesh: i for i, mesh in enumerate(wanted)}
 
@@ -276,7 +219,7 @@ class _Writer:
         for name, array, form in arrays:
             if array is not None:
                 stride = array.nbytes // max(1, len(array))
-                view = self._view(array, byteStride=stride, target=_ARRAY_BUFFER)
+                view = self.file.view(array, byteStride=stride, target=ARRAY_BUFFER)
                 out.append((name, stride, {"bufferView": view, **form}))
         return out
 
@@ -284,10 +227,10 @@ class _Writer:
         """Views of the whole index array, u16, and u32 where a primitive needs 65,535."""
         indices = self.scene.streams.indices
         narrow = wide = None
-        if any(p.vertex_count <= _RESTART16 for p in primitives):
-            narrow = self._view(indices.astype("<u2"), target=_ELEMENT_ARRAY_BUFFER)
-        if any(p.vertex_count > _RESTART16 for p in primitives):
-            wide = self._view(indices.astype("<u4"), target=_ELEMENT_ARRAY_BUFFER)
+        if any(p.vertex_count <= RESTART16 for p in primitives):
+            narrow = self.file.view(indices.astype("<u2"), target=ELEMENT_ARRAY_BUFFER)
+        if any(p.vertex_count > RESTART16 for p in primitives):
+            wide = self.file.view(indices.astype("<u4"), target=ELEMENT_ARRAY_BUFFER)
         return narrow, wide
 
     def _primitive(
@@ -306,10 +249,10 @@ class _Writer:
                 accessor = {**form, "byteOffset": start * stride, "count": count}
                 if name == "POSITION":
                     accessor |= {"min": low, "max": high}
-                window[name] = self._accessor(accessor)
+                window[name] = self.file.accessor(accessor)
             self.windows[start, count] = window
-        wide = count > _RESTART16
-        indices = self._accessor(
+        wide = count > RESTART16
+        indices = self.file.accessor(
             {
                 "bufferView": views[wide],
                 "byteOffset": index_start * (4 if wide else 2),
@@ -323,9 +266,9 @@ class _Writer:
     def _paths(self, meshes: list[Json], segments: NDArray[np.float64]) -> int:
         """The interior path graph as one node of lines; returns the node."""
         points = game_to_gltf(segments.reshape(-1, 3).astype(np.float32))
-        accessor = self._accessor(
+        accessor = self.file.accessor(
             {
-                "bufferView": self._view(points, target=_ARRAY_BUFFER),
+                "bufferView": self.file.view(points, target=ARRAY_BUFFER),
                 "componentType": FLOAT,
                 "count": len(points),
                 "type": "VEC3",
@@ -338,10 +281,10 @@ class _Writer:
             name += "#"
         self.names.add(name)
         meshes.append(
-            {"name": name, "primitives": [{"attributes": {"POSITION": accessor}, "mode": _LINES}]}
+            {"name": name, "primitives": [{"attributes": {"POSITION": accessor}, "mode": LINES}]}
         )
         self.gltf_nodes.append(
-            {"name": name, "mesh": len(meshes) - 1, "extras": _extras(kind="paths")}
+            {"name": name, "mesh": len(meshes) - 1, "extras": extras(kind="paths")}
         )
         return len(self.gltf_nodes) - 1
 
@@ -371,9 +314,9 @@ class _Writer:
 
     def _times(self, frames: NDArray[np.float64]) -> int:
         seconds = (frames / self.options.fps).astype(np.float32)
-        return self._accessor(
+        return self.file.accessor(
             {
-                "bufferView": self._view(seconds),
+                "bufferView": self.file.view(seconds),
                 "componentType": FLOAT,
                 "count": len(seconds),
                 "type": "SCALAR",
@@ -387,22 +330,7 @@ class _Writer:
         values = turn(channel.values).astype(np.float32)
         kind = "VEC3" if path == "translation" else "VEC4"
         form = {"componentType": FLOAT, "count": len(values), "type": kind}
-        return self._accessor({"bufferView": self._view(values), **form})
-
-    # -------------------------------------------------------------- buffer
-
-    def _view(self, array: NDArray[Any], **more: int) -> int:
-        """A buffer view of an array's bytes, 4-byte aligned."""
-        data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        self.views.append({"buffer": 0, "byteOffset": self.size, "byteLength": len(data), **more})
-        pad = -len(data) % 4
-        self.chunks += [data, bytes(pad)]
-        self.size += len(data) + pad
-        return len(self.views) - 1
-
-    def _accessor(self, accessor: Json) -> int:
-        self.accessors.append(accessor)
-        return len(self.accessors) - 1
+        return self.file.accessor({"bufferView": self.file.view(values), **form})
 
 
 def _placed(translation: NDArray[Any], rotation: NDArray[np.float64]) -> Json:
@@ -433,16 +361,11 @@ def _window_bounds(
 
 def _material(material: Material) -> Json:
     """A material without textures: a stable, distinct colour per row."""
-    red, green, blue = colorsys.hsv_to_rgb((0.08 + material.row * 0.6180339887) % 1.0, 0.7, 0.6)
     return {
         "name": material.name,
-        "pbrMetallicRoughness": {
-            "baseColorFactor": [round(red, 4), round(green, 4), round(blue, 4), 1.0],
-            "metallicFactor": 0.0,
-            "roughnessFactor": 0.9,
-        },
+        "pbrMetallicRoughness": row_colour(material.row),
         "doubleSided": True,
-        "extras": _extras(
+        "extras": extras(
             row=material.row,
             lightmap=material.lightmap,
             batch_flags=material.batch_flags,

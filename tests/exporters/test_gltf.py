@@ -268,7 +268,8 @@ def test_paths(tmp_path: Path) -> None:
 def test_wide_indices_and_restart(tmp_path: Path) -> None:
     """65,535 is reserved in u16 indices: a window of 65,536 vertices takes u32, 65,535 does not."""
     from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
-    from exporters.gltf import GltfOptions, export_gltf, glb_bytes
+    from exporters.gltf import GltfOptions, export_gltf
+    from exporters.gltf_file import glb_bytes
 
     rng = np.random.default_rng(0)
     positions = rng.normal(size=(65536, 3)).astype(np.float32)
