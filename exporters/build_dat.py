@@ -1,0 +1,10 @@
+""":class:`~converter.build_dat.BuildDat` to ``BuildDat.lst`` bytes (terrain page, 5)."""
+
+from __future__ import annotations
+
+from converter.build_dat import BuildDat
+
+
+def write_build_dat(build_dat: BuildDat) -> bytes:
+    """The bytes of the file: those it was read from, where nothing was edited."""
+    return b"".join(build_dat.lines)
