@@ -7,7 +7,7 @@ that imports ``importers`` and ``exporters``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from converter.sidecar import (
 )
 from converter.validate import Finding, require_sound
 from exporters.gltf import GltfOptions, export_gltf
-from exporters.gltf_file import glb_bytes, gltf_bytes
+from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model
@@ -44,6 +44,9 @@ from importers.wear import read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
+
+
+Extras = dict[str, int | float | str]
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,14 @@ class LoadedModel:
     wear: list[str]
     scene: Scene
     findings: list[Finding]
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        scene = self.scene
+        triangles = sum(scene.triangle_count(part.mesh) for part in scene.parts)
+        clip = f", {scene.frame_count} frames" if scene.tracks else ""
+        return f"{len(scene.nodes)} nodes, {len(scene.parts)} parts, {triangles:,} triangles{clip}"
 
 
 def load(path: Path, entry: str | None, options: ExportOptions) -> LoadedModel:
@@ -137,49 +148,68 @@ def gltf_files(
         options: what to show and how.
         sidecar: whether to write one beside the glTF.
     """
-    data = write_nres(loaded.model.archive)
-    digest = sha256(data)
     decision = loaded.decision
-    extras: dict[str, int | float | str] = {
-        "dialect": decision.dialect.value,
-        "dialect_reason": decision.reason,
-        "source": loaded.name,
-        "digest": digest,
-    }
-    clip = "keys" if options.stored_keys else "samples"
-    files: list[tuple[Path, bytes]] = []
-    if sidecar:
-        path = sidecar_path(target)
-        extras["sidecar"] = readable(path.name)
-        about = Description(
-            loaded.name,
-            digest,
-            decision.dialect.value,
-            decision.reason,
-            clip,
-            options.lod,
-            options.group,
-            __version__,
-            loaded.wear,
-        )
-        files.append((path, write_sidecar(Sidecar(about, data))))
-    document = export_gltf(
-        loaded.scene,
-        GltfOptions(
+    extras: Extras = {"dialect": decision.dialect.value, "dialect_reason": decision.reason}
+    about = Description(
+        loaded.name,
+        "",
+        decision.dialect.value,
+        decision.reason,
+        "keys" if options.stored_keys else "samples",
+        options.lod,
+        options.group,
+        __version__,
+        loaded.wear,
+    )
+
+    def document(extras: Extras) -> Document:
+        shown = GltfOptions(
             options.fps,
             options.lod,
             options.group,
             options.visible_only,
             options.vertex_ids,
             extras,
-        ),
-    )
+        )
+        return export_gltf(loaded.scene, shown)
+
+    return package(loaded.model.archive, about, extras, document, target, sidecar=sidecar)
+
+
+def package(
+    archive: Archive,
+    about: Description,
+    extras: Extras,
+    document: Callable[[Extras], Document],
+    target: Path,
+    *,
+    sidecar: bool,
+) -> list[tuple[Path, bytes]]:
+    """The files of a glTF document and its sidecar, in the order in which to write them.
+
+    Args:
+        archive: the source.
+        about: the sidecar's description; its digest is filled in here.
+        extras: of scene 0; source, digest and sidecar are added.
+        document: makes the document.
+        target: the ``.glb`` or ``.gltf``.
+        sidecar: whether to write one.
+    """
+    data = write_nres(archive)
+    digest = sha256(data)
+    extras = {**extras, "source": about.source, "digest": digest}
+    files: list[tuple[Path, bytes]] = []
+    if sidecar:
+        path = sidecar_path(target)
+        extras["sidecar"] = readable(path.name)
+        files.append((path, write_sidecar(Sidecar(replace(about, source_sha256=digest), data))))
+    made = document(extras)
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)
-        if document.buffer:
-            files.append((buffer, document.buffer))
-        return [*files, (target, gltf_bytes(document, buffer.name))]
-    return [*files, (target, glb_bytes(document))]
+        if made.buffer:
+            files.append((buffer, made.buffer))
+        return [*files, (target, gltf_bytes(made, buffer.name))]
+    return [*files, (target, glb_bytes(made))]
 
 
 def buffer_path(target: Path) -> Path:
@@ -279,7 +309,7 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
             expected=f"{given.info.get('source', 'the model')} with digest {digest}",
             hint="use the sidecar that was written with this glTF",
         )
-    if options.dialect not in ("auto", about.dialect):
+    if about.kind == "model" and options.dialect not in ("auto", about.dialect):
         raise ConversionError(
             "the sidecar's model has another dialect",
             file=str(found),
@@ -287,6 +317,10 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
             expected=about.dialect,
             hint="convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar",
         )
+    if about.kind != "model":
+        from converter.convert_map import map_back
+
+        return map_back(kept, given, options, str(found))
     dialect = Dialect(about.dialect)
     model = read_model(read_nres(kept.source, str(found)), about.source)
     require_sound(model)
@@ -317,6 +351,11 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
 def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
     from converter.rebuild.assemble import RebuildOptions, new_model
 
+    if (kind := given.info.get("kind", "model")) != "model":
+        raise ConversionError(
+            f"is a {str(kind).replace('_', ' ')}, which cannot be rebuilt without its sidecar",
+            hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
+        )
     if options.weld > 0:
         grid = np.float64(options.weld)
         snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid

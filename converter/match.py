@@ -24,7 +24,6 @@ I64 = NDArray[np.int64]
 #: Blender mostly turns normals by up to 0.03 degrees, in some fans by 0.36 (measured): the
 #: contract's 0.1 would call those edits. One step of a stored normal is 0.45 degrees.
 NORMAL_DEGREES = 0.5
-_NORMAL_COSINE = float(np.cos(np.radians(NORMAL_DEGREES)))
 #: Blender rounds colours by one step on their way through its colour spaces.
 _COLOUR_STEPS = 2
 _TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
@@ -182,18 +181,21 @@ def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
     return None if streams.colours is None else streams.colours[:, [2, 1, 0, 3]]
 
 
-def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
+def match(
+    new: Soup, old: Soup, same_material: Sequence[set[int]], degrees: float = NORMAL_DEGREES
+) -> Match:
     """Pair triangles that are equal in every stream both sides have.
 
     Args:
         new: the edited part.
         old: the stored part.
         same_material: per new material the old ones that it may be.
+        degrees: how far apart normals may be and still be the same.
     """
     new_id, old_id = _corner_ids(new, old)
     size = int(max(new_id.max(initial=0), old_id.max(initial=0))) + 1
-    new_key, new_turn = _canonical(new_id, size)
-    old_key, old_turn = _canonical(old_id, size)
+    new_key, new_turn = canonical(new_id, size)
+    old_key, old_turn = canonical(old_id, size)
     old_of = np.full(len(new), -1, np.int64)
     # first with an equal material, then whatever the material
     names = np.array([min(s, default=-1) for s in same_material] or [-1])
@@ -203,8 +205,8 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
             if member < len(representative):
                 representative[member] = min(group)
     new_name = np.where(new.material >= 0, names[np.minimum(new.material, len(names) - 1)], -1)
-    _join(old_of, [new_key, new_name], [old_key, representative[old.material]])
-    _join(old_of, [new_key], [old_key])
+    join(old_of, [new_key, new_name], [old_key, representative[old.material]])
+    join(old_of, [new_key], [old_key])
 
     gone = np.ones(len(old), np.bool_)
     gone[old_of[old_of >= 0]] = False
@@ -221,7 +223,7 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
     if new.normals is not None and old.normals is not None and hit.size:
         given = new.normals[hit[:, None], new_turn[hit]]
         stored = old.normals[partner[:, None], old_turn[partner]]
-        result.normals_differ[hit] = normals_apart(given, stored).any(axis=1)
+        result.normals_differ[hit] = normals_apart(given, stored, degrees).any(axis=1)
     if not new.lightmap and new.extra is not None and old.extra is not None and hit.size:
         a, b = (
             new.extra[hit[:, None], new_turn[hit]],
@@ -233,11 +235,14 @@ def match(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> Match:
     return result
 
 
-def normals_apart(a: NDArray[np.float32], b: NDArray[np.float32]) -> NDArray[np.bool_]:
+def normals_apart(
+    a: NDArray[np.float32], b: NDArray[np.float32], degrees: float = NORMAL_DEGREES
+) -> NDArray[np.bool_]:
     """Whether normals are further apart than editors round. (..., 3) each -> (...)."""
+    cosine = float(np.cos(np.radians(degrees)))
     x, y = a.astype(np.float64), b.astype(np.float64)
     length = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)
-    return np.asarray(~(np.einsum("...i,...i->...", x, y) >= _NORMAL_COSINE * length))
+    return np.asarray(~(np.einsum("...i,...i->...", x, y) >= cosine * length))
 
 
 def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: int) -> NDArray[np.bool_]:
@@ -275,7 +280,7 @@ def _corner_ids(new: Soup, old: Soup) -> tuple[I64, I64]:
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
 
 
-def _canonical(identity: I64, size: int) -> tuple[I64, I64]:
+def canonical(identity: I64, size: int) -> tuple[I64, I64]:
     """A key per triangle, and the corner rotation that gives the smallest one."""
     rolled = identity[:, _TURNS]
     value = (rolled[..., 0] * size + rolled[..., 1]) * size + rolled[..., 2]
@@ -283,8 +288,13 @@ def _canonical(identity: I64, size: int) -> tuple[I64, I64]:
     return value[np.arange(len(value)), best], _TURNS[best]
 
 
-def _join(old_of: I64, new_keys: list[I64], old_keys: list[I64]) -> None:
-    """Pair what is still free on both sides and has equal keys, in order."""
+def join(old_of: I64, new_keys: list[I64], old_keys: list[I64]) -> None:
+    """Pair what is still free on both sides and has equal keys, in order.
+
+    Args:
+        old_of: (n,) old row per new one, -1 = free; filled in.
+        new_keys, old_keys: columns, (n,) and (m,) each.
+    """
     free_new = np.flatnonzero(old_of < 0)
     taken = np.zeros(len(old_keys[0]), np.bool_)
     taken[old_of[old_of >= 0]] = True

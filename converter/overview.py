@@ -10,13 +10,18 @@ import numpy as np
 
 from converter.archive import Archive, printable
 from converter.dialect import Decision, batch_materials, node_labels
+from converter.face_flags import describe as describe_flags
 from converter.model import MshModel
 from converter.scene import Scene
 from converter.tables import NO_LIGHTMAP, TABLES
+from converter.terrain import NO_MATERIAL, Terrain
+from converter.terrain_scene import ground_of
 from converter.validate import Finding
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+    from converter.convert_map import LoadedMap
 
 Json = dict[str, Any]
 _FLAG_NAMES = {0x1: "interior", 0x4: "cell", 0x20: "cockpit", 0x100: "never hidden", 0x200: "vital"}
@@ -191,10 +196,92 @@ def show_model(console: Console, facts: Json) -> None:
         tables = (beside,)
     console.print(*tables)
     console.print(_entries_table(facts["entries"]))
-    if not facts["findings"]:
+    _show_findings(console, facts["findings"])
+
+
+def describe_map(loaded: LoadedMap) -> Json:
+    """Facts about a terrain or an areal map; plain JSON values."""
+    content = loaded.content
+    out: Json = {"kind": loaded.kind, "name": loaded.name, "bytes": loaded.archive.total_size}
+    out["summary"] = loaded.summary
+    if isinstance(content, Terrain):
+        faces = content.faces
+        flags, counts = np.unique(faces["flags"], return_counts=True)
+        pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
+        out["counts"] = {
+            "vertices": len(content.positions),
+            "faces": len(faces),
+            "fine": len(content.faces_of(0)),
+            "coarse": len(content.faces_of(1)),
+            "squares": [content.across, content.down],
+        }
+        hull = content.header["hull"][0]
+        out["box"] = [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()]
+        out["materials"] = [
+            ground_of(first, second, loaded.wear, loaded.micro)._asdict()
+            for first, second in pairs.tolist()
+        ]
+        out["flags"] = {
+            describe_flags(flag): number
+            for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)
+        }
+    else:
+        classes, counts = np.unique(content.records["class_id"], return_counts=True)
+        out["counts"] = {
+            "areals": len(content.records),
+            "vertices": len(content.vertices),
+            "cells": [content.cells_x, content.cells_y],
+            "cell_entries": len(content.cell_ids),
+        }
+        out["classes"] = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
+        out["area"] = float(content.records["area"].astype(np.float64).sum())
+    out["entries"] = list_entries(loaded.archive)
+    out["findings"] = [
+        {k: v for k, v in asdict(f).items() if v is not None} | _as_text(f) for f in loaded.findings
+    ]
+    return out
+
+
+def show_map(console: Console, facts: Json) -> None:
+    """Print the facts of a terrain or an areal map as one screen."""
+    from rich.markup import escape
+
+    name = escape(printable(facts["name"]))
+    console.print(f"[bold]{name}[/]  {facts['summary']}, {facts['bytes']:,} bytes")
+    if facts["kind"] == "terrain":
+        low, high = facts["box"]
+        console.print(
+            "box       "
+            + ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
+        )
+        table = _table("material pairs", "first", "second", "name", "microtexture name")
+        for pair in facts["materials"]:
+            second = "" if pair["second"] == NO_MATERIAL else str(pair["second"])
+            micro = "+".join(filter(None, (pair["micro"], pair["micro2"])))
+            row = (str(pair["first"]), second, printable(pair["name"]), printable(micro))
+            table.add_row(*map(escape, row))
+        console.print(table)
+        table = _table("face flags", "faces", "flags")
+        for flags, count in facts["flags"].items():
+            table.add_row(f"{count:,}", escape(flags))
+        console.print(table)
+    else:
+        console.print(f"area      {facts['area']:,.0f} square units")
+        table = _table("classes", "class", "areals")
+        for number, count in facts["classes"].items():
+            table.add_row(number, f"{count:,}")
+        console.print(table)
+    console.print(_entries_table(facts["entries"], set()))
+    _show_findings(console, facts["findings"])
+
+
+def _show_findings(console: Console, findings: list[Json]) -> None:
+    from rich.markup import escape
+
+    if not findings:
         console.print("findings  none")
     colours = {"error": "red", "warning": "yellow", "note": "cyan"}
-    for finding in facts["findings"]:
+    for finding in findings:
         place = "".join(f", row {finding['row']}" if "row" in finding else "")
         text = f"{finding.get('table', '')}{place}: {finding['problem']}"
         value = f": {finding['value']}" if "value" in finding else ""

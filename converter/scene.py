@@ -162,6 +162,7 @@ class Streams:
         uv1: (V, 2) float32, lightmap coordinates, or ``None``.
         colours: (V, 4) uint8 RGBA, or ``None``.
         indices: (I,) unsigned integers, relative to a primitive's window.
+        blend: (V,) float32, terrains only: alpha of the second material, or ``None``.
     """
 
     positions: F32
@@ -170,6 +171,7 @@ class Streams:
     uv0: F32 | None = None
     uv1: F32 | None = None
     colours: NDArray[np.uint8] | None = None
+    blend: F32 | None = None
 
 
 @dataclass
@@ -210,6 +212,7 @@ class Imported:
         info: the default scene's ``extras.msh``.
         items: nodes of the scenes that are read.
         tracks: curves by item, of the chosen clip.
+        material_extras: ``extras.msh`` of each material.
         other_tracks: curves of the other clips for items that the chosen one does not move.
         warnings: what was passed by, for the user.
     """
@@ -222,6 +225,7 @@ class Imported:
         default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))
     )
     materials: list[Material] = field(default_factory=list)
+    material_extras: list[dict[str, Any]] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0

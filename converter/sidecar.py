@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,8 @@ from converter.errors import ConversionError
 from converter.tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
+#: What a sidecar may be of.
+KINDS = ("model", "terrain", "areal map")
 _MAGIC = b"MSHSIDE\x1a"
 _VERSION = 1
 _HEADER_DTYPE = np.dtype(
@@ -44,6 +46,8 @@ class Description:
         lod, group: the cell that the default scene shows.
         converter: version of the converter that wrote it.
         materials: material names by row, as in the glTF.
+        kind: ``model``, ``terrain`` or ``areal map``; only models have a dialect.
+        micro: microtexture names by row, of terrains.
     """
 
     source: str
@@ -55,6 +59,8 @@ class Description:
     group: int
     converter: str
     materials: list[str]
+    kind: str = "model"
+    micro: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -118,9 +124,12 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     source = view[size + text_size :]
     try:
         fields = json.loads(bytes(view[size : size + text_size]))
-        known = {key: fields[key] for key in Description.__dataclass_fields__}
-        description = Description(**known)
-        if description.dialect not in ("spec", "retail"):
+        later = {"kind": "model", "micro": []}  # sidecars of the first version lack them
+        names = Description.__dataclass_fields__
+        description = Description(**{key: (later | fields)[key] for key in names})
+        if description.kind not in KINDS:
+            raise ValueError(f"kind {description.kind}")
+        if description.kind == "model" and description.dialect not in ("spec", "retail"):
             raise ValueError(f"dialect {description.dialect}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
             raise ValueError(f"lod {description.lod}, group {description.group}")

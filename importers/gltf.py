@@ -32,6 +32,8 @@ from importers.gltf_skin import bind_skins
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _SCALE_NOISE = 1e-5
+#: Meshes of lines that the exporters make, for looking.
+_OWN_LINES = ("paths", "borders")
 DEFAULT_FPS = 24.0
 
 
@@ -94,6 +96,7 @@ class _Reader:
         out = Imported(main.name or "", info, warnings=self.warnings)
         out.items = [self._item(node, index_of.get(parents[node], -1)) for node in chosen]
         out.materials = [_material(material) for material in file.materials]
+        out.material_extras = [_msh(material.extras) for material in file.materials]
         used = {item.mesh for item in out.items if item.mesh >= 0}
         out.meshes, out.streams = self._meshes(used)
         bind_skins(file, out, index_of, self.rigid_skin)
@@ -249,6 +252,7 @@ class _Reader:
             joined.get("TEXCOORD_0"),
             joined.get("TEXCOORD_1"),
             _colours(joined.get("COLOR_0")),
+            joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
         )
 
     def _primitive(
@@ -259,7 +263,8 @@ class _Reader:
         mode = data.get("mode", _TRIANGLES)
         if mode < _TRIANGLES:
             kind = "points" if mode == 0 else "lines"
-            self.warnings.append(f"mesh {name!r}: {kind} are passed by")
+            if name.partition(".")[0] not in _OWN_LINES:
+                self.warnings.append(f"mesh {name!r}: {kind} are passed by")
             return None
         if data.get("targets"):
             raise ConversionError(
@@ -369,12 +374,19 @@ class _Reader:
         return list(out.values())
 
 
-_WIDTH = {"POSITION": 3, "NORMAL": 3, "TEXCOORD_0": 2, "TEXCOORD_1": 2, "COLOR_0": 4}
+_WIDTH = {
+    "POSITION": 3,
+    "NORMAL": 3,
+    "TEXCOORD_0": 2,
+    "TEXCOORD_1": 2,
+    "COLOR_0": 4,
+    "_MSH_BLEND": 1,
+}
 
 
 def _absent(name: str, count: int) -> NDArray[Any]:
     """What stands in for an attribute that only other primitives have."""
-    return np.full((count, _WIDTH[name]), 1 if name == "COLOR_0" else 0, np.float32)
+    return np.full((count, _WIDTH[name]), name in ("COLOR_0", "_MSH_BLEND"), np.float32)
 
 
 def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:

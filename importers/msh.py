@@ -67,6 +67,21 @@ def models_in(archive: Archive) -> list[int]:
     return found
 
 
+def kind_at(archive: Archive, index: int | None) -> str:
+    """What an entry is, or the file itself: ``model``, ``terrain``, ``areal map``.
+
+    Everything else is called a model: reading it as one says what is wrong.
+
+    Raises:
+        ConversionError: the entry has a broken directory.
+    """
+    if index is None:
+        kind = archive_kind(archive)
+    else:
+        kind = content_kind(archive.entries[index].payload, archive.label)
+    return kind if kind in ("terrain", "areal map") else "model"
+
+
 def read_msh(path: Path, entry: str | None = None) -> MshModel:
     """Read a core model from its own file, or from an archive entry.
 
@@ -105,7 +120,7 @@ def model_at(archive: Archive, index: int | None, file_name: str) -> MshModel:
 
 
 def find_model(archive: Archive, wanted: str | None) -> int | None:
-    """Directory index of the model that a user means; ``None`` where the file itself is one.
+    """Directory index of what a user means; ``None``: the file itself, which is no archive.
 
     Args:
         archive: the file.
@@ -116,11 +131,8 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         ConversionError: no such entry, or several models to choose from.
     """
     if wanted is None:
-        kind = archive_kind(archive)
-        if kind == "model":
+        if archive_kind(archive) != "archive":
             return None
-        if kind != "archive":
-            raise ConversionError(f"is not a core model but: {kind}", file=archive.label)
         models = models_in(archive)
         if len(models) == 1:
             return models[0]

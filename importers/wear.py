@@ -41,9 +41,31 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
         if found is None or archive.entries[found].type_id != _WEAR:
             return b""
         return archive.entries[found].payload
-    wanted = path.with_suffix(".wea").name.lower()
+    return _beside(path, path.with_suffix(".wea").name)
+
+
+def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:
+    """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (terrain page, 2.1).
+
+    Arguments as of :func:`wear_of`; case does not matter.
+    """
+    name = path.name if index is None else archive.entries[index].name
+    stem = name.rpartition(".")[0] or name
+    texts = []
+    for number in "12":
+        wanted = f"{stem}{number}.wea"
+        if index is None:
+            texts.append(bytes(_beside(path, wanted)))
+        else:
+            found = archive.find(wanted)
+            texts.append(b"" if found is None else bytes(archive.entries[found].payload))
+    return texts[0], texts[1]
+
+
+def _beside(path: Path, name: str) -> memoryview | bytes:
+    """A file of that name, in any case, in a file's directory; empty where there is none."""
     try:
-        files = sorted(p for p in path.parent.iterdir() if p.name.lower() == wanted)
+        files = sorted(p for p in path.parent.iterdir() if p.name.lower() == name.lower())
         return map_file(files[0]) if files else b""
     except (OSError, ConversionError):
         return b""  # names are a courtesy: the rows are in the file

@@ -19,10 +19,10 @@ from converter.dialect import Decision, decide, majority
 from converter.errors import ConversionError
 from converter.files import require_inside, write_outputs
 from converter.sidecar import sha256
-from converter.validate import require_sound
+from converter.validate import Finding, require_sound
 from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
-from importers.wear import wear_of
+from importers.wear import wear_of, wears_of_level
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,10 @@ def _export(task: ExportTask) -> Outcome:
     archive = open_archive(item.path, item.source, modified)
     payload = _payload(archive, item)
     digest = sha256(payload)
-    wear = wear_of(archive, path, item.index)
+    if item.kind == "terrain":
+        wear = b"".join(wears_of_level(archive, path, item.index))
+    else:
+        wear = bytes(wear_of(archive, path, item.index))
     facts = json.dumps(
         [digest, sha256(wear), asdict(task.options), task.sidecar, __version__], sort_keys=True
     )
@@ -75,13 +78,9 @@ def _export(task: ExportTask) -> Outcome:
             item.id, status, note, seconds={"read": perf_counter() - started}, result=before
         )
     read = perf_counter()
-    others = partial(archive_majority, item.path, item.source, modified)
-    loaded = load_from(
-        archive, path, item.index, task.options, others if item.index is not None else None
-    )
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar)
+    findings, dialect, files = _convert(task, archive, modified, target)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -92,28 +91,25 @@ def _export(task: ExportTask) -> Outcome:
     if not task.dry_run:
         require_inside(out, target)
         write_outputs(files, force=True)
-    decision = loaded.decision
     record = Record(
         item.source,
         item.index,
         item.name,
         None if item.index is None else archive.entries[item.index].name_bytes.hex(),
-        "model",
+        item.kind,
         datetime.fromtimestamp(modified // 10**9, UTC).isoformat(),
         len(payload),
         digest,
-        _key(facts, decision.step, archive, item),
-        decision.dialect.value,
-        decision.step,
-        decision.reason,
+        _key(facts, dialect[1], archive, item),
+        *dialect,
         tuple(outputs),
-        tuple({"code": f.code, "severity": f.severity, "text": str(f)} for f in loaded.findings),
+        tuple({"code": f.code, "severity": f.severity, "text": str(f)} for f in findings),
     )
     return Outcome(
         item.id,
         "converted",
         note if current else "",
-        [str(f) for f in loaded.findings if f.severity == "warning"],
+        [str(f) for f in findings if f.severity == "warning"],
         {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         {
             "read": read - started,
@@ -122,6 +118,27 @@ def _export(task: ExportTask) -> Outcome:
         },
         record,
     )
+
+
+def _convert(
+    task: ExportTask, archive: Archive, modified: int, target: Path
+) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
+    """Findings, dialect with its step and reason (models only), and the output files."""
+    item, path = task.item, Path(task.item.path)
+    if item.kind != "model":
+        from converter.convert_map import load_map, map_files
+
+        found = load_map(archive, path, item.index, item.kind)
+        visible = task.options.visible_only
+        files = map_files(found, target, sidecar=task.sidecar, visible_only=visible)
+        return found.findings, ("", "", ""), files
+    others = None
+    if item.index is not None:
+        others = partial(archive_majority, item.path, item.source, modified)
+    loaded = load_from(archive, path, item.index, task.options, others)
+    decision = loaded.decision
+    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar)
+    return loaded.findings, (decision.dialect.value, decision.step, decision.reason), files
 
 
 @lru_cache(maxsize=4)

@@ -47,13 +47,13 @@ class Record:
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
         raw_name: the entry's name as hex; ``None`` for a file.
-        kind: ``model``.
+        kind: ``model``, ``terrain`` or ``areal map``.
         modified: when the source file was last changed, UTC.
         size, sha256: of the model's bytes.
         key: digest of all that its outputs depend on: the model, its material names, the options,
             the converter's version; of its archive too where that decided the dialect.
         dialect, dialect_step, dialect_reason: how the ambiguous fields were read, and why
-            (``dialect.Decision``).
+            (``dialect.Decision``); empty for maps, which have none.
         outputs: the glTF is the last.
         findings: ``{"code", "severity", "text"}`` each.
     """

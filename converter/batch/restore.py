@@ -78,7 +78,10 @@ def _known(task: RestoreTask) -> Outcome:
         gltf = other
     elif replace(task.options, verify=True) == ImportOptions() and _untouched(task, record):
         return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
-    back = to_model(gltf, None, task.options)
+    options = task.options
+    if record.kind != "model":  # nothing but its sidecar can make a map of it
+        options = replace(options, use_sidecar=True)
+    back = to_model(gltf, None, options)
     digest = sha256(back.data)
     outcome = Outcome(
         task.id,

@@ -28,13 +28,14 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Item:
-    """One model to convert.
+    """One model, terrain or areal map to convert.
 
     Attributes:
         path: the file that it is, or is in; absolute.
         source: that file's path from the root, as text with ``/``.
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
+        kind: ``model``, ``terrain`` or ``areal map``.
         size: its bytes.
         target: the glTF's path from the output directory, with ``/``.
     """
@@ -43,6 +44,7 @@ class Item:
     source: str
     index: int | None
     name: str
+    kind: str
     size: int
     target: str
 
@@ -225,13 +227,10 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
     except ConversionError as error:
         found.broken.append(Passed(source, _without_file(error)))
         return
-    if kind == "model":
-        target = targets.file(source, file_stem(PurePosixPath(source).name))
-        found.items.append(
-            Item(str(path), source, None, PurePosixPath(source).name, len(data), target)
-        )
-    elif kind != "archive":
-        found.passed.append(Passed(source, f"{kind}: not converted yet"))
+    if kind != "archive":
+        name = PurePosixPath(source).name
+        target = targets.file(source, file_stem(name))
+        found.items.append(Item(str(path), source, None, name, kind, len(data), target))
     else:
         folder = targets.folder(source)
         types = Counter(printable(entry.type_text) for entry in archive.entries)
@@ -253,13 +252,11 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
             kind = "model"  # its conversion says what is wrong
         if kind == "archive" and entry.type_id == _MESH:
             kind = "model"
-        if kind == "model":
-            target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
-            found.items.append(Item(str(path), source, index, entry.name, entry.size, target))
-        elif kind == "archive":
+        if kind == "archive":
             found.passed.append(Passed(id, "an archive in an archive is not looked into"))
         else:
-            found.passed.append(Passed(id, f"{kind}: not converted yet"))
+            target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
+            found.items.append(Item(str(path), source, index, entry.name, kind, entry.size, target))
 
 
 def _without_file(error: ConversionError) -> str:

@@ -21,7 +21,7 @@ from converter.cli.common import (
 @click.command(
     name="msh-inspect",
     context_settings=SETTINGS,
-    help="""Show what is in a model or an archive.
+    help="""Show what is in a model, a terrain, an areal map or an archive.
 
 \b
 Examples:
@@ -29,6 +29,8 @@ Examples:
   msh-inspect static.rlb                     the entries of an archive
   msh-inspect static.rlb --entry r_h_01.msh  one model of it
   msh-inspect robot.msh --json | jq .counts
+  msh-inspect DATA/MAPS/Tut_1/Land.map       a terrain (Land.msh) or an areal map
+  msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect --diff old.msh new.msh         what differs, table by table
 """,
 )
@@ -48,24 +50,58 @@ def command(
         _diff(source, other, entry, as_json)
         return
     from converter import overview
-    from converter.convert import ExportOptions, load
-    from importers.msh import archive_kind, models_in
-    from importers.nres import map_file, read_nres
+    from converter.convert import ExportOptions, load_from
+    from importers.msh import archive_kind, find_model, kind_at, models_in
+    from importers.nres import is_nres, map_file, read_nres
 
-    archive = read_nres(map_file(source), str(source))
-    if entry is None and (kind := archive_kind(archive)) != "model":
+    data = map_file(source)
+    if not is_nres(data) and source.name.lower() == "builddat.lst":
+        _build_dat(bytes(data), str(source), as_json)
+        return
+    archive = read_nres(data, str(source))
+    if entry is None and (kind := archive_kind(archive)) == "archive":
         entries, models = overview.list_entries(archive), models_in(archive)
         if as_json:
             print_json({"kind": kind, "models": models, "entries": entries})
         else:
             overview.show_archive(console(), str(source), entries, models)
         return
-    loaded = load(source, entry, ExportOptions(dialect=dialect))
-    facts = overview.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
-    if as_json:
-        print_json({"kind": "model", **facts})
+    index = find_model(archive, entry)
+    kind = kind_at(archive, index)
+    if kind != "model":
+        from converter.convert_map import load_map
+
+        facts = overview.describe_map(load_map(archive, source, index, kind))
     else:
+        loaded = load_from(archive, source, index, ExportOptions(dialect=dialect))
+        facts = overview.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
+        facts = {"kind": "model", **facts}
+    if as_json:
+        print_json(facts)
+    elif kind == "model":
         overview.show_model(console(), facts)
+    else:
+        overview.show_map(console(), facts)
+
+
+def _build_dat(data: bytes, label: str, as_json: bool) -> None:
+    """The categories of ``BuildDat.lst``."""
+    from dataclasses import asdict
+
+    from converter.build_dat import CATEGORIES
+    from importers.build_dat import read_build_dat
+
+    found, findings = read_build_dat(data, label)
+    if as_json:
+        rows = [{k: v for k, v in asdict(f).items() if v is not None} for f in findings]
+        print_json({"kind": "BuildDat.lst", "categories": found.categories, "findings": rows})
+        return
+    for name, paths in found.categories.items():
+        click.echo(f"{name} ({CATEGORIES.get(name, 0):#010x}): {len(paths)}")
+        for path in paths:
+            click.echo(f"  {path}")
+    for finding in findings:
+        click.echo(f"{finding.severity}: {finding}")
 
 
 def _diff(source: Path, other: Path, entry: str | None, as_json: bool) -> None:

@@ -22,7 +22,10 @@ from converter.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from converter.convert import ExportOptions
+    from collections.abc import Callable
+
+    from converter.convert import ExportOptions, LoadedModel
+    from converter.convert_map import LoadedMap
     from converter.validate import Finding
 
 
@@ -196,43 +199,60 @@ def _export_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from converter.convert import buffer_path, gltf_files, load
+    from converter.convert import LoadedModel, buffer_path
     from converter.files import refuse_existing, write_outputs
     from converter.names import file_stem
     from converter.sidecar import sidecar_path
 
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", (".glb", ".gltf"))
-    loaded = load(source, entry, options)
+    loaded, make_files = _load(source, entry, options)
     _show_findings(loaded.findings, source, quiet, verbose)
     if output == STDOUT:
-        files = gltf_files(loaded, Path("model.glb"), options, sidecar=False)
-        write_stdout(files[-1][1])
+        write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
     target = output_path(output, f"{file_stem(loaded.name)}.glb", (".glb", ".gltf"))
     outputs = [target, *([sidecar_path(target)] if sidecar else [])]
     if target.suffix.lower() == ".gltf":
         outputs.append(buffer_path(target))
     refuse_existing(outputs, force)
-    files = gltf_files(loaded, target, options, sidecar=sidecar)
+    files = make_files(target, sidecar)
     write_outputs(files, force)
     if quiet:
         return
-    scene, decision = loaded.scene, loaded.decision
-    triangles = sum(scene.triangle_count(part.mesh) for part in scene.parts)
-    clip = f", {scene.frame_count} frames" if scene.tracks else ""
-    click.echo(
-        f"{loaded.name}: {len(scene.nodes)} nodes, {len(scene.parts)} parts, "
-        f"{triangles:,} triangles{clip}"
-    )
-    click.echo(f"  dialect {decision.dialect.value}: {decision.reason}")
-    if verbose:
-        click.echo(
-            f"  evidence: header box error {decision.box_error or 'unknown'}, identity keys "
-            f"{decision.identity_keys or 'not looked at'}, batch words say {decision.batch_words}"
-        )
+    click.echo(f"{loaded.name}: {loaded.summary}")
+    if isinstance(loaded, LoadedModel):
+        decision = loaded.decision
+        click.echo(f"  dialect {decision.dialect.value}: {decision.reason}")
+        if verbose:
+            click.echo(
+                f"  evidence: header box error {decision.box_error or 'unknown'}, identity keys "
+                f"{decision.identity_keys or 'not looked at'}, "
+                f"batch words say {decision.batch_words}"
+            )
     for path, content in files:
         click.echo(f"  wrote {path} ({len(content):,} bytes)")
+
+
+def _load(
+    source: Path, entry: str | None, options: ExportOptions
+) -> tuple[LoadedModel | LoadedMap, Callable[[Path, bool], list[tuple[Path, bytes]]]]:
+    """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
+    from converter.convert import gltf_files, load_from
+    from importers.msh import find_model, kind_at
+    from importers.nres import map_file, read_nres
+
+    archive = read_nres(map_file(source), str(source))
+    index = find_model(archive, entry)
+    kind = kind_at(archive, index)
+    if kind == "model":
+        loaded = load_from(archive, source, index, options)
+        return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
+    from converter.convert_map import load_map, map_files
+
+    found = load_map(archive, source, index, kind)
+    only = options.visible_only
+    return found, lambda path, sidecar: map_files(found, path, sidecar=sidecar, visible_only=only)
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:

@@ -50,7 +50,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .msh file, a directory, or - for standard output.  [default: NAME.msh here]",
+    help="A .msh (or .map) file, a directory, or - for standard output.  [default: NAME.msh here]",
 )
 @click.option(
     "--sidecar",
@@ -183,14 +183,13 @@ def _import_one(
 ) -> None:
     from converter.convert import to_model
     from converter.files import refuse_existing, write_outputs
-    from converter.names import file_stem
 
     if output not in (None, STDOUT):  # say so before any work
-        output_path(output, "model.msh", (".msh",))
+        output_path(output, "model.msh", (".msh", ".map"))
     back = to_model(source, sidecar_file, options)
     target = None
     if output != STDOUT:
-        target = output_path(output, f"{file_stem(back.name)}.msh", (".msh",))
+        target = output_path(output, _file_name(back.name), (".msh", ".map"))
     files = [(path, data) for path, data in ((target, back.data),) if path is not None]
     if report is not None:
         files.append((report, _report_bytes(back)))
@@ -219,6 +218,13 @@ def _import_one(
         _show_report(back.report, verbose)
     for path, data in files:
         click.echo(f"  wrote {path} ({len(data):,} bytes)")
+
+
+def _file_name(name: str) -> str:
+    """What a model's file is called: ``Land.map`` stays, everything else ends in ``.msh``."""
+    from converter.names import escape, file_stem
+
+    return escape(name) if name.lower().endswith(".map") else f"{file_stem(name)}.msh"
 
 
 def _shares(text: str | None) -> tuple[float, ...]:

@@ -53,6 +53,15 @@ def slot_bounds(corners: F32) -> dict[str, object]:
     }
 
 
+def hull(low: F32, high: F32) -> F32:
+    """The eight corners of a box in the header's order (``evidence`` page). (8, 3) float32."""
+    sides = [low, high]
+    # 0 (lo,lo,lo) 1 (hi,lo,lo) 2 (hi,hi,lo) 3 (lo,hi,lo) 4 (lo,hi,hi) 5 (lo,lo,hi) 6 7
+    order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
+    corners = [[sides[pick][axis] for axis, pick in enumerate(c)] for c in order]
+    return np.array(corners, np.float32)
+
+
 def header(points: F64) -> NDArray[np.void]:
     """The header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
 
@@ -67,10 +76,7 @@ def header(points: F64) -> NDArray[np.void]:
         return out
     low = np.array([down(v) for v in points.min(axis=0)], np.float32)
     high = np.array([up(v) for v in points.max(axis=0)], np.float32)
-    sides = [low, high]
-    # 0 (lo,lo,lo) 1 (hi,lo,lo) 2 (hi,hi,lo) 3 (lo,hi,lo) 4 (lo,hi,hi) 5 (lo,lo,hi) 6 7
-    order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
-    out["hull"][0] = [[sides[pick][axis] for axis, pick in enumerate(c)] for c in order]
+    out["hull"][0] = hull(low, high)
     center = ((low + high) * np.float32(0.5)).astype(np.float32)
     out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
 

@@ -9,6 +9,7 @@ Runs in an environment that has ``bpy`` (``pip install bpy``), or inside Blender
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import sys
 from pathlib import Path
@@ -67,9 +68,6 @@ def aim_camera(
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     scene.collection.objects.link(camera)
     scene.camera = camera
-    radius = (high - low).length / 2 or 1.0
-    narrow = camera.data.angle if aspect >= 1 else camera.data.angle * aspect
-    distance = 0.85 * radius / math.sin(min(narrow, camera.data.angle / aspect) / 2)
     pitch = math.radians(24)
     away = Vector(
         (
@@ -78,9 +76,18 @@ def aim_camera(
             math.sin(pitch),
         )
     )
-    camera.location = (low + high) / 2 + away * distance
-    camera.rotation_euler = (-away).to_track_quat("-Z", "Y").to_euler()
-    camera.data.clip_end = distance + radius * 4
+    look = (-away).to_track_quat("-Z", "Y")
+    camera.rotation_euler = look.to_euler()
+    # as near as every corner of the box allows; the angle is that of the longer side
+    wide = math.tan(camera.data.angle / 2)
+    reach_x, reach_y = (wide, wide / aspect) if aspect >= 1 else (wide * aspect, wide)
+    middle = (low + high) / 2
+    distance = 0.01
+    for corner in itertools.product(*zip(low, high, strict=True)):
+        seen = look.inverted() @ (Vector(corner) - middle)
+        distance = max(distance, abs(seen.x) / reach_x + seen.z, abs(seen.y) / reach_y + seen.z)
+    camera.location = middle + away * distance * 1.06
+    camera.data.clip_end = distance + (high - low).length * 4
 
 
 if __name__ == "__main__":

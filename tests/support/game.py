@@ -63,9 +63,9 @@ def make_game(root: Path) -> Path:
     write(root / "OBJECTS.RLB", archive([entry(OBJR, b"obj_000", b"12345")]))
     write(root / "empty.rlb", archive([]))
     write(root / "gamefont.rlb", (DATA / "gamefont.rlb").read_bytes())
-    terrain = new_archive([entry(i, b"Land", b"") for i in (1, 2, 3, 11, 21)], "x")
-    write(root / "DATA/MAPS/M1/Land.msh", write_nres(terrain))
-    write(root / "DATA/MAPS/M1/Land.map", archive([entry(12, b"Land", b"")]))
+    for name in ("Land.msh", "Land.map", "Land1.wea", "Land2.wea"):
+        level = DATA / "maps/spec__AutoMAP_00"
+        write(root / "DATA/MAPS/M1" / name, (level / name).read_bytes())
     write(root / "DATA/notes.msh", b"just text, called a model")
     write(root / "Video/intro.avi", bytes(range(256)) * 40)
     write(root / "zero.dat", b"")

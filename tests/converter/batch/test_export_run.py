@@ -66,7 +66,12 @@ def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:
                 assert "3 of 3 in its archive are retail" in info["dialect_reason"]
     made = sorted(p.relative_to(out).as_posix() for p in out.rglob("*.*") if p.is_file())
     expected = {"manifest.json"}
-    for stem in ["DATA/Loose/Дом", *(f"{p}/{n[:-4]}" for p, ns in MODELS.items() for n in ns)]:
+    for stem in [
+        "DATA/Loose/Дом",
+        "DATA/MAPS/M1/Land",
+        "DATA/MAPS/M1/Land.map",
+        *(f"{p}/{n[:-4]}" for p, ns in MODELS.items() for n in ns),
+    ]:
         expected |= {f"{stem}.glb", f"{stem}.msh-sidecar"}
     assert set(made) == expected
 
@@ -106,22 +111,22 @@ def test_any_number_of_jobs(jobs: int, game: Path, tmp_path: Path) -> None:
 
 def test_a_second_run_converts_what_changed(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 8}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
     before = snapshot(out)
-    assert report(tmp_path, game, "-o", out)["counts"] == {"unchanged": 8}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"unchanged": 10}
     assert snapshot(out) == before
-    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 8}
-    assert report(tmp_path, game, "-o", out, "--fps", 30)["counts"] == {"converted": 8}
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 8}
+    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
+    assert report(tmp_path, game, "-o", out, "--fps", 30)["counts"] == {"converted": 10}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
     assert snapshot(out) == before
 
     write(game / LOOSE, model("spec__odd__Gen_stat_011"))
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 7}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
     wear = game / LOOSE.replace(".msh", ".WEA")
     write(wear, b"1\r\n0 brick\r\n")  # material names are part of the outputs
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 7}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
     (out / "SYSTEM.RLB/R_H_002.msh-sidecar").unlink()
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 7}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 1, "unchanged": 9}
     assert (out / "SYSTEM.RLB/R_H_002.msh-sidecar").is_file()
 
 
@@ -150,34 +155,34 @@ def test_a_dialect_from_the_archive_follows_the_archive(tmp_path: Path) -> None:
 
 def test_edits_are_not_overwritten(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 8}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"converted": 10}
     edited = out / "static.rlb/R_H_002.glb"
     edited.write_bytes(b"my work")
     facts = report(tmp_path, game, "-o", out)
-    assert facts["counts"] == {"kept": 1, "unchanged": 7}
+    assert facts["counts"] == {"kept": 1, "unchanged": 9}
     facts = report(tmp_path, game, "-o", out, "--fps", 30, code=1)
-    assert facts["counts"] == {"converted": 7, "failed": 1}
+    assert facts["counts"] == {"converted": 9, "failed": 1}
     failed = next(row for row in facts["items"] if row["status"] == "failed")
     assert failed["id"] == "static.rlb::R_H_002.MSH"
     assert "static.rlb/R_H_002.glb: output was edited since it was written" in failed["detail"]
     edited.with_suffix(".msh-sidecar").unlink()
     facts = report(tmp_path, game, "-o", out)  # the missing sidecar comes back, the edit stays
-    assert facts["counts"] == {"converted": 8}
+    assert facts["counts"] == {"converted": 10}
     assert edited.with_suffix(".msh-sidecar").is_file()
     assert edited.read_bytes() == b"my work"
     edited.rename(edited.with_suffix(".gltf"))  # exported from Blender under another name
-    assert report(tmp_path, game, "-o", out)["counts"] == {"kept": 1, "unchanged": 7}
-    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 8}
+    assert report(tmp_path, game, "-o", out)["counts"] == {"kept": 1, "unchanged": 9}
+    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
 
 
 def test_a_foreign_file_in_the_way(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     write(out / "static.rlb/R_H_002.glb", b"mine")
     facts = report(tmp_path, game, "-o", out, code=1)
-    assert facts["counts"] == {"converted": 7, "failed": 1}
+    assert facts["counts"] == {"converted": 9, "failed": 1}
     assert (out / "static.rlb/R_H_002.glb").read_bytes() == b"mine"
     assert not (out / "static.rlb/R_H_002.msh-sidecar").exists()
-    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 8}
+    assert report(tmp_path, game, "-o", out, "--force")["counts"] == {"converted": 10}
 
 
 def test_one_bad_file_does_not_stop_the_run(game: Path, tmp_path: Path) -> None:
@@ -187,7 +192,7 @@ def test_one_bad_file_does_not_stop_the_run(game: Path, tmp_path: Path) -> None:
     write(game / "cut.rlb", (game / "static.rlb").read_bytes()[:-5])
     result = run("msh2gltf", game, "-o", tmp_path / "out")
     assert result.returncode == 1
-    assert "8   converted" in result.stdout
+    assert "10   converted" in result.stdout
     assert "1   cannot be read" in result.stdout
     assert "bad.rlb, entry bad.msh, Res13 (batches), row 1, byte 0x316c: batch reaches" in (
         result.stdout
@@ -219,7 +224,7 @@ def test_list_and_dry_run(game: Path, tmp_path: Path) -> None:
     assert listed.stdout.splitlines() == [f"static.rlb::{name}" for name in MODELS["static.rlb"]]
     dry = run("msh2gltf", game, "-o", tmp_path / "out", "--dry-run")
     assert dry.returncode == 0
-    assert "8   converted" in dry.stdout
+    assert "10   converted" in dry.stdout
     assert "dry run: nothing was written" in dry.stdout
     assert not (tmp_path / "out").exists()
 
@@ -256,7 +261,7 @@ def test_outputs_do_not_leave_the_directory(game: Path, tmp_path: Path) -> None:
     elsewhere.mkdir()
     (out / "static.rlb").symlink_to(elsewhere)
     facts = report(tmp_path, game, "-o", out, code=1)
-    assert facts["counts"] == {"converted": 4, "failed": 4}
+    assert facts["counts"] == {"converted": 6, "failed": 4}
     assert os.listdir(elsewhere) == []
 
 
@@ -267,7 +272,7 @@ def test_outputs_do_not_leave_the_directory(game: Path, tmp_path: Path) -> None:
         (["game", "-o", "-"], "several models need a directory"),
         (["game", "-o", "game/zero.dat"], "expected a directory"),
         (["game", "-o", "out", "--entry", "x"], "--entry takes one archive"),
-        (["game", "-o", "out", "--include", "nothing"], "none of 8 models is left by --include"),
+        (["game", "-o", "out", "--include", "nothing"], "none of 10 models is left by --include"),
         (["game/Video", "-o", "out"], "game/Video: holds no core model"),
         (["game", "missing", "-o", "out"], "missing: cannot be read"),
         (["game", "-o", "out", "-j", "0"], "Invalid value for '-j'"),

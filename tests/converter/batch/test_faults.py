@@ -261,7 +261,7 @@ def test_read_only_output(tmp_path: Path) -> None:
     require(result.returncode != 77, "tmpfs cannot be mounted here")
     assert "Traceback" not in result.stderr
     one, two = result.stdout.split("exit code ")[:2]
-    assert "8   failed" in one
+    assert "10   failed" in one
     assert "manifest.json: cannot be written (Read-only file system)" in one
     assert two.startswith("1")
     assert result.stdout.endswith("exit code 2\n")

@@ -20,15 +20,17 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any 
 def test_everything_is_found_or_named(tmp_path: Path) -> None:
     root, found = walk([make_game(tmp_path / "game")])
     assert root == tmp_path / "game"
-    expected = {f"{path}::{name}" for path, names in MODELS.items() for name in names} | {LOOSE}
+    expected = {f"{path}::{name}" for path, names in MODELS.items() for name in names}
+    expected |= {LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
     assert {item.id for item in found.items} == expected
     assert {item.target for item in found.items} >= {
         "static.rlb/R_H_002.glb", "SYSTEM.RLB/птица.glb", "DATA/Loose/Дом.glb",
+        "DATA/MAPS/M1/Land.glb", "DATA/MAPS/M1/Land.map.glb",
     }  # fmt: skip
     assert {(p.id, p.reason) for p in found.passed} == {
         ("gamefont.rlb", "RsLi, a container of another kind"),
-        ("DATA/MAPS/M1/Land.msh", "terrain: not converted yet"),
-        ("DATA/MAPS/M1/Land.map", "areal map: not converted yet"),
+        ("DATA/MAPS/M1/Land1.wea", "not an NRes file"),
+        ("DATA/MAPS/M1/Land2.wea", "not an NRes file"),
         ("DATA/notes.msh", "not an NRes file"),
         ("Video/intro.avi", "not an NRes file"),
         ("zero.dat", "not an NRes file"),
@@ -145,8 +147,10 @@ def test_inputs(tmp_path: Path) -> None:
     assert {item.source for item in found.items} == {"static.rlb"}
     root, found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
     assert root == game
-    assert {item.source for item in found.items} == {"static.rlb", LOOSE}
-    assert len(found.items) == len(MODELS["static.rlb"]) + 1
+    assert {item.source for item in found.items} == {
+        "static.rlb", LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map",
+    }  # fmt: skip
+    assert len(found.items) == len(MODELS["static.rlb"]) + 3
     assert common_root([game / "DATA", game / "Video"]) == game
     with pytest.raises(ConversionError, match="No such file"):
         walk([game / "missing"])
@@ -161,7 +165,8 @@ def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
     write(game / "out/copy.rlb", (game / "static.rlb").read_bytes())
     _, found = walk([game], game / "out")
     sources = {item.source for item in found.items}
-    assert sources == {"static.rlb", "SYSTEM.RLB", "lone.bak", LOOSE}
+    maps = {"DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
+    assert sources == {"static.rlb", "SYSTEM.RLB", "lone.bak", LOOSE} | maps
     assert tree(game, leave_out=game / "out").files == [
         p.relative_to(game)
         for p in sorted(game.rglob("*"))
@@ -172,13 +177,13 @@ def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("include", "exclude", "count"),
     [
-        ([], [], 8),
+        ([], [], 10),
         (["static.rlb"], [], 4),
         (["STATIC.rlb::*"], [], 4),
         (["*::r_h_002.msh"], [], 2),
-        (["DATA/*"], [], 1),
+        (["DATA/*"], [], 3),
         (["*r_h*"], ["system.rlb"], 1),
-        ([], ["*::*"], 1),
+        ([], ["*::*"], 3),
         (["*::птица*"], [], 1),
         (["*.rlb::*"], ["*::*_0*"], 2),
     ],

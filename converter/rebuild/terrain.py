@@ -1,0 +1,517 @@
+"""A terrain with the edits of a plan (``rebuild`` page, Terrain).
+
+Vertices that moved keep their rows. Where faces came or went, the face table is laid out anew:
+square by square, the fine level first. Everything that no edit touches keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.archive import printable
+from converter.errors import ConversionError
+from converter.face_flags import FaceFlag
+from converter.match import normals_apart
+from converter.quantize import decode_normals, encode_normals, normalise
+from converter.rebuild.adjacency import row_ids
+from converter.rebuild.geometry import triangle_normals
+from converter.rebuild.terrain_tables import (
+    Layout,
+    boxes,
+    changed_squares,
+    draw_order,
+    relink,
+    slot_runs,
+)
+from converter.tables import FACE_DTYPE, NONE16, TerrainStream
+from converter.terrain import COARSE, FINE, NO_MATERIAL, Terrain
+from converter.terrain_checks import BORDER, MOST_FACES, MOST_VERTICES, too_many
+from converter.terrain_merge import (
+    TERRAIN_NORMAL_DEGREES,
+    LevelPlan,
+    TerrainPlan,
+    unknown_material,
+)
+
+I64 = NDArray[np.int64]
+_T = TerrainStream
+
+#: Flags of a new face: 0x600 is on every face; 0x10 in the high half is dry ground.
+_NEW_FLAGS = 0x600
+_NEW_SURFACE = 0x10
+
+VERTEX_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),
+        ("normal", "i1", (4,)),
+        ("uv0", "<i2", (2,)),
+        ("micro_uv", "<i2", (2,)),
+        ("blend", "<f4"),
+    ]
+)
+assert VERTEX_DTYPE.itemsize == 28
+_STREAMS = {
+    "position": _T.POSITIONS,
+    "normal": _T.NORMALS,
+    "uv0": _T.UV0,
+    "micro_uv": _T.MICRO_UV,
+    "blend": _T.BLEND,
+}
+
+
+@dataclass
+class Rebuilt:
+    """An edited terrain.
+
+    Attributes:
+        terrain: its tables.
+        report: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
+        warnings: what the user should know.
+    """
+
+    terrain: Terrain
+    report: list[dict[str, str]]
+    warnings: list[str]
+
+
+def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
+    """The terrain with a plan's edits.
+
+    Raises:
+        ConversionError: a face crosses its square's border, a material that Land1.wea does not
+            have, a coarse face over a vertex that the fine level lacks, or a limit of the format.
+    """
+    return _Work(plan, terrain).run()
+
+
+class _Work:
+    """Vertices and faces in the making.
+
+    ``faces`` holds the stored rows first, then new ones; ``alive`` says which stay, ``dirty``
+    which are new, moved or of another material; ``square`` and ``level`` where each belongs.
+    """
+
+    def __init__(self, plan: TerrainPlan, terrain: Terrain) -> None:
+        self.plan, self.old = plan, terrain
+        count = len(terrain.positions)
+        self.vertices = np.zeros(count, VERTEX_DTYPE)
+        for name, stream in _STREAMS.items():
+            table = terrain.streams.get(stream)
+            self.vertices[name] = 1.0 if table is None else table
+        self.faces = terrain.faces.copy()
+        self.vertex = self.faces["vertex"].astype(np.int64)
+        self.square = terrain.square_of_face.copy()
+        self.level = np.full(len(self.faces), -1)
+        for level in (COARSE, FINE):
+            self.level[terrain.faces_of(level)] = level
+        self.alive = np.ones(len(self.faces), np.bool_)
+        self.dirty = np.zeros(len(self.faces), np.bool_)
+        self.moved = np.zeros(count, np.bool_)
+        self.owner = np.full(len(self.faces), -1)  # item of the file, of new faces
+        self.warnings: list[str] = []
+
+    def run(self) -> Rebuilt:
+        fine = self.plan.levels[FINE]
+        if not fine.unchanged:
+            self._move_vertices(fine)
+            self._change_materials(fine)
+            self._replace_faces(fine, FINE)
+        coarse = self.plan.levels.get(COARSE)
+        if coarse is not None and not coarse.unchanged:
+            self._change_materials(coarse)
+            self._edit_coarse(coarse)
+        touched = self.moved[self.vertex].any(axis=1) & self.alive
+        self.dirty |= touched
+        self._assign_squares()
+        return self._finished(touched)
+
+    # -------------------------------------------------------------- vertices
+
+    def _move_vertices(self, plan: LevelPlan) -> None:
+        """Give stored vertices the values of the corners that are still theirs."""
+        soup, at = plan.given.soup, (plan.new[:, None], plan.turn)
+        vertex = self.vertex[plan.rows[plan.old]]
+        loose = np.broadcast_to(~plan.exact[:, None], vertex.shape)
+        rows = vertex[loose]
+        before = self.vertices.copy()
+        self.vertices["position"][rows] = soup.positions[at][loose]
+        if soup.uv0 is not None:
+            self.vertices["uv0"][rows] = soup.uv0[at][loose]
+        if soup.extra is not None:
+            words = np.ascontiguousarray(soup.extra[at][loose])
+            self.vertices["micro_uv"][rows] = words.view("<i2").reshape(-1, 2)
+        if soup.normals is not None:
+            changed = loose | plan.normals[:, None]
+            mean, seen = self._means(vertex[changed], soup.normals[at][changed])
+            stored = decode_normals(self.vertices["normal"])
+            far = normals_apart(mean, stored, TERRAIN_NORMAL_DEGREES) & seen
+            self.vertices["normal"][far, :3] = encode_normals(normalise(mean[far], (0, 0, 1)))
+        blend = plan.given.blend
+        if blend is not None and self.old.blend is not None:
+            changed = loose | plan.blend[:, None]
+            mean, seen = self._means(vertex[changed], blend[at][changed][:, None])
+            far = seen & (np.abs(mean[:, 0] - self.vertices["blend"]) > 1e-6)
+            self.vertices["blend"][far] = mean[far, 0]
+        self.moved = (self.vertices["position"] != before["position"]).any(axis=1)
+
+    def _means(
+        self, vertex: I64, values: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Mean of the values that corners give a vertex, and which vertices have any."""
+        total = np.zeros((len(self.vertices), values.shape[-1]))
+        np.add.at(total, vertex, values.astype(np.float64))
+        number = np.bincount(vertex, minlength=len(self.vertices))
+        seen = number > 0
+        return (total / np.maximum(number, 1)[:, None]).astype(np.float32), seen
+
+    def _find_vertices(self, plan: LevelPlan, fresh: I64, usable: I64) -> I64:
+        """The row of each corner of some triangles that equals it in every stream, -1 = none.
+
+        Normals may differ by what editors round.
+        """
+        soup = plan.given.soup
+        columns = [(soup.positions[fresh] + np.float32(0)).view(np.int32)]
+        pool = self.vertices[usable]
+        own = [(np.ascontiguousarray(pool["position"]) + np.float32(0)).view(np.int32)]
+        if soup.uv0 is not None:
+            columns.append(soup.uv0[fresh].astype(np.int32))
+            own.append(pool["uv0"].astype(np.int32))
+        if soup.extra is not None:
+            words = np.ascontiguousarray(soup.extra[fresh]).view("<i2").astype(np.int32)
+            columns.append(words.reshape(*words.shape[:2], 2))
+            own.append(pool["micro_uv"].astype(np.int32))
+        stacked = np.concatenate(columns, axis=-1)
+        corner = stacked.reshape(3 * len(fresh), stacked.shape[-1])
+        both = np.concatenate([np.concatenate(own, axis=-1), corner]).astype(np.int64)
+        ids = row_ids(both.view(np.uint64))
+        home, want = ids[: len(usable)], ids[len(usable) :]
+        normals = None if soup.normals is None else soup.normals[fresh].reshape(-1, 3)
+        return _nearest(home, want, usable, normals, pool["normal"])
+
+    def _new_vertices(self, plan: LevelPlan, fresh: I64, found: I64) -> I64:
+        """Rows of the corners of new triangles; those that are not found are appended, welded."""
+        flat = found.copy()
+        need = np.flatnonzero(flat < 0)
+        if not need.size:
+            return flat.reshape(-1, 3)
+        soup = plan.given.soup
+        triangle, corner = fresh[need // 3], need % 3
+        out = np.zeros(len(need), VERTEX_DTYPE)
+        out["position"] = soup.positions[triangle, corner]
+        if soup.normals is not None:
+            unit = normalise(soup.normals[triangle, corner], (0, 0, 1))
+            out["normal"][:, :3] = encode_normals(unit)
+        if soup.uv0 is not None:
+            out["uv0"] = soup.uv0[triangle, corner]
+        if soup.extra is not None:
+            words = np.ascontiguousarray(soup.extra[triangle, corner])
+            out["micro_uv"] = words.view("<i2").reshape(-1, 2)
+        out["blend"] = 1.0
+        if plan.given.blend is not None:
+            out["blend"] = plan.given.blend[triangle, corner]
+        elif self.old.blend is not None:
+            self._adopt_blend(out)
+        raw = out.view(np.uint8).reshape(len(out), -1)
+        ids = row_ids(np.ascontiguousarray(np.pad(raw, ((0, 0), (0, 4)))).view("<u8"))
+        _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+        by_use = np.argsort(first)
+        rank = np.empty(len(first), np.int64)
+        rank[by_use] = np.arange(len(first))
+        flat[need] = len(self.vertices) + rank[inverse.reshape(-1)]
+        self.vertices = np.concatenate([self.vertices, out[first[by_use]]])
+        self.moved = np.concatenate([self.moved, np.zeros(len(first), np.bool_)])
+        return flat.reshape(-1, 3)
+
+    def _adopt_blend(self, out: NDArray[np.void]) -> None:
+        """The file has no ``_MSH_BLEND``: a new vertex takes that of the nearest stored one."""
+        pool = self.vertices["position"].astype(np.float64)
+        for row in range(0, len(out), 256):  # blocks, so that the distances fit into memory
+            part = out["position"][row : row + 256].astype(np.float64)
+            away = ((part[:, None, :2] - pool[None, :, :2]) ** 2).sum(axis=-1)
+            out["blend"][row : row + 256] = self.vertices["blend"][away.argmin(axis=1)]
+        self.warnings.append(
+            "the file has no _MSH_BLEND: new vertices take the blend of the nearest old one "
+            "(export with Data > Mesh > Attributes on)"
+        )
+
+    # -------------------------------------------------------------- faces
+
+    def _change_materials(self, plan: LevelPlan) -> None:
+        """Give faces that are still there the material that the file shows."""
+        pick = np.flatnonzero(plan.material)
+        rows = plan.rows[plan.old[pick]]
+        first, second = self._materials(plan, plan.new[pick])
+        self.dirty[rows] |= (self.faces["first"][rows] != first) | (
+            self.faces["second"][rows] != second
+        )
+        self.faces["first"][rows], self.faces["second"][rows] = first, second
+        self.faces["flags"][rows] = _with_second(self.faces["flags"][rows], second)
+
+    def _materials(self, plan: LevelPlan, triangles: I64) -> tuple[I64, I64]:
+        """Rows of Land1.wea of some triangles."""
+        material = plan.given.soup.material[triangles]
+        known = np.array([p is not None for p in self.plan.pairs] + [False])
+        if not known[material].all():
+            at = int(triangles[int(np.argmin(known[material]))])
+            raise unknown_material(
+                self.plan, int(plan.given.owner[at]), int(plan.given.soup.material[at])
+            )
+        pairs = np.array([p or (0, 0) for p in self.plan.pairs] + [(0, 0)], np.int64)
+        return pairs[material, 0], pairs[material, 1]
+
+    def _replace_faces(self, plan: LevelPlan, level: int) -> None:
+        """Take out what is gone, and append what is new."""
+        gone = np.ones(len(plan.rows), np.bool_)
+        gone[plan.old] = gone[plan.back] = False
+        lost = plan.rows[gone]
+        self.alive[lost] = False
+        if not plan.fresh.size:
+            return
+        usable = np.unique(self.vertex[self.alive])
+        found = self._find_vertices(plan, plan.fresh, usable)
+        vertex = self._new_vertices(plan, plan.fresh, found)
+        distinct = (
+            (vertex[:, 0] != vertex[:, 1])
+            & (vertex[:, 1] != vertex[:, 2])
+            & (vertex[:, 0] != vertex[:, 2])
+        )
+        if not distinct.all():
+            dropped = int((~distinct).sum())
+            self.warnings.append(f"{dropped} faces with two equal corners are left out")
+        self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
+
+    def _append(self, plan: LevelPlan, triangles: I64, vertex: I64, level: int, lost: I64) -> None:
+        """New faces, with the flags and unknown words of those that they replace."""
+        new = np.zeros(len(triangles), FACE_DTYPE)
+        first, second = self._materials(plan, triangles)
+        middle = self.vertices["position"][vertex].astype(np.float64).mean(axis=1)
+        square = self.old.grid.squares_at(middle.reshape(-1, 3))
+        source = self._replaced(middle, square, lost)
+        kept = self.faces[np.maximum(source, 0)]
+        has = source >= 0
+        # a name that several pairs bear means the pair that was there
+        pair = kept["first"].astype(np.int64) << 8 | kept["second"]
+        for material, choices in enumerate(self.plan.choices):
+            codes = [a << 8 | b for a, b in choices]
+            hit = has & (plan.given.soup.material[triangles] == material) & np.isin(pair, codes)
+            first[hit], second[hit] = kept["first"][hit], kept["second"][hit]
+        new["first"], new["second"] = first, second
+        flags = np.where(
+            has, kept["flags"] & 0xFFFF0000 | _NEW_FLAGS, _NEW_SURFACE << 16 | _NEW_FLAGS
+        )
+        new["flags"] = _with_second(flags.astype(np.uint32), second)
+        new["opaque6"] = np.where(has, kept["opaque6"], NONE16)
+        new["opaque27"] = np.where(has, kept["opaque27"], 0)
+        self.owner = np.concatenate([self.owner, plan.given.owner[triangles]])
+        self.faces = np.concatenate([self.faces, new])
+        self.vertex = np.concatenate([self.vertex, vertex])
+        self.square = np.concatenate([self.square, square])
+        self.level = np.concatenate([self.level, np.full(len(new), level)])
+        self.alive = np.concatenate([self.alive, np.ones(len(new), np.bool_)])
+        self.dirty = np.concatenate([self.dirty, np.ones(len(new), np.bool_)])
+
+    def _replaced(self, middle: NDArray[np.float64], square: I64, lost: I64) -> I64:
+        """The lost face under or over the middle of each new one, the nearest in height; where
+        none is, the nearest of the square; -1 where the square lost none."""
+        out = np.full(len(middle), -1, np.int64)
+        corners = self.old.positions[self.old.faces["vertex"][lost]].astype(np.float64)
+        for number in np.unique(square).tolist():
+            mine = np.flatnonzero(square == number)
+            rows = np.flatnonzero(self.old.square_of_face[lost] == number)
+            if not rows.size:
+                continue
+            box = corners[rows]
+            point = middle[mine][:, None]
+            edge = np.roll(box, -1, axis=1) - box
+            away = point[:, :, None, :2] - box[None, :, :, :2]
+            side = edge[None, ..., 0] * away[..., 1] - edge[None, ..., 1] * away[..., 0]
+            inside = (side >= 0).all(axis=-1) | (side <= 0).all(axis=-1)
+            distance = np.linalg.norm(box.mean(axis=1)[None] - point, axis=-1)
+            reach = float(distance.max(initial=0)) + 1
+            out[mine] = lost[rows[np.argmin(distance + reach * ~inside, axis=1)]]
+        return out
+
+    def _edit_coarse(self, plan: LevelPlan) -> None:
+        """The coarse level over the fine one's vertices."""
+        fine = self.alive & (self.level == FINE)
+        usable = np.unique(self.vertex[fine])
+        loose = plan.new[~plan.exact]
+        fresh = np.concatenate([loose, plan.fresh])
+        found = self._find_vertices(plan, fresh, usable)
+        # a corner that moved with its vertex is still that vertex, whichever equals it
+        rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
+        own = np.empty((len(loose), 3), np.int64)
+        np.put_along_axis(own, turn, self.vertex[rows], axis=1)
+        stays = (self.vertices["position"][own] == plan.given.soup.positions[loose]).all(axis=-1)
+        found[: 3 * len(loose)][stays.reshape(-1)] = own[stays]
+        missing = found < 0
+        if missing.any():
+            bare = replace(plan.given.soup, uv0=None, extra=None, normals=None)
+            by_place = replace(plan, given=replace(plan.given, soup=bare))
+            found[missing] = self._find_vertices(by_place, fresh, usable)[missing]
+        if (found < 0).any():
+            at = int(np.argmax(found < 0))
+            place = plan.given.soup.positions[fresh[at // 3], at % 3].tolist()
+            raise ConversionError(
+                "the coarse level has a vertex that the fine level does not have",
+                value=f"({place[0]:g}, {place[1]:g}, {place[2]:g})",
+                hint="coarse faces may only use corners of fine faces: snap it to one",
+            )
+        vertex = found.reshape(-1, 3)
+        # a moved face keeps its row and its corner order
+        turned = np.take_along_axis(vertex[: len(loose)], turn, axis=1)
+        self.dirty[rows] |= (self.vertex[rows] != turned).any(axis=1)
+        self.vertex[rows] = turned
+        gone = np.ones(len(plan.rows), np.bool_)
+        gone[plan.old] = gone[plan.back] = False
+        lost = plan.rows[gone]
+        self.alive[lost] = False
+        self._append(plan, plan.fresh, vertex[len(loose) :], COARSE, lost)
+
+    # -------------------------------------------------------------- squares and tables
+
+    def _assign_squares(self) -> None:
+        """Every face that is new or moved must lie in one square, borders included."""
+        rows = np.flatnonzero(self.dirty & self.alive)
+        points = self.vertices["position"][self.vertex[rows]][..., :2].astype(np.float64)
+        grid = self.old.grid
+        room = BORDER * grid.size
+
+        def inside(square: I64) -> NDArray[np.bool_]:
+            low, high = grid.box(square)
+            fits = (points >= (low - room)[:, None]) & (points <= (high + room)[:, None])
+            return np.asarray(fits.all(axis=(1, 2)))
+
+        own = self.square[rows]
+        stays = (own >= 0) & inside(np.maximum(own, 0))
+        other = grid.squares_at(points.mean(axis=1))
+        target = np.where(stays, own, other)
+        bad = ~stays & ~inside(other)
+        if bad.any():
+            at = int(np.argmax(bad))
+            row, place = int(rows[at]), points[at].mean(axis=0)
+            raise ConversionError(
+                "a face crosses its square's border",
+                value=f"{self._name(row)} round ({place[0]:g}, {place[1]:g})"
+                + (f", and {int(bad.sum()) - 1} more" if bad.sum() > 1 else ""),
+                expected=f"inside square {int(other[at])} of {grid.across} x {grid.down}, "
+                f"{grid.size[0]:g} x {grid.size[1]:g} units each",
+                hint="cut it at the border, or move its corners back",
+            )
+        self.square[rows] = target
+
+    def _name(self, row: int) -> str:
+        owner = int(self.owner[row])
+        return f"face {row}" if owner < 0 else f"a face of {printable(self.plan.names[owner])!r}"
+
+    def _finished(self, touched: NDArray[np.bool_]) -> Rebuilt:
+        old = self.old
+        same_faces = bool(self.alive.all()) and len(self.faces) == len(old.faces)
+        same_faces &= bool((self.square[: len(old.faces)] == old.square_of_face).all())
+        order = np.arange(len(self.faces)) if same_faces else self._layout()
+        faces, vertex = self.faces[order], self.vertex[order]
+        level, square = self.level[order], self.square[order]
+        origin = np.where(order < len(old.faces), order, -1)
+        named, vertices = self._used_vertices(vertex)
+        if len(vertices) > MOST_VERTICES:
+            raise too_many("vertices", len(vertices), MOST_VERTICES)
+        if len(faces) > MOST_FACES:
+            raise too_many("faces", len(faces), MOST_FACES)
+        faces["vertex"] = named
+        fresh_shape = touched[order] | (origin < 0) | self._revertexed(order)
+        corners = np.ascontiguousarray(vertices["position"][named])
+        if fresh_shape.any():
+            rows = np.flatnonzero(fresh_shape)
+            normals, _ = triangle_normals(corners[rows], vertices["normal"][named[rows]])
+            faces["normal"][rows] = normals
+        layout = Layout(origin, level, square, fresh_shape, corners, same_faces)
+        if fresh_shape.any() or not same_faces:
+            relink(faces, old, layout)
+        out = replace(old, header=old.header.copy(), slots=old.slots.copy())
+        out.streams = dict(old.streams)
+        for name, stream in _STREAMS.items():
+            if stream in old.streams:
+                out.streams[stream] = np.ascontiguousarray(vertices[name])
+        out.streams[_T.FACES] = faces
+        changed = changed_squares(old, layout)
+        if not same_faces:
+            slot_runs(out, layout)
+        boxes(out, changed, layout)
+        out.streams[_T.DRAW_ORDER] = draw_order(out, old, layout)
+        report = [
+            {"what": "square", "name": str(number), "status": "rebuilt", "reason": "edited"}
+            for number in changed.tolist()
+        ]
+        return Rebuilt(out, report, self.warnings)
+
+    def _layout(self) -> I64:
+        """Rows of the new face table: by level and square, stored faces in their order first."""
+        rows = np.flatnonzero(self.alive)
+        taken = np.unique(self.square[rows])
+        for level in (FINE, COARSE):
+            slots = self.old.square_slots(level)
+            used = np.unique(self.square[rows[self.level[rows] == level]])
+            if (slots[used] < 0).any() or len(np.unique(slots[used])) != len(used):
+                raise ConversionError(
+                    "squares of this terrain have no slots of their own",
+                    value=f"square {int(used[0])} of {len(taken)}",
+                    hint="only vertices and materials of such a terrain can change",
+                )
+        return rows[np.lexsort([rows, self.square[rows], self.level[rows]])]
+
+    def _revertexed(self, order: I64) -> NDArray[np.bool_]:
+        """Faces that have other vertices than before."""
+        out = np.zeros(len(order), np.bool_)
+        stored = order < len(self.old.faces)
+        before = self.old.faces["vertex"][order[stored]]
+        out[stored] = (self.vertex[order[stored]] != before).any(axis=1)
+        return out
+
+    def _used_vertices(self, vertex: I64) -> tuple[NDArray[np.uint16], NDArray[np.void]]:
+        """Drop vertices that lost their last face; those that never had one stay."""
+        used = np.zeros(len(self.vertices), np.bool_)
+        used[vertex] = True
+        had = np.zeros(len(self.vertices), np.bool_)
+        had[self.old.faces["vertex"]] = True
+        had[len(self.old.positions) :] = True
+        keep = used | ~had
+        number = np.cumsum(keep) - 1
+        if int(number[-1] if len(number) else 0) >= MOST_VERTICES:
+            raise too_many("vertices", int(keep.sum()), MOST_VERTICES)
+        return number[vertex].astype(np.uint16), self.vertices[keep]
+
+
+def _with_second(flags: NDArray[np.uint32], second: I64) -> NDArray[np.uint32]:
+    """Flags with bit 0x4 as the second material says (``rebuild`` page, Terrain)."""
+    bit = np.uint32(FaceFlag.SECOND_MATERIAL)
+    return np.where(second != NO_MATERIAL, flags | bit, flags & ~bit).astype(np.uint32)
+
+
+def _nearest(
+    home: I64,
+    want: I64,
+    usable: I64,
+    normals: NDArray[np.float32] | None,
+    stored: NDArray[np.int8],
+) -> I64:
+    """Per wanted id a usable row of that id whose normal is near; -1 = none.
+
+    Several rows may have one id; the first whose normal fits is taken.
+    """
+    order = np.argsort(home, kind="stable")
+    low = np.searchsorted(home[order], want, "left")
+    high = np.searchsorted(home[order], want, "right")
+    out = np.full(len(want), -1, np.int64)
+    for step in range(int((high - low).max(initial=0))):
+        open_ = np.flatnonzero((out < 0) & (low + step < high))
+        row = order[low[open_] + step]
+        if normals is None:
+            fits = np.ones(len(open_), np.bool_)
+        else:
+            held = decode_normals(stored[row])
+            fits = ~normals_apart(normals[open_], held, TERRAIN_NORMAL_DEGREES)
+        out[open_[fits]] = usable[row[fits]]
+    return out

@@ -1,0 +1,210 @@
+"""Tables of a terrain that follow from its faces (``rebuild`` page, Terrain).
+
+Links, slots, boxes, draw order. What no edit touches keeps its bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.rebuild.adjacency import links
+from converter.rebuild.bounds import hull, sphere_radius
+from converter.tables import DRAW_DTYPE, NONE16
+from converter.terrain import COARSE, FINE, Terrain
+
+I64 = NDArray[np.int64]
+_DRAW_FLAGS, _DRAW_FIRST = 0x48, 0x10
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The new face table, row by row.
+
+    Attributes:
+        origin: (F,) row in the old table, -1 = new.
+        level, square: (F,) where each face belongs.
+        fresh: (F,) whether its shape is new: new faces, moved corners, other corners.
+        corners: (F, 3, 3) float32 positions.
+        same: whether the old faces are all there, in their rows and squares.
+    """
+
+    origin: I64
+    level: I64
+    square: I64
+    fresh: NDArray[np.bool_]
+    corners: NDArray[np.float32]
+    same: bool
+
+
+def relink(faces: NDArray[np.void], old: Terrain, layout: Layout) -> None:
+    """Write links and selectors: canonical ones; only near edits where the stored ones are not.
+
+    Args:
+        faces: the new face table; its links are replaced.
+        old: the terrain before the edit.
+        layout: the new faces.
+    """
+    origin = layout.origin
+    link, selectors = level_links(layout.corners, layout.level)
+    old_level = np.full(len(old.faces), -1)
+    for number in (COARSE, FINE):
+        old_level[old.faces_of(number)] = number
+    stored = np.ascontiguousarray(old.positions[old.faces["vertex"]])
+    old_link, old_selectors = level_links(stored, old_level)
+    odd = (old_link != old.faces["link"]).any(axis=1)
+    odd |= old_selectors != (old.faces["selectors"] & 0x3F)
+    kept = origin >= 0
+    source = np.maximum(origin, 0)
+    if odd.any():
+        new_row = np.full(NONE16 + 1, NONE16, np.int64)
+        new_row[origin[kept]] = np.flatnonzero(kept)
+        follow = new_row[old.faces["link"][source]]
+        lost = (follow == NONE16) & (old.faces["link"][source] != NONE16)
+        near = layout.fresh | ~kept | (lost & kept[:, None]).any(axis=1)
+        reach = np.append(near, np.zeros(NONE16 + 1 - len(near), np.bool_))
+        near = near | reach[follow].any(axis=1) | reach[link].any(axis=1)
+        link = np.where(near[:, None], link, follow)
+        selectors = np.where(near, selectors, old.faces["selectors"][source] & 0x3F)
+    faces["link"] = link
+    faces["selectors"] = selectors | np.where(kept, old.faces["selectors"][source] & 0xC0, 0)
+
+
+def level_links(corners: NDArray[np.float32], level: I64) -> tuple[I64, I64]:
+    """Canonical links, which stay inside a level, as rows of the table; and selectors."""
+    link = np.full((len(corners), 3), NONE16, np.int64)
+    selectors = np.full(len(corners), 0x3F, np.int64)
+    for number in (FINE, COARSE):
+        rows = np.flatnonzero(level == number)
+        if not rows.size:
+            continue
+        local, edges = links(np.ascontiguousarray(corners[rows]))
+        table = np.append(rows, np.full(NONE16 + 1 - len(rows), NONE16))
+        link[rows], selectors[rows] = table[local], edges
+    return link, selectors
+
+
+def changed_squares(old: Terrain, layout: Layout) -> I64:
+    """Squares whose fine faces moved, came or went."""
+    gone = np.ones(len(old.faces), np.bool_)
+    stored = layout.origin >= 0
+    gone[layout.origin[stored]] = False
+    fine = np.zeros(len(old.faces), np.bool_)
+    fine[old.faces_of(FINE)] = True
+    before = old.square_of_face[layout.origin[stored]]
+    left = before != layout.square[stored]
+    return np.unique(
+        np.concatenate(
+            [
+                layout.square[layout.fresh & (layout.level == FINE)],
+                old.square_of_face[gone & fine],
+                before[left],
+                layout.square[stored][left],
+            ]
+        )
+    )
+
+
+def slot_runs(out: Terrain, layout: Layout) -> None:
+    """Runs chain: the fine level square by square, then the coarse one."""
+    start = 0
+    for level in (FINE, COARSE):
+        slots = out.square_slots(level)
+        count = np.bincount(layout.square[layout.level == level], minlength=len(slots))
+        first = start + np.concatenate([[0], np.cumsum(count)[:-1]])
+        has = slots >= 0
+        out.slots["tri_start"][slots[has]] = first[has]
+        out.slots["tri_count"][slots[has]] = count[has]
+        start += int(count.sum())
+
+
+def boxes(out: Terrain, squares: I64, layout: Layout) -> None:
+    """Boxes and spheres of some squares, on both levels the fine one's; then the whole box.
+
+    A square that lost every face keeps its box. Of the whole box only the height follows: its x and
+    y are the grid, which stays where it is.
+    """
+    fine = layout.level == FINE
+    for number in squares.tolist():
+        mine = layout.corners[fine & (layout.square == number)].reshape(-1, 3)
+        if not len(mine):
+            continue
+        low, high = mine.min(axis=0), mine.max(axis=0)
+        center = ((low + high) * np.float32(0.5)).astype(np.float32)
+        radius = sphere_radius(center, hull(low, high))
+        for level in (FINE, COARSE):
+            slot = int(out.square_slots(level)[number])
+            if slot >= 0:
+                row = out.slots[slot : slot + 1]
+                row["aabb_min"], row["aabb_max"] = low, high
+                row["sphere_center"], row["sphere_radius"] = center, radius
+    if squares.size and fine.any():
+        box = out.header["hull"][0].copy()
+        low, high = box.min(axis=0), box.max(axis=0)
+        heights = layout.corners[fine][..., 2]
+        low[2], high[2] = heights.min(), heights.max()
+        if low[2] != box[:, 2].min() or high[2] != box[:, 2].max():
+            out.header["hull"][0] = hull(low, high)
+
+
+def draw_order(out: Terrain, old: Terrain, layout: Layout) -> NDArray[np.void]:
+    """The draw order: each slot's faces grouped by material pair, in order of appearance.
+
+    Slots whose faces and materials did not change keep their order. A table that was no permutation
+    of the faces stays as long as the faces do: nobody knows what it means.
+
+    Args:
+        out: the new terrain: faces and slots are read.
+        old: the terrain before the edit.
+        layout: the new faces.
+    """
+    stored, count, origin = old.draw_order, len(old.faces), layout.origin
+    whole = len(stored) == count and np.array_equal(np.sort(stored["face"]), np.arange(count))
+    pair, before = _pairs(out), _pairs(old)
+    kept = origin >= 0
+    other = np.ones(len(pair), np.bool_)
+    other[kept] = pair[kept] != before[origin[kept]]
+    if layout.same and (not whole or not other.any()):
+        return stored
+    table = np.zeros(len(pair), DRAW_DTYPE)
+    new_row = np.full(count, -1, np.int64)
+    new_row[origin[kept]] = np.flatnonzero(kept)
+    for level in (FINE, COARSE):
+        slots = out.square_slots(level)
+        for slot in np.unique(slots[slots >= 0]).tolist():
+            start, size = (int(out.slots[k][slot]) for k in ("tri_start", "tri_count"))
+            first, length = (int(old.slots[k][slot]) for k in ("tri_start", "tri_count"))
+            run = slice(start, start + size)
+            rows, was = np.arange(start, start + size), stored[first : first + length]
+            own = np.arange(first, first + length)
+            same = whole and size == length and not other[run].any()
+            same = same and np.array_equal(np.sort(origin[run]), own)
+            if same and np.array_equal(np.sort(was["face"]), own):
+                table[run] = was
+                table["face"][run] = new_row[was["face"]]
+            else:
+                table[run] = draw_group(rows, pair[run])
+    return table
+
+
+def _pairs(terrain: Terrain) -> I64:
+    """First and second material of every face as one number."""
+    faces = terrain.faces
+    pairs: I64 = faces["first"].astype(np.int64) << 8 | faces["second"]
+    return pairs
+
+
+def draw_group(rows: I64, pair: I64) -> NDArray[np.void]:
+    """Draw order of one slot: groups of equal pairs in order of first appearance, stable."""
+    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    group = rank[inverse.reshape(-1)]
+    order = np.argsort(group, kind="stable")
+    out = np.zeros(len(rows), DRAW_DTYPE)
+    out["face"] = rows[order]
+    begins = np.concatenate([[True], np.diff(group[order]) > 0])[: len(rows)]
+    out["flags"] = _DRAW_FLAGS | np.where(begins, _DRAW_FIRST, 0)
+    return out

@@ -1,0 +1,250 @@
+"""Invariants of a terrain, as data (terrain page, 3.2, 3.3, 6.2; ``evidence`` page, Terrain).
+
+An ``error`` means that the runtime or a converter would read out of bounds, or that glTF cannot
+hold the value. What other tools and the game's own files keep but nothing crashes on is a
+``warning``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from converter.errors import ConversionError
+from converter.face_flags import FaceFlag
+from converter.rebuild.adjacency import NO_EDGE
+from converter.tables import NONE16, TerrainStream
+from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, TERRAIN_TABLES, Terrain, label
+from converter.validate import Finding, Severity
+
+_T = TerrainStream
+MOST_VERTICES = 0xFFFF
+MOST_FACES = 0x7FFF
+#: How far a vertex may lie outside its square, in squares: what float32 rounds.
+BORDER = 1e-4
+
+
+def require_sound_terrain(terrain: Terrain) -> list[Finding]:
+    """The terrain's findings, none of them an error.
+
+    Raises:
+        ConversionError: the first error finding.
+    """
+    findings = check_terrain(terrain)
+    for finding in findings:
+        if finding.severity == "error":
+            raise finding.to_error().at(file=terrain.archive.label)
+    return findings
+
+
+def check_terrain(terrain: Terrain) -> list[Finding]:
+    """Every finding about a terrain; those that need sound tables only where they are sound."""
+    findings = [*_tables(terrain), *_faces(terrain), *_squares(terrain)]
+    if any(finding.severity == "error" for finding in findings):
+        return findings
+    return [*findings, *_links(terrain), *_runs(terrain), *_draw_order(terrain), *_looks(terrain)]
+
+
+def _find(
+    terrain: Terrain,
+    code: str,
+    severity: Severity,
+    stream: TerrainStream,
+    problem: str,
+    bad: Any = None,
+    within: int = 0,
+    value: object = None,
+    expected: object = None,
+) -> Iterator[Finding]:
+    """A finding about the first bad row of a table, with the number of all; none if all is well.
+
+    ``bad`` is a boolean per row; without it the finding is about the table.
+    """
+    row = None
+    if bad is not None:
+        if not np.any(bad):
+            return
+        row = int(np.argmax(bad))
+        if (count := int(bad.sum())) > 1:
+            problem += f" (and {count - 1} more)"
+    offset = terrain.offset_of(stream, row or 0, within)
+    shown = value[row] if row is not None and isinstance(value, np.ndarray) else value
+    if isinstance(shown, np.ndarray):
+        shown = shown.tolist()
+    yield Finding(code, severity, problem, label(stream), row, offset, shown, expected)
+
+
+def _tables(terrain: Terrain) -> Iterator[Finding]:
+    count = len(terrain.positions)
+    for stream, (_, _, per_vertex, _) in TERRAIN_TABLES.items():
+        rows = len(terrain.streams.get(stream, ()))
+        if per_vertex and stream in terrain.streams and rows != count:
+            yield from _find(
+                terrain, "terrain-vertex-count", "error", stream,
+                "not one row per vertex", value=rows, expected=count,
+            )  # fmt: skip
+    if count > MOST_VERTICES:
+        yield from _find(
+            terrain, "terrain-limits", "error", _T.POSITIONS, "more vertices than faces can name",
+            value=count, expected=f"at most {MOST_VERTICES}",
+        )  # fmt: skip
+    if len(terrain.faces) > MOST_FACES:
+        yield from _find(
+            terrain, "terrain-limits", "warning", _T.FACES, "more faces than the game's files have",
+            value=len(terrain.faces), expected=f"at most {MOST_FACES}",
+        )  # fmt: skip
+    finite = np.isfinite(terrain.positions).all(axis=1)
+    yield from _find(
+        terrain, "terrain-finite", "error", _T.POSITIONS, "position is not finite", ~finite,
+        value=terrain.positions,
+    )  # fmt: skip
+    if terrain.blend is not None:
+        blend = terrain.blend
+        yield from _find(
+            terrain, "terrain-blend", "error", _T.BLEND, "blend is not finite",
+            ~np.isfinite(blend), value=blend,
+        )  # fmt: skip
+        yield from _find(
+            terrain, "terrain-blend", "warning", _T.BLEND, "blend is not between 0 and 1",
+            (blend < 0) | (blend > 1), value=blend,
+        )  # fmt: skip
+    if not np.isfinite(terrain.header["hull"]).all():
+        yield from _find(terrain, "terrain-box", "error", _T.SLOTS, "the whole box is not finite")
+    entry = terrain.archive.first_of_type(_T.SLOTS)
+    if entry is not None and entry.attr1 != len(terrain.slots):
+        yield from _find(
+            terrain, "terrain-slot-count", "error", _T.SLOTS,
+            "attr1 is not the number of slots", value=entry.attr1, expected=len(terrain.slots),
+        )  # fmt: skip
+
+
+def _faces(terrain: Terrain) -> Iterator[Finding]:
+    faces, count = terrain.faces, len(terrain.faces)
+    vertex, link = faces["vertex"], faces["link"]
+    yield from _find(
+        terrain, "terrain-face-vertex", "error", _T.FACES, "face has a vertex past the table",
+        (vertex >= len(terrain.positions)).any(axis=1), 8, vertex,
+        f"below {len(terrain.positions)}",
+    )  # fmt: skip
+    yield from _find(
+        terrain, "terrain-face-link", "error", _T.FACES, "face links past the table",
+        ((link >= count) & (link != NONE16)).any(axis=1), 14, link, f"below {count}, or 65535",
+    )  # fmt: skip
+
+
+def _squares(terrain: Terrain) -> Iterator[Finding]:
+    squares, slots = len(terrain.squares), terrain.slots
+    across = terrain.across
+    if not squares or across <= 0 or squares % across:
+        yield from _find(
+            terrain, "terrain-squares", "error", _T.SQUARES,
+            "attr2 is not a number of squares across", value=across,
+            expected=f"a divisor of {squares}",
+        )  # fmt: skip
+        return
+    words = terrain.squares["slot_index"][:, 0, :2]
+    yield from _find(
+        terrain, "terrain-square-slot", "error", _T.SQUARES, "square has a slot past the table",
+        ((words >= len(slots)) & (words != NONE16)).any(axis=1), 8, words, f"below {len(slots)}",
+    )  # fmt: skip
+    end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
+    yield from _find(
+        terrain, "terrain-slot-faces", "error", _T.SLOTS, "slot reaches past the faces",
+        end > len(terrain.faces), 0, end, f"at most {len(terrain.faces)}",
+    )  # fmt: skip
+    boxes = np.stack([slots["aabb_min"], slots["aabb_max"]], axis=1)
+    yield from _find(
+        terrain, "terrain-slot-box", "error", _T.SLOTS, "slot's box is not finite",
+        ~np.isfinite(boxes).all(axis=(1, 2)), 8,
+    )  # fmt: skip
+
+
+def _links(terrain: Terrain) -> Iterator[Finding]:
+    faces = terrain.faces
+    link = faces["link"].astype(np.int64)
+    edge = faces["selectors"][:, None] >> np.array([0, 2, 4]) & 3
+    none = link == NONE16
+    safe = np.where(none, 0, link)
+    back = np.take_along_axis(link[safe], np.minimum(edge, 2)[..., None], axis=2)[..., 0]
+    mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(faces))[:, None]))
+    yield from _find(
+        terrain, "terrain-link-mutual", "warning", _T.FACES,
+        "the face across an edge does not link back", ~mutual.all(axis=1), 14, link,
+    )  # fmt: skip
+    yield from _find(
+        terrain, "terrain-edge-class", "warning", _T.FACES,
+        "edge selector does not fit its link", (none != (edge == NO_EDGE)).any(axis=1), 26, edge,
+        "3 exactly where there is no neighbour",
+    )  # fmt: skip
+
+
+def _runs(terrain: Terrain) -> Iterator[Finding]:
+    slots = terrain.slots
+    start, count = (slots[k].astype(np.int64) for k in ("tri_start", "tri_count"))
+    chained = np.concatenate([[0], np.cumsum(count)[:-1]])
+    yield from _find(
+        terrain, "terrain-slot-run", "warning", _T.SLOTS,
+        "slots' runs of faces do not follow one another", start != chained, 0, start,
+    )  # fmt: skip
+    if int(count.sum()) != len(terrain.faces):
+        yield from _find(
+            terrain, "terrain-slot-run", "warning", _T.SLOTS,
+            "slots do not have every face once", value=int(count.sum()),
+            expected=len(terrain.faces),
+        )  # fmt: skip
+    square = terrain.square_of_face
+    vertices = terrain.positions[terrain.faces["vertex"]][..., :2].astype(np.float64)
+    low, high = terrain.grid.box(np.maximum(square, 0))
+    room = BORDER * terrain.grid.size
+    outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
+    yield from _find(
+        terrain, "terrain-face-square", "warning", _T.FACES, "face crosses its square's border",
+        outside.any(axis=(1, 2)) & (square >= 0), 8, square, "inside the square that has it",
+    )  # fmt: skip
+    fine = np.zeros(len(terrain.positions), np.bool_)
+    fine[terrain.faces["vertex"][terrain.faces_of(FINE)]] = True
+    coarse = terrain.faces_of(COARSE)
+    alien = np.zeros(len(terrain.faces), np.bool_)
+    alien[coarse] = ~fine[terrain.faces["vertex"][coarse]].all(axis=1)
+    yield from _find(
+        terrain, "terrain-coarse-vertex", "warning", _T.FACES,
+        f"{LEVELS[COARSE]} face has a vertex that the {LEVELS[FINE]} level does not use", alien, 8,
+        terrain.faces["vertex"],
+    )  # fmt: skip
+
+
+def _draw_order(terrain: Terrain) -> Iterator[Finding]:
+    rows = terrain.draw_order
+    count = len(terrain.faces)
+    if len(rows) != count or not np.array_equal(np.sort(rows["face"]), np.arange(count)):
+        yield from _find(
+            terrain, "terrain-draw-order", "warning", _T.DRAW_ORDER,
+            "draw order is not a permutation of the faces", value=len(rows), expected=count,
+        )  # fmt: skip
+        return
+    square = terrain.square_of_face
+    slot = np.repeat(np.arange(len(terrain.slots)), terrain.slots["tri_count"])
+    if len(slot) == count and (square >= 0).all():
+        yield from _find(
+            terrain, "terrain-draw-order", "warning", _T.DRAW_ORDER,
+            "draw order leaves its slot's run", slot[rows["face"]] != slot, 0, rows["face"],
+        )  # fmt: skip
+
+
+def _looks(terrain: Terrain) -> Iterator[Finding]:
+    faces = terrain.faces
+    second = faces["second"] != NO_MATERIAL
+    flagged = (faces["flags"] & np.uint32(FaceFlag.SECOND_MATERIAL)) != 0
+    yield from _find(
+        terrain, "terrain-second-material", "warning", _T.FACES,
+        "flag 0x4 and the second material do not agree", second != flagged, 0, faces["flags"],
+    )  # fmt: skip
+
+
+def too_many(what: str, value: int, most: int) -> ConversionError:
+    """The error for a terrain that outgrows its 16-bit numbers (``rebuild`` page, Terrain)."""
+    return ConversionError(
+        f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}"
+    )

@@ -1,0 +1,87 @@
+"""An areal map to glTF 2.0, for looking (``gltf-mapping`` page, Areal map)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.areal import ArealMap
+from converter.axes import game_to_gltf
+from converter.triangulate import triangulate
+from exporters.gltf_file import LINES, Builder, Document, Json, extras, row_colour
+
+
+def export_areal_map(areals: ArealMap, name: str, info: Json) -> Document:
+    """A node per class with its polygons, a colour per class, and the map's borders as lines.
+
+    Args:
+        areals: the map.
+        name: what the scene is called.
+        info: more of scene 0's ``extras.msh``: source, digest, sidecar.
+    """
+    file = Builder()
+    nodes: list[Json] = []
+    meshes: list[Json] = []
+    materials: list[Json] = []
+    start = areals.vertex_start
+    corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)
+    owner = np.repeat(np.arange(len(areals.records)), np.maximum(np.diff(start) - 2, 0))
+    classes = areals.records["class_id"]
+    for number in np.unique(classes).tolist():
+        used, index = np.unique(corners[classes[owner] == number], return_inverse=True)
+        if not used.size:
+            continue
+        primitive = {
+            "attributes": {
+                "POSITION": file.vertices(game_to_gltf(areals.vertices[used]), bounds=True),
+                "NORMAL": file.vertices(game_to_gltf(_normals(areals, used))),
+            },
+            "indices": file.indices(index.reshape(-1), len(used)),
+            "material": len(materials),
+        }
+        label, about = f"class_{number}", extras(class_id=number)
+        materials.append(
+            {
+                "name": label,
+                "pbrMetallicRoughness": row_colour(number),
+                "doubleSided": True,
+                "extras": about,
+            }
+        )
+        nodes.append({"name": label, "mesh": len(meshes), "extras": about})
+        meshes.append({"name": label, "primitives": [primitive]})
+    border = _borders(areals)
+    if len(border):
+        lines = file.vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
+        nodes.append({"name": "borders", "mesh": len(meshes), "extras": extras(kind="borders")})
+        meshes.append(
+            {"name": "borders", "primitives": [{"attributes": {"POSITION": lines}, "mode": LINES}]}
+        )
+    about = extras(
+        format=1, kind="areal_map", cells_x=areals.cells_x, cells_y=areals.cells_y, **info
+    )
+    scene: Json = {"name": name, "extras": about}
+    if nodes:
+        scene["nodes"] = list(range(len(nodes)))
+    return file.document(
+        {"scene": 0, "scenes": [scene], "nodes": nodes, "meshes": meshes, "materials": materials}
+    )
+
+
+def _normals(areals: ArealMap, vertices: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The areals' normals at some vertices, unit in float32."""
+    areal = np.searchsorted(areals.vertex_start, vertices, "right") - 1
+    exact = areals.records["normal"][areal].astype(np.float64)
+    length = np.linalg.norm(exact, axis=1, keepdims=True)
+    up = np.array([0.0, 0.0, 1.0])
+    return np.where(length > 0, exact / np.maximum(length, 1e-30), up).astype(np.float32)
+
+
+def _borders(areals: ArealMap) -> NDArray[np.float32]:
+    """Edges without a neighbour, (B, 2, 3)."""
+    count = np.diff(areals.vertex_start)
+    following = np.arange(len(areals.vertices)) + 1
+    last = areals.vertex_start[1:] - 1
+    following[last[count > 0]] = areals.vertex_start[:-1][count > 0]
+    open_ = np.flatnonzero((areals.links["areal"] == -1) & (areals.links["edge"] == -1))
+    return np.stack([areals.vertices[open_], areals.vertices[following[open_]]], axis=1)

@@ -1,0 +1,85 @@
+""":class:`~converter.terrain_scene.TerrainScene` to glTF 2.0 (``gltf-mapping`` page, Terrain)."""
+
+from __future__ import annotations
+
+from converter.axes import game_to_gltf
+from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
+from converter.terrain_scene import Ground, TerrainScene
+from exporters.gltf_file import Builder, Document, Json, extras, row_colour
+
+#: Names of the nodes and meshes of the two levels.
+NODE_NAMES = ("terrain", "coarse")
+
+
+def export_terrain(scene: TerrainScene, info: Json, *, visible_only: bool = False) -> Document:
+    """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
+
+    All primitives share the vertex streams; each has indices of its own.
+
+    Args:
+        scene: what to show.
+        info: more of scene 0's ``extras.msh``: source, digest, sidecar.
+        visible_only: leave the coarse level out.
+    """
+    file = Builder()
+    meshes: list[Json] = []
+    nodes: list[Json] = []
+    scenes: list[Json] = []
+    attributes: Json = {}
+    for level in (FINE,) if visible_only else (FINE, COARSE):
+        data: Json = {"name": scene.name if level == FINE else LEVELS[COARSE]}
+        if level == FINE:
+            data["extras"] = extras(format=1, kind="terrain", **info)
+        scenes.append(data)
+        if not scene.primitives[level]:
+            continue
+        if not attributes:
+            attributes = _attributes(file, scene)
+        primitives = [
+            {
+                "attributes": attributes,
+                "indices": file.indices(scene.vertex[rows].reshape(-1), len(scene.positions)),
+                "material": ground,
+            }
+            for ground, rows in scene.primitives[level]
+        ]
+        name, about = NODE_NAMES[level], extras(level=level)
+        nodes.append({"name": name, "mesh": len(meshes), "extras": about})
+        meshes.append({"name": name, "primitives": primitives, "extras": about})
+        data["nodes"] = [len(nodes) - 1]
+    return file.document(
+        {
+            "scene": 0,
+            "scenes": scenes,
+            "nodes": nodes,
+            "meshes": meshes,
+            "materials": [_material(ground) for ground in scene.grounds] if meshes else [],
+        }
+    )
+
+
+def _attributes(file: Builder, scene: TerrainScene) -> Json:
+    out = {
+        "POSITION": file.vertices(game_to_gltf(scene.positions), bounds=True),
+        "NORMAL": file.vertices(game_to_gltf(scene.normals)),
+        "TEXCOORD_0": file.vertices(scene.uv0),
+        "TEXCOORD_1": file.vertices(scene.micro_uv),
+    }
+    if scene.blend is not None:
+        out["_MSH_BLEND"] = file.vertices(scene.blend)
+    return out
+
+
+def _material(ground: Ground) -> Json:
+    values: dict[str, int | float | str] = {"first": ground.first, "second": ground.second}
+    values["microtexture"] = ground.micro
+    if ground.second != NO_MATERIAL:
+        values["microtexture2"] = ground.micro2
+    return {
+        "name": ground.name,
+        "pbrMetallicRoughness": row_colour(
+            ground.first if ground.second == NO_MATERIAL else 31 * ground.first + ground.second + 7
+        ),
+        "doubleSided": True,
+        "extras": extras(**values),
+    }

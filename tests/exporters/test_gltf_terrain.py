@@ -1,0 +1,182 @@
+"""Terrains and areal maps as glTF: against recorded truth, name by name, and the validator."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter import cli
+from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.maps import every_level, level_called
+from tests.support.runs import call, require, run
+
+VALIDATOR = Path(__file__).parent.parent / "validator"
+
+
+def export(level, folder: Path, name: str = "Land.msh", *options: object) -> GltfView:
+    target = folder / "out.glb"
+    assert call(cli.msh2gltf, level.folder / name, "-o", target, "-q", "--force", *options) == 0
+    return GltfView(target)
+
+
+@every_level
+def test_terrain_equals_the_truth(level, tmp_path: Path) -> None:
+    view, truth, facts = export(level, tmp_path), level.terrain, level.facts("terrain")
+    assert [n["name"] for n in view["nodes"]] == ["terrain", "coarse"]
+    assert [s["name"] for s in view["scenes"]] == ["Land", "coarse"]
+    assert view.info["kind"] == "terrain"
+    assert view.info["source"] == "Land.msh"
+    names = [name for _, name in facts["materials1"]]
+    micro = [name for _, name in facts["materials2"]]
+    for number in (0, 1):
+        scene = view["scenes"][number]
+        mesh = view["meshes"][view["nodes"][scene["nodes"][0]]["mesh"]]
+        pairs = set()
+        triangles = 0
+        for primitive in mesh["primitives"]:
+            extras = view["materials"][primitive["material"]]["extras"]["msh"]
+            first, second = extras["first"], extras["second"]
+            pairs.add((first, second))
+            name = names[first] if second == 255 else f"{names[first]}+{names[second]}"
+            assert view["materials"][primitive["material"]]["name"] == name
+            assert extras["microtexture"] == micro[first]
+            index = view.array(primitive["indices"]).reshape(-1, 3)
+            rows = np.flatnonzero(
+                (truth["level"] == number) & (truth["mat1"] == first) & (truth["mat2"] == second)
+            )
+            np.testing.assert_array_equal(index, truth["face"][rows])
+            triangles += len(rows)
+        assert len(pairs) == len(mesh["primitives"])
+        assert triangles == (truth["level"] == number).sum()
+    attributes = view["meshes"][0]["primitives"][0]["attributes"]
+    positions = view.array(attributes["POSITION"]) @ TO_GAME.T
+    np.testing.assert_array_equal(positions, truth["pos"])
+    np.testing.assert_array_equal(view.array(attributes["TEXCOORD_0"]), truth["uv1"])
+    np.testing.assert_array_equal(view.array(attributes["TEXCOORD_1"]), truth["uv2"])
+    np.testing.assert_array_equal(view.array(attributes["_MSH_BLEND"])[:, 0], truth["weight"])
+    normals = view.array(attributes["NORMAL"]) @ TO_GAME.T
+    length = np.linalg.norm(truth["normal"], axis=1, keepdims=True)
+    np.testing.assert_allclose(normals, truth["normal"] / length, atol=2e-7)
+
+
+@every_level
+def test_areal_map_equals_the_truth(level, tmp_path: Path) -> None:
+    """Every class' polygons, by area and by corners; borders are the edges without a link."""
+    view, truth = export(level, tmp_path, "Land.map"), level.areal
+    assert view.info["kind"] == "areal_map"
+    start = truth["start"]
+    for node in view["nodes"]:
+        primitive = view["meshes"][node["mesh"]]["primitives"][0]
+        points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
+        if node["name"] == "borders":
+            assert primitive["mode"] == 1
+            following = np.arange(len(truth["vertex"])) + 1
+            following[start[1:] - 1] = start[:-1]
+            rows = np.flatnonzero((truth["link"] == -1).all(axis=1))
+            expected = np.stack([truth["vertex"][rows], truth["vertex"][following[rows]]], axis=1)
+            np.testing.assert_array_equal(points.reshape(-1, 2, 3), expected)
+            continue
+        number = node["extras"]["msh"]["class_id"]
+        assert node["name"] == f"class_{number}"
+        mine = np.flatnonzero(truth["class_id"] == number)
+        corners = points[view.array(primitive["indices"])[:, 0]].reshape(-1, 3, 3)
+        assert len(corners) == sum(start[i + 1] - start[i] - 2 for i in mine)
+        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        assert (cross[:, 2] > -1e-6).all(), "no triangle is turned over"
+        polygons = [truth["vertex"][start[i] : start[i + 1]].astype(float) for i in mine]
+        area = sum(
+            (p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1)).sum() / 2
+            for p in polygons
+        )
+        assert abs(cross[:, 2].sum() / 2 - area) <= 1e-6 * area
+        ours = np.unique(points, axis=0)
+        np.testing.assert_array_equal(ours, np.unique(np.concatenate(polygons), axis=0))
+
+
+@every_level
+def test_areal_maps_come_back(level, tmp_path: Path) -> None:
+    export(level, tmp_path, "Land.map")
+    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
+    assert back.returncode == 0, back.stderr
+    assert back.stderr == ""
+    assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
+
+
+def test_an_edited_areal_map_is_not_taken_over(tmp_path: Path) -> None:
+    from tests.support.gltf_edit import Editable
+
+    level = level_called("spec__AutoMAP_00")
+    export(level, tmp_path, "Land.map")
+    document = Editable(tmp_path / "out.glb")
+    document.arrays[0][0] += 1
+    document.save(tmp_path / "out.glb")
+    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
+    assert "an areal map is not read back from glTF" in back.stderr
+    assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
+
+
+def test_fine_level_alone(tmp_path: Path) -> None:
+    view = export(level_called("spec__AutoMAP_00"), tmp_path, "Land.msh", "--parts", "visible")
+    assert [s["name"] for s in view["scenes"]] == ["Land"]
+    back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
+    assert "unchanged" in back.stdout
+
+
+def test_needs_its_sidecar(tmp_path: Path) -> None:
+    export(level_called("spec__AutoMAP_00"), tmp_path)
+    back = run("gltf2msh", tmp_path / "out.glb", "--no-sidecar", "-o", f"{tmp_path}/back/")
+    assert back.returncode == 2
+    assert "is a terrain, which cannot be rebuilt without its sidecar" in back.stderr
+
+
+def test_validator_is_silent(tmp_path: Path) -> None:
+    node = shutil.which("node")
+    require(node, "node is not installed: the Khronos validator cannot run")
+    require(
+        (VALIDATOR / "node_modules/gltf-validator").is_dir(),
+        "gltf-validator is not installed: npm install in tests/validator",
+    )
+    files = []
+    for name in ("spec__AutoMAP_00", "mixed__MULTI02", "mixed__tut_1"):
+        for source in ("Land.msh", "Land.map"):
+            for suffix in ("glb", "gltf"):
+                target = tmp_path / name / f"{source}.{suffix}"
+                level = level_called(name)
+                assert call(cli.msh2gltf, level.folder / source, "-o", target, "-q", "--force") == 0
+                files.append(target)
+    result = subprocess.run(
+        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
+    )
+    for line in result.stdout.splitlines():
+        assert json.loads(line)["issues"] == [], line
+
+
+@pytest.mark.parametrize(
+    ("polygon", "count"),
+    [
+        ([(0, 0), (1, 0), (0, 1)], 1),
+        ([(0, 0), (2, 0), (2, 2), (0, 2)], 2),
+        ([(0, 0), (2, 0), (1, 1), (2, 2), (0, 2)], 3),  # a notch
+        ([(0, 0), (3, 0), (3, 3), (2, 1), (1, 1), (0, 3)], 4),  # a gap
+        ([(0, 0), (1, 0), (2, 0), (2, 2), (0, 2)], 3),  # a corner that is none
+    ],
+)
+def test_triangulation(polygon: list[tuple[float, float]], count: int) -> None:
+    from converter.triangulate import triangulate
+
+    points = np.array(polygon * 2, np.float64)
+    start = np.array([0, len(polygon), 2 * len(polygon)])
+    triangles = triangulate(points, start)
+    assert len(triangles) == 2 * count
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    areas = ((b - a)[:, 0] * (c - a)[:, 1] - (b - a)[:, 1] * (c - a)[:, 0]) / 2
+    assert (areas >= 0).all()
+    p = np.array(polygon, np.float64)
+    whole = (p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1)).sum() / 2
+    assert areas[:count].sum() == pytest.approx(whole)
+    assert triangles[:count].max() < len(polygon) <= triangles[count:].min()
