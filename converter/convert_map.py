@@ -21,7 +21,7 @@ from converter.terrain import Terrain
 from converter.terrain_checks import check_terrain, require_sound_terrain
 from converter.terrain_merge import compare_terrain
 from converter.terrain_scene import decode_terrain
-from converter.validate import Finding
+from converter.validate import Finding, without_errors
 from exporters.gltf_areal import export_areal_map
 from exporters.gltf_file import Document
 from exporters.gltf_terrain import export_terrain
@@ -92,10 +92,7 @@ def load_map(archive: Archive, path: Path, index: int | None, kind: str) -> Load
         wear, micro = read_wear_names(first), read_wear_names(second)
         return LoadedMap(kind, readable(name), own, terrain, wear, micro, findings)
     areals = read_areal_map(own)
-    findings = check_areal_map(areals)
-    for finding in findings:
-        if finding.severity == "error":
-            raise finding.to_error().at(file=archive.label)
+    findings = without_errors(check_areal_map(areals), archive.label)
     return LoadedMap(kind, readable(name), own, areals, [], [], findings)
 
 

@@ -17,7 +17,7 @@ from converter.face_flags import FaceFlag
 from converter.rebuild.adjacency import NO_EDGE
 from converter.tables import NONE16, TerrainStream
 from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, TERRAIN_TABLES, Terrain, label
-from converter.validate import Finding, Severity
+from converter.validate import Finding, Severity, without_errors
 
 _T = TerrainStream
 MOST_VERTICES = 0xFFFF
@@ -32,11 +32,7 @@ def require_sound_terrain(terrain: Terrain) -> list[Finding]:
     Raises:
         ConversionError: the first error finding.
     """
-    findings = check_terrain(terrain)
-    for finding in findings:
-        if finding.severity == "error":
-            raise finding.to_error().at(file=terrain.archive.label)
-    return findings
+    return without_errors(check_terrain(terrain), terrain.archive.label)
 
 
 def check_terrain(terrain: Terrain) -> list[Finding]:

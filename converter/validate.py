@@ -65,11 +65,23 @@ def require_sound(model: MshModel) -> list[Finding]:
     Raises:
         ConversionError: the first error finding.
     """
-    findings = check_model(model)
+    entry = None if model.entry is None else printable(model.entry)
+    return without_errors(check_model(model), model.archive.label, entry)
+
+
+def without_errors(findings: list[Finding], file: str, entry: str | None = None) -> list[Finding]:
+    """The findings, none of them an error.
+
+    Args:
+        findings: about a file.
+        file, entry: what the message calls it.
+
+    Raises:
+        ConversionError: the first error finding.
+    """
     for finding in findings:
         if finding.severity == "error":
-            entry = None if model.entry is None else printable(model.entry)
-            raise finding.to_error().at(file=model.archive.label, entry=entry)
+            raise finding.to_error().at(file=file, entry=entry)
     return findings
 
 

@@ -12,7 +12,7 @@ from converter.areal_checks import check_areal_map
 from converter.errors import ConversionError
 from converter.terrain import NO_MATERIAL, Terrain
 from converter.terrain_checks import check_terrain
-from converter.validate import Finding
+from converter.validate import Finding, without_errors
 from importers.areal_map import read_areal_map
 from importers.nres import map_file, read_nres
 from importers.terrain import read_terrain
@@ -62,10 +62,9 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
         return files[suffix]
 
     def note(path: Path, found: list[Finding]) -> None:
-        for finding in found:
-            if strict and finding.severity == "error":
-                raise finding.to_error().at(file=str(path))
-            findings.append((path, finding))
+        if strict:
+            without_errors(found, str(path))
+        findings.extend((path, finding) for finding in found)
 
     names = []
     for suffix in ("1.wea", "2.wea"):

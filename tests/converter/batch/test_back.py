@@ -400,7 +400,8 @@ def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
     truth = json.loads((game.parent / "truth/manifest.json").read_text("utf-8"))
     facts = json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))
     made = {(row["source"].casefold(), row["name"].casefold()): row for row in facts["models"]}
-    assert len(made) == len(truth["models"]) + 1
+    assert len(made) == len(truth["models"]) + 1 + 2 * len(truth["maps"])
+    assert facts["failed"] == facts["unreadable"] == []
     for expected in truth["models"]:
         row = made[expected["archive"].casefold(), expected["entry"].casefold()]
         assert row["dialect"] == expected["dialect"], row
