@@ -134,8 +134,8 @@ def restore_run(
     run.total = len(tasks)
     goal = places.new or places.game
     with nullcontext() if dry_run else only_run(goal):
-        if not dry_run and places.new is not None:
-            remove_temporary(places.new)
+        if not dry_run:
+            remove_temporary(goal)
         _convert(run, tasks, engine, progress)
         stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
         if not stopped:
@@ -262,7 +262,10 @@ class _Writer:
     def _in_the_way(self, path: Path, data: bytes | None) -> bool:
         target = self._target(path)
         if self._places.new is None:
-            return os.path.lexists(f"{target}{BACKUP}")
+            # a backup that a killed run made of this very file is as good as a new one
+            backup = Path(f"{target}{BACKUP}")
+            same = backup.is_file() and filecmp.cmp(target, backup, shallow=False)
+            return os.path.lexists(backup) and not same
         if not os.path.lexists(target):
             return False
         source = self._places.game / path

@@ -221,7 +221,14 @@ def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "the game's model is not the one that was converted" in result.stdout
     kept = snapshot(game)
+    # a backup of the very file that is to be changed: a run was killed between the two
     shutil.copy(game / "static.rlb.bak", game / "static.rlb")
+    (game / ".msh-gltf-0123.tmp").write_bytes(b"half")
+    assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
+    assert not (game / ".msh-gltf-0123.tmp").exists()
+    assert snapshot(game)["static.rlb.bak"] == before["static.rlb"]
+    shutil.copy(game / "static.rlb.bak", game / "static.rlb")
+    (game / "static.rlb.bak").write_bytes(b"somebody's own backup")
     result = run("gltf2msh", out, "--game", game, "--in-place")
     assert result.returncode == 2
     assert "static.rlb.bak: backup exists already; --force replaces it" in result.stderr
