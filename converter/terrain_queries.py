@@ -26,7 +26,7 @@ F64 = NDArray[np.float64]
 GROUND_NORMAL = 0.173648
 #: ... and if it is not water.
 NOT_GROUND = int(FaceFlag.WATER)
-#: How many faces a walk crosses before it gives up.
+#: How many faces a walk looks at before it gives up, the first among them.
 WALK_FACES = 24
 #: Room for rounding at the edges of a face, in its barycentric coordinates.
 _EDGE = 1e-9
@@ -262,8 +262,8 @@ class TerrainQueries:
     def walk(self, face: int, start: ArrayLike, end: ArrayLike) -> Step:
         """Where one stands at ``end`` after walking there from ``start`` on a face.
 
-        The walk crosses winged edges in the plan view, at most ``WALK_FACES`` of them, onto faces
-        that are ground. Where it cannot go on, the vertical search (:meth:`height_at`) decides.
+        The walk crosses winged edges in the plan view, over at most ``WALK_FACES`` faces, onto such
+        as are ground. Where it cannot go on, the vertical search (:meth:`height_at`) decides.
 
         Args:
             face: row of the face table that ``start`` is on.
@@ -272,7 +272,7 @@ class TerrainQueries:
         a, b = np.asarray(start, np.float64)[:2], np.asarray(end, np.float64)[:2]
         table, along = self._terrain.faces, b - a
         came = -1
-        for crossed in range(WALK_FACES + 1):
+        for crossed in range(WALK_FACES):
             height = float(self._heights(np.array([face]), b[None])[0])
             if height > -np.inf:
                 return Step(face, height, crossed)
