@@ -253,6 +253,75 @@ DRAW_DTYPE = np.dtype(
 assert DRAW_DTYPE.itemsize == 4
 
 
+# ------------------------------------------------------------------ materials (MAT0) and textures
+
+MATERIAL_HEADER_DTYPE = np.dtype(
+    [
+        ("phase_count", "<u2"),  # +0
+        ("track_count", "<u2"),  # +2
+        ("surface", "u1"),  # +4   surface id
+        ("opaque5", "u1"),  # +5
+        ("opaque6", "<f4"),  # +6
+        ("opaque10", "<u4"),  # +10
+    ]
+)
+assert MATERIAL_HEADER_DTYPE.itemsize == 14
+
+PHASE_DTYPE = np.dtype(
+    [
+        ("ambient", "u1", (4,)),  # +0   rgb is the self-light; +3 the alpha drawn, per cent
+        ("diffuse", "u1", (4,)),  # +4   rgba
+        ("specular", "u1", (4,)),  # +8   rgba
+        ("emissive", "u1", (4,)),  # +12  rgba, never read by the game
+        ("power", "u1"),  # +16
+        ("cell", "i1"),  # +17  rectangle of the texture's Page, -1 = the whole texture
+        ("texture", "u1", (16,)),  # +18  NUL-padded; no NUL where all 16 bytes are used
+    ]
+)
+assert PHASE_DTYPE.itemsize == 34
+
+MATERIAL_TRACK_DTYPE = np.dtype(
+    [
+        ("word", "<u4"),  # +0   mode in bits 0-2, lerp mask above
+        ("key_count", "<u2"),  # +4
+    ]
+)
+assert MATERIAL_TRACK_DTYPE.itemsize == 6
+
+MATERIAL_KEY_DTYPE = np.dtype(
+    [
+        ("phase", "<u2"),  # +0   the entry: row of the phases
+        ("end", "<u2"),  # +2   milliseconds
+        ("opaque4", "<u2"),  # +4   0
+    ]
+)
+assert MATERIAL_KEY_DTYPE.itemsize == 6
+
+TEXM_HEADER_DTYPE = np.dtype(
+    [
+        ("magic", "V4"),  # +0   "Texm"
+        ("width", "<u4"),  # +4
+        ("height", "<u4"),  # +8
+        ("mips", "<u4"),  # +12  levels, the full size included
+        ("word16", "<u4"),  # +16  32 with more than one level, else 0
+        ("flags", "<u4"),  # +20
+        ("opaque24", "<u4"),  # +24
+        ("format", "<u4"),  # +28  0, 565, 556, 4444, 88, 888, 8888
+    ]
+)
+assert TEXM_HEADER_DTYPE.itemsize == 32
+
+PAGE_DTYPE = np.dtype(
+    [
+        ("x", "<u2"),  # +0   pixels
+        ("width", "<u2"),  # +2
+        ("y", "<u2"),  # +4
+        ("height", "<u2"),  # +6
+    ]
+)
+assert PAGE_DTYPE.itemsize == 8
+
+
 class Presence(IntEnum):
     """How the core loader (``sub_10015FD0``) takes a missing table (core page, 3.1)."""
 

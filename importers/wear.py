@@ -1,7 +1,6 @@
-"""Material names from WEAR text (``.wea``; ``evidence`` page, Text and materials).
+"""WEAR bytes (``.wea``) to :class:`~converter.wear.Wear`, and where a model's WEAR lies.
 
-A count, then that many ``<id> <name>`` rows, then an optional ``LIGHTMAPS`` section. Rows are
-selected by position. Only the names are read here.
+``evidence`` page, Text and materials.
 """
 
 from __future__ import annotations
@@ -10,18 +9,40 @@ from pathlib import Path
 
 from converter.archive import Archive, decode_text
 from converter.errors import ConversionError
+from converter.validate import Finding
+from converter.wear import Wear, row_name
 from importers.nres import map_file
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 
 
+def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
+    """Any bytes as a WEAR; oddities are kept and reported.
+
+    Args:
+        data: the file.
+        label: what messages call it.
+
+    Returns:
+        The text, and the findings of :meth:`Wear.check`: their ``row`` is the line's number,
+        counted from 1.
+    """
+    wear = Wear(decode_text(bytes(data)), label)
+    return wear, wear.check()
+
+
 def read_wear_names(data: memoryview | bytes) -> list[str]:
-    """The material names by row; empty where the text is not a WEAR."""
+    """The material names by row; empty where the text is not a WEAR.
+
+    Every line that the count covers is a row here, so what a wrong count makes a row of is one
+    too; :attr:`Wear.materials` stops at ``LIGHTMAPS``. Without error findings both are the same.
+    """
     lines = decode_text(bytes(data)).splitlines()
     if not lines or not lines[0].strip().isdecimal():
         return []
-    rows = [line.split(None, 1) for line in lines[1 : 1 + int(lines[0])]]
-    return [row[1].strip() if len(row) == 2 else "" for row in rows]
+    count = lines[0].strip()
+    last = 1 + int(count) if len(count) < 10 else len(lines)
+    return [row_name(line) for line in lines[1:last]]
 
 
 def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:

@@ -20,6 +20,8 @@ import pytest
 from importers.nres import map_file, read_nres
 
 DATA = Path(__file__).parent.parent / "data"
+#: Material.lib, Textures.lib, lightmap.lib, and the truth about them.
+LIBS = DATA / "libs"
 CORPUS = os.environ.get("MSH_GLTF_CORPUS")
 
 

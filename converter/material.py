@@ -1,0 +1,177 @@
+"""Materials (``MAT0`` entries of ``Material.lib``) as data, every byte kept.
+
+Source: ``evidence`` page, Text and materials. The order of the parts (header, all phases, all
+tracks, each with its keys behind it) is derived from the files: it accounts for every byte of
+every entry, and the keys' entries are rows of the phases.
+
+Reading an entry is ``importers.material``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Literal
+
+import numpy as np
+
+from converter.archive import Archive, decode_text
+from converter.model import Records
+from converter.tables import MATERIAL_TRACK_DTYPE
+
+#: Type of a material's directory entry: ``MAT0``.
+MATERIAL_TYPE = int.from_bytes(b"MAT0", "little")
+#: The version of the header that is understood: the directory's ``attr2``.
+MATERIAL_VERSION = 6
+#: The material that stands for an unknown name.
+DEFAULT_MATERIAL = "DEFAULT"
+
+
+class MaterialKind(IntEnum):
+    """How a material is drawn: the directory's ``attr1``. Other values occur and are kept."""
+
+    OPAQUE = 0
+    LIT_SKIN = 2  # the texture's alpha is ignored
+    ALPHA_BLEND = 4
+    KIND_5 = 5  # the page lists it without a meaning
+    ADDITIVE = 8
+
+
+@dataclass(frozen=True)
+class Track:
+    """What animates some of a material's values.
+
+    Attributes:
+        word: mode and lerp mask.
+        keys: ``MATERIAL_KEY_DTYPE``: row of the phases, end in milliseconds.
+    """
+
+    word: int
+    keys: Records
+
+    @property
+    def mode(self) -> int:
+        """Bits 0-2: how it goes on at its end."""
+        return self.word & 7
+
+    @property
+    def lerp_mask(self) -> int:
+        """The bits above: which values are blended between phases."""
+        return self.word >> 3
+
+
+@dataclass(frozen=True)
+class Material:
+    """One material. The properties speak of the first phase.
+
+    Attributes:
+        name: the entry's name.
+        kind: a :class:`MaterialKind`, or another number.
+        header: one ``MATERIAL_HEADER_DTYPE`` record.
+        phases: ``PHASE_DTYPE``, at least one.
+        tracks: the animation, mostly none.
+        trailing: what follows the tracks; empty in the game's files.
+    """
+
+    name: str
+    kind: int
+    header: Records
+    phases: Records
+    tracks: Sequence[Track] = ()
+    trailing: bytes = b""
+
+    @property
+    def surface(self) -> int:
+        """The surface id."""
+        return int(self.header["surface"][0])
+
+    @property
+    def texture(self) -> str:
+        """The texture's entry name in ``Textures.lib``, ``""`` = none. Case does not matter."""
+        return decode_text(self.phases["texture"][0].tobytes().partition(b"\0")[0])
+
+    @property
+    def cell(self) -> int:
+        """Rectangle of the texture's ``Page``, -1 = the whole texture."""
+        return int(self.phases["cell"][0])
+
+    @property
+    def diffuse(self) -> tuple[float, float, float]:
+        """Red, green, blue, 0..1."""
+        return self._rgb("diffuse")
+
+    @property
+    def specular(self) -> tuple[float, float, float]:
+        """Red, green, blue, 0..1."""
+        return self._rgb("specular")
+
+    @property
+    def self_light(self) -> tuple[float, float, float]:
+        """Red, green, blue, 0..1: the *ambient* colour; the emissive bytes are never read."""
+        return self._rgb("ambient")
+
+    @property
+    def alpha(self) -> float:
+        """The alpha drawn, 0..1: the ambient alpha, which is per cent (more than 100 is 1)."""
+        return min(1.0, int(self.phases["ambient"][0, 3]) / 100)
+
+    @property
+    def additive(self) -> bool:
+        """Whether it is added to what lies behind it."""
+        return self.kind == MaterialKind.ADDITIVE
+
+    @property
+    def translucent(self) -> bool:
+        """Whether what lies behind it shows through: alpha blend, or additive."""
+        return self.kind in (MaterialKind.ALPHA_BLEND, MaterialKind.ADDITIVE)
+
+    def _rgb(self, field: str) -> tuple[float, float, float]:
+        red, green, blue = (value / 255 for value in self.phases[field][0, :3].tolist())
+        return red, green, blue
+
+
+def material_bytes(material: Material) -> bytes:
+    """The payload of a material: the bytes it was read from, where nothing was edited.
+
+    The header's counts are those of the phases and tracks.
+    """
+    header = material.header.copy()
+    header["phase_count"] = len(material.phases)
+    header["track_count"] = len(material.tracks)
+    parts = [header.tobytes(), material.phases.tobytes()]
+    for track in material.tracks:
+        head = np.zeros(1, MATERIAL_TRACK_DTYPE)
+        head["word"], head["key_count"] = track.word, len(track.keys)
+        parts += [head.tobytes(), track.keys.tobytes()]
+    return b"".join([*parts, material.trailing])
+
+
+@dataclass(frozen=True)
+class FoundMaterial:
+    """Where a material's name leads.
+
+    Attributes:
+        index: directory index.
+        step: which step of the rule found it: its name, ``DEFAULT``, or the first entry.
+    """
+
+    index: int
+    step: Literal["name", "DEFAULT", "first"]
+
+
+def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
+    """The entry that the game takes for a material's name: that name, else ``DEFAULT``, else
+    entry 0 (``evidence`` page, Text and materials); ``None``: the archive is empty.
+
+    Args:
+        archive: ``Material.lib``.
+        name: a name from a WEAR; case does not matter.
+    """
+    found = archive.find(name)
+    if found is not None:
+        return FoundMaterial(found, "name")
+    found = archive.find(DEFAULT_MATERIAL)
+    if found is not None:
+        return FoundMaterial(found, "DEFAULT")
+    return FoundMaterial(0, "first") if archive.entries else None

@@ -1,0 +1,11 @@
+""":class:`~converter.wear.Wear` to ``.wea`` bytes (``evidence`` page, Text and materials)."""
+
+from __future__ import annotations
+
+from converter.archive import encode_name
+from converter.wear import Wear
+
+
+def write_wear(wear: Wear) -> bytes:
+    """The bytes of a WEAR: those it was read from, where nothing was edited."""
+    return encode_name(wear.text)
