@@ -19,6 +19,7 @@ from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
 from converter.identify import Identified, identify
+from converter.looks import Dress
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
@@ -51,7 +52,11 @@ Extras = dict[str, int | float | str]
 
 @dataclass(frozen=True)
 class ExportOptions:
-    """How a model becomes glTF; see ``msh2gltf --help``."""
+    """How a model becomes glTF; see ``msh2gltf --help``.
+
+    ``textures`` are folders in which the game's libraries are looked for before the model's own;
+    ``dressed`` whether they are looked for at all.
+    """
 
     dialect: str = "auto"
     fps: float = 24.0
@@ -62,6 +67,8 @@ class ExportOptions:
     stored_keys: bool = False
     vertex_ids: bool = False
     paths: bool = False
+    textures: tuple[str, ...] = ()
+    dressed: bool = True
 
 
 @dataclass(frozen=True)
@@ -74,6 +81,7 @@ class LoadedModel:
     wear: list[str]
     scene: Scene
     findings: list[Finding]
+    dress: Dress | None = None
 
     @property
     def summary(self) -> str:
@@ -134,7 +142,42 @@ def load_from(
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
-    return LoadedModel(model, readable(model.name), decision, wear, scene, findings)
+    dress = dress_of(wear, path, options) if options.dressed else None
+    for text in dress.warnings if dress is not None else ():
+        findings.append(Finding("look-missing", "warning", text))
+    return LoadedModel(model, readable(model.name), decision, wear, scene, findings, dress)
+
+
+def dress_of(wear: list[str], path: Path, options: ExportOptions) -> Dress | None:
+    """How the materials of a WEAR look; ``None`` where nobody asked and no library is at hand.
+
+    Args:
+        wear: names by row.
+        path: the model's file, whose folder is looked at last.
+        options: the folders that the user named.
+
+    Raises:
+        ConversionError: a library that cannot be read.
+    """
+    from importers.looks import MATERIALS, Libraries
+
+    own = path.absolute().parent
+    if not options.textures:
+        try:
+            if not any(p.name.lower() == MATERIALS.lower() for p in own.iterdir()):
+                return None
+        except OSError:
+            return None
+    libraries = Libraries([*map(Path, options.textures), own])
+    looks = {row: libraries.look(name) for row, name in enumerate(wear) if name}
+    images = {}
+    for name in {look.texture: None for look in looks.values() if look.texture}:
+        texture = libraries.texture(name)
+        if texture is not None:
+            from exporters.png import png_bytes
+
+            images[name] = png_bytes(texture.rgba())
+    return Dress(looks, images, libraries.warnings)
 
 
 def gltf_files(
@@ -170,6 +213,7 @@ def gltf_files(
             options.visible_only,
             options.vertex_ids,
             extras,
+            loaded.dress,
         )
         return export_gltf(loaded.scene, shown)
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from converter.axes import game_to_gltf, rotation_to_gltf
 from converter.decode import part_name, rest_pose
+from converter.looks import Dress, Look
 from converter.scene import Channel, Material, Part, Primitive, Scene
 from exporters.gltf_file import (
     ARRAY_BUFFER,
@@ -31,6 +32,9 @@ from exporters.gltf_file import (
     row_colour,
 )
 
+#: Textures repeat (glTF 2.0, sampler).
+_REPEAT = 10497
+
 
 @dataclass(frozen=True)
 class GltfOptions:
@@ -42,6 +46,7 @@ class GltfOptions:
         visible_only: leave out every other cell.
         vertex_ids: add ``_MSH_VID``, the vertex index + 1.
         extras: more of scene 0's ``extras.msh``: source, digest, dialect, sidecar.
+        dress: how the materials look; ``None``: a colour per row.
     """
 
     fps: float = 24.0
@@ -50,6 +55,7 @@ class GltfOptions:
     visible_only: bool = False
     vertex_ids: bool = False
     extras: Json = field(default_factory=dict)
+    dress: Dress | None = None
 
 
 def export_gltf(scene: Scene, options: GltfOptions) -> Document:
@@ -90,7 +96,7 @@ class _Writer:
         scenes = [first, *(self._part_scene(name, parts, index_of) for name, parts in others)]
 
         data: Json = {"scene": 0, "scenes": scenes, "nodes": self.gltf_nodes, "meshes": meshes}
-        data["materials"] = [_material(material) for material in scene.materials] if meshes else []
+        data |= self._materials() if meshes else {}
         data["animations"] = self._animations()
         return self.file.document(data)
 
@@ -263,6 +269,31 @@ class _Writer:
         )
         return {"attributes": window, "indices": indices, "material": material}
 
+    def _materials(self) -> Json:
+        """Materials, and the pictures that they need, each once."""
+        dress = self.options.dress or Dress()
+        images: dict[str, int] = {}
+        materials = []
+        for material in self.scene.materials:
+            look = dress.looks.get(material.row)
+            picture = None
+            if look is not None and look.texture in dress.images:
+                picture = images.setdefault(look.texture, len(images))
+            materials.append(_material(material, look, picture))
+        out: Json = {"materials": materials}
+        if images:
+            out["images"] = [
+                {
+                    "name": name,
+                    "mimeType": "image/png",
+                    "bufferView": self.file.view(np.frombuffer(dress.images[name], np.uint8)),
+                }
+                for name in images
+            ]
+            out["samplers"] = [{"wrapS": _REPEAT, "wrapT": _REPEAT}]
+            out["textures"] = [{"source": i, "sampler": 0} for i in range(len(images))]
+        return out
+
     def _paths(self, meshes: list[Json], segments: NDArray[np.float64]) -> int:
         """The interior path graph as one node of lines; returns the node."""
         points = game_to_gltf(segments.reshape(-1, 3).astype(np.float32))
@@ -359,18 +390,34 @@ def _window_bounds(
     return low, high
 
 
-def _material(material: Material) -> Json:
-    """A material without textures: a stable, distinct colour per row."""
-    return {
+def _material(material: Material, look: Look | None, picture: int | None) -> Json:
+    """A material as its look says (``gltf-mapping`` page, Materials), else a colour per row."""
+    about: dict[str, int | float | str] = {
+        "row": material.row,
+        "lightmap": material.lightmap,
+        "batch_flags": material.batch_flags,
+        "w2": material.w2,
+        "w4": material.w4,
+        "w6": material.w6,
+    }
+    out: Json = {
         "name": material.name,
         "pbrMetallicRoughness": row_colour(material.row),
         "doubleSided": True,
-        "extras": extras(
-            row=material.row,
-            lightmap=material.lightmap,
-            batch_flags=material.batch_flags,
-            w2=material.w2,
-            w4=material.w4,
-            w6=material.w6,
-        ),
     }
+    if look is not None and look.step != "missing":
+        surface = out["pbrMetallicRoughness"]
+        surface["baseColorFactor"] = [round(value, 6) for value in look.colour]
+        if picture is not None:
+            surface["baseColorTexture"] = {"index": picture}
+        if look.translucent:
+            out["alphaMode"] = "BLEND"
+        if any(look.self_light):
+            out["emissiveFactor"] = [round(value, 6) for value in look.self_light]
+            if picture is not None:  # its own light goes through the texture too
+                out["emissiveTexture"] = {"index": picture}
+        about |= {"material": look.material, "phases": look.phases}
+        if look.additive:
+            about["additive"] = 1
+    out["extras"] = extras(**about)
+    return out

@@ -45,7 +45,7 @@ def test_every_dependency_is_declared() -> None:
     names = {re.match(r"[\w-]+", text)[0] for text in declared["dependencies"]}
     used = set().union(*map(imported, SOURCES))
     assert used & {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich"} <= names
-    assert names == {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich"}
+    assert names == {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich", "pillow"}
 
 
 def test_packages_are_listed() -> None:

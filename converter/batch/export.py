@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from converter.archive import Archive
 from converter.batch.manifest import Output, Record
 from converter.batch.outcome import Outcome, guarded
 from converter.batch.walk import Item
-from converter.convert import ExportOptions, gltf_files, load_from
+from converter.convert import ExportOptions, dress_of, gltf_files, load_from
 from converter.dialect import Decision, decide, majority
 from converter.errors import ConversionError
 from converter.files import require_inside, write_outputs
@@ -22,7 +22,7 @@ from converter.sidecar import sha256
 from converter.validate import Finding, require_sound
 from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
-from importers.wear import wear_of, wears_of_level
+from importers.wear import read_wear_names, wear_of, wears_of_level
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,13 @@ def _export(task: ExportTask) -> Outcome:
         wear = b"".join(wears_of_level(archive, path, item.index))
     else:
         wear = bytes(wear_of(archive, path, item.index))
+    # where the libraries lie is nothing to the outputs, what is in them is
+    options = asdict(replace(task.options, textures=()))
+    looks = ""
+    if task.options.dressed and item.kind == "model":
+        looks = sha256(repr(dress_of(read_wear_names(wear), path, task.options)).encode())
     facts = json.dumps(
-        [digest, sha256(wear), asdict(task.options), task.sidecar, __version__], sort_keys=True
+        [digest, sha256(wear), options, looks, task.sidecar, __version__], sort_keys=True
     )
     current = before is not None and _key(facts, before.dialect_step, archive, item) == before.key
     states = _states(Path(task.out), before)

@@ -101,6 +101,24 @@ which says what came from where; the same command again converts only what chang
 @click.option("--keys", is_flag=True, help="Export the stored keys instead of samples.")
 @click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
 @click.option("--paths", is_flag=True, help="Show the interior path graph as lines.")
+@click.option(
+    "--game",
+    type=FILE,
+    metavar="DIR",
+    help="Look here for Material.lib and Textures.lib.  [default: beside the model]",
+)
+@click.option(
+    "--textures",
+    type=FILE,
+    metavar="DIR",
+    multiple=True,
+    help="Look here first; may be repeated.",
+)
+@click.option(
+    "--embed-textures/--no-textures",
+    default=None,
+    help="Put textures into the glTF.  [default: for one model, yes; for many, no]",
+)
 @click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
 @click.option(
     "--include",
@@ -134,6 +152,9 @@ def command(
     keys: bool,
     vertex_ids: bool,
     paths: bool,
+    game: Path | None,
+    textures: tuple[Path, ...],
+    embed_textures: bool | None,
     no_sidecar: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -152,10 +173,21 @@ def command(
         raise click.UsageError("--keys and --subframes exclude each other")
     from converter.convert import ExportOptions
 
+    many = _is_many(sources, entry, output, list_only or dry_run)
+    folders = [*textures, *([game] if game is not None else [])]
+    if many and embed_textures:
+        from converter.batch.walk import common_root
+
+        folders.append(common_root(sources))
+    for folder in folders:
+        if not folder.is_dir():
+            raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
     options = ExportOptions(
-        dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths
-    )
-    if _is_many(sources, entry, output, list_only or dry_run):
+        dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
+        tuple(str(folder.absolute()) for folder in folders),
+        not many if embed_textures is None else embed_textures,
+    )  # fmt: skip
+    if many:
         from converter.cli.batch import Settings, export_many
 
         if entry is not None:

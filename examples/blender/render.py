@@ -38,7 +38,8 @@ def main() -> None:
     scene.render.image_settings.file_format = "PNG"
     scene.view_settings.view_transform = "Standard"
     scene.display.shading.light = "STUDIO"
-    scene.display.shading.color_type = "MATERIAL"
+    textured = any(image.type == "IMAGE" for image in bpy.data.images)
+    scene.display.shading.color_type = "TEXTURE" if textured else "MATERIAL"
     scene.display.shading.show_cavity = True
     scene.display.shading.show_shadows = True
     scene.world = bpy.data.worlds.new("backdrop")
