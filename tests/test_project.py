@@ -97,7 +97,7 @@ def test_version() -> None:
 
 def test_render_script_has_help() -> None:
     """It needs bpy; without it, Python says so and nothing else happens."""
-    text = (ROOT / "examples/blender/render.py").read_text("utf-8")
+    text = (ROOT / "examples/blender/preview.py").read_text("utf-8")
     assert ast.get_docstring(ast.parse(text))
 
 

@@ -1,9 +1,12 @@
-"""Render a .glb to a PNG with Blender's Workbench, without a display.
+"""Render a .glb to PNG with Blender's Workbench, without a display.
 
-    python examples/blender/render.py robot.glb robot.png [--frame 12] [--size 800x600]
+    python examples/blender/preview.py robot.glb robot.png [--frame 12] [--size 800x600]
+    python examples/blender/preview.py robot.glb robot.png --lod 1 --transparent
+    python examples/blender/preview.py robot.glb robot.png --turntable 24
 
 Runs in an environment that has ``bpy`` (``pip install bpy``), or inside Blender:
-``blender -b -P examples/blender/render.py -- robot.glb robot.png``.
+``blender -b -P examples/blender/preview.py -- robot.glb robot.png``. ``--turntable N`` writes
+``robot_000.png`` to ``robot_{N-1}.png``, once round.
 """
 
 from __future__ import annotations
@@ -26,12 +29,18 @@ def main() -> None:
     parser.add_argument("--frame", type=int, default=0)
     parser.add_argument("--size", default="800x600", help="WIDTHxHEIGHT")
     parser.add_argument("--turn", type=float, default=35.0, help="camera heading in degrees")
+    parser.add_argument("--turntable", type=int, metavar="N", help="N pictures, once round")
+    parser.add_argument("--lod", type=int, default=0, help="level of detail, 0 to 2")
+    parser.add_argument("--group", type=int, default=0, help="damage stage, 0 to 4")
+    parser.add_argument("--transparent", action="store_true", help="no backdrop")
     options = parser.parse_args(arguments)
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.import_scene.gltf(filepath=str(options.model.resolve()))
     scene = bpy.context.scene
     scene.frame_set(options.frame)
+    if options.lod or options.group:
+        show_only(f"lod{options.lod}.group{options.group}")
     width, height = map(int, options.size.split("x"))
     scene.render.resolution_x, scene.render.resolution_y = width, height
     scene.render.engine = "BLENDER_WORKBENCH"
@@ -45,16 +54,43 @@ def main() -> None:
     scene.world = bpy.data.worlds.new("backdrop")
     scene.world.color = (0.22, 0.24, 0.27)
 
+    if options.transparent:
+        scene.render.film_transparent = True
+        scene.render.image_settings.color_mode = "RGBA"
+
     low, high = bounds(scene)
-    aim_camera(scene, low, high, math.radians(options.turn), width / height)
-    scene.render.filepath = str(options.picture.resolve())
-    bpy.ops.render.render(write_still=True)
-    print(f"wrote {options.picture}")
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(camera)
+    scene.camera = camera
+    pictures = options.turntable or 1
+    target = options.picture.resolve()
+    for number in range(pictures):
+        turn = math.radians(options.turn + 360 * number / pictures)
+        aim_camera(camera, low, high, turn, width / height)
+        if options.turntable:
+            target = options.picture.resolve().with_stem(f"{options.picture.stem}_{number:03}")
+        scene.render.filepath = str(target)
+        bpy.ops.render.render(write_still=True)
+        print(f"wrote {target}")
+
+
+def show_only(cell: str) -> None:
+    """Show the parts of one level of detail and damage stage; their scene is a collection."""
+    layer = bpy.context.view_layer.layer_collection.children
+    wanted = next((c for c in layer if c.name.partition(".0")[0] == cell or c.name == cell), None)
+    if wanted is None:
+        raise SystemExit(f"the model has no parts in {cell}")
+    for found in list(bpy.data.objects):
+        found.hide_render = found.type == "MESH"
+    wanted.exclude = False
+    for found in list(wanted.collection.all_objects):
+        found.hide_render = False
 
 
 def bounds(scene: bpy.types.Scene) -> tuple[Vector, Vector]:
     """The box of everything that the scene shows."""
-    shown = [o for o in scene.objects if o.type == "MESH" and o.visible_get()]
+    seen = bpy.context.view_layer.objects
+    shown = [o for o in seen if o.type == "MESH" and not o.hide_render]
     points = [o.matrix_world @ Vector(corner) for o in shown for corner in o.bound_box]
     if not points:
         raise SystemExit("the model shows nothing")
@@ -63,12 +99,9 @@ def bounds(scene: bpy.types.Scene) -> tuple[Vector, Vector]:
 
 
 def aim_camera(
-    scene: bpy.types.Scene, low: Vector, high: Vector, heading: float, aspect: float
+    camera: bpy.types.Object, low: Vector, high: Vector, heading: float, aspect: float
 ) -> None:
-    """Put a camera where it sees the whole box from above and aside."""
-    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
-    scene.collection.objects.link(camera)
-    scene.camera = camera
+    """Put the camera where it sees the whole box from above and aside."""
     pitch = math.radians(24)
     away = Vector(
         (

@@ -1,0 +1,73 @@
+"""``examples/blender/preview.py`` makes pictures that show something."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from converter import cli
+from tests.support.runs import call
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def walker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("preview") / "walker.glb"
+    assert call(cli.msh2gltf, ROOT / "examples/walker.msh", "-o", target, "-q") == 0
+    return target
+
+
+def preview(model: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "examples/blender/preview.py"
+    return subprocess.run(
+        [BLENDER, script, model, model.with_name(name), "--size", "96x80", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def pixels(path: Path) -> np.ndarray:
+    return np.asarray(Image.open(path).convert("RGBA"), np.int64)
+
+
+def test_thumbnail_frame_and_lod(walker: Path) -> None:
+    """A transparent border round a model; another frame and another LOD look different."""
+    shown = []
+    for name, options in (("a.png", ()), ("b.png", ("--frame", "6")), ("c.png", ("--lod", "1"))):
+        result = preview(walker, name, "--transparent", *options)
+        assert result.returncode == 0, result.stderr[-1000:]
+        picture = pixels(walker.with_name(name))
+        assert picture.shape == (80, 96, 4)
+        assert picture[[0, 0, -1, -1], [0, -1, 0, -1], 3].max() == 0
+        assert 0.03 < (picture[..., 3] > 0).mean() < 0.9
+        shown.append(picture)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        assert (np.abs(shown[a] - shown[b]).max(axis=2) > 30).mean() > 0.01
+
+
+def test_turntable(walker: Path) -> None:
+    result = preview(walker, "turn.png", "--turntable", "3")
+    assert result.returncode == 0, result.stderr[-1000:]
+    made = sorted(walker.parent.glob("turn_*.png"))
+    assert [p.name for p in made] == ["turn_000.png", "turn_001.png", "turn_002.png"]
+    first, second, _ = map(pixels, made)
+    assert (first != second).any()
+    assert (first[..., 3] == 255).all()
+
+
+def test_a_cell_that_is_not_there(walker: Path) -> None:
+    result = preview(walker, "none.png", "--lod", "1", "--group", "2")
+    assert result.returncode == 1
+    assert "the model has no parts in lod1.group2" in result.stderr
+    assert not walker.with_name("none.png").exists()
