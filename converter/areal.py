@@ -286,7 +286,8 @@ def link_graph(areals: ArealMap) -> csr_array:
     linked = target >= 0
     # several edges may lead to one neighbour; a sparse matrix would add them up
     code = np.unique(areals.owner[linked] * count + areals.owner[target[linked]])
-    source, goal = np.divmod(code, max(count, 1))
+    # older versions of SciPy want 32-bit indices in their graphs
+    source, goal = (part.astype(np.int32) for part in np.divmod(code, max(count, 1)))
     anchor = _xy(areals.records["anchor"])
     with np.errstate(invalid="ignore"):
         length = np.hypot(*(anchor[source] - anchor[goal]).T)
