@@ -330,10 +330,12 @@ def to_model(
         rigid_skin=options.rigid_skin,
         ignore_scale=options.ignore_scale,
     )
-    found = _find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
+    found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:
         out = (
-            _rebuild(gltf, given, options) if found is None else _merge(gltf, given, found, options)
+            rebuild_alone(gltf, given, options)
+            if found is None
+            else merge_with_sidecar(gltf, given, found, options)
         )
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
@@ -341,7 +343,9 @@ def to_model(
     return out
 
 
-def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> Returned:
+def merge_with_sidecar(
+    gltf: Path, given: Imported, found: Path, options: ImportOptions
+) -> Returned:
     kept = read_sidecar(map_file(found), str(found))
     about = kept.description
     digest = given.info.get("digest")
@@ -392,7 +396,12 @@ def _merge(gltf: Path, given: Imported, found: Path, options: ImportOptions) -> 
     return out
 
 
-def _rebuild(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
+def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Returned:
+    """A model made of nothing but a file; arguments as of :func:`merge_with_sidecar`.
+
+    Raises:
+        ConversionError: nothing to make a model of, or beyond the format's limits.
+    """
     from converter.rebuild.assemble import RebuildOptions, new_model
 
     if (kind := given.info.get("kind", "model")) != "model":
@@ -452,7 +461,7 @@ def _written(
     return out
 
 
-def _find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path | None:
+def find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path | None:
     """The sidecar: as given, as the glTF names it, or by its stem; ``None`` for a stranger.
 
     Raises:

@@ -124,8 +124,7 @@ class _Writer:
         scene, options = self.scene, self.options
         values: Json = {"format": 1, "kind": "model", "fps": options.fps}
         values["frame_count"] = scene.frame_count
-        if (options.lod, options.group) != (0, 0):
-            values |= {"lod": options.lod, "group": options.group}
+        values |= {"lod": options.lod, "group": options.group}
         if scene.legacy:
             values["legacy"] = 1
         return extras(**values, **options.extras)

@@ -64,9 +64,8 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
     if path.is_dir() or output.endswith(("/", os.sep)):
         return path / default_name
     if path.suffix.lower() not in suffixes:
-        raise click.UsageError(
-            f"-o {output}: expected a directory or a file ending in {' or '.join(suffixes)}"
-        )
+        endings = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        raise click.UsageError(f"-o {output}: expected a directory or a file ending in {endings}")
     return path
 
 

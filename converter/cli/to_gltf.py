@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from converter.convert_map import LoadedMap
     from converter.validate import Finding
 
+#: What a single model may become.
+SUFFIXES = (".glb", ".gltf", ".obj")
+
 
 @click.command(
     name="msh2gltf",
@@ -39,6 +42,7 @@ Examples:
   msh2gltf robot.msh                              robot.glb here, with its sidecar
   msh2gltf robot.msh -o robot.gltf                JSON and robot.bin
   msh2gltf robot.msh -o - | viewer                a .glb on standard output, no sidecar
+  msh2gltf robot.msh -o robot.obj --frame 12      OBJ, as it stands at a frame
   msh2gltf static.rlb --entry r_h_01.msh -o out/  one model of an archive
   msh2gltf static.rlb -o out/                     every model of an archive
   msh2gltf GAME -o out/                           every model below a directory
@@ -58,7 +62,8 @@ which says what came from where; the same command again converts only what chang
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .glb or .gltf file, a directory, or - for standard output.  [default: NAME.glb here]",
+    help="A .glb, .gltf or .obj file, a directory, or - for standard output.  "
+    "[default: NAME.glb here]",
 )
 @entry_option
 @dialect_option
@@ -97,6 +102,12 @@ which says what came from where; the same command again converts only what chang
     show_default=True,
     metavar="K",
     help="Samples per frame of the clip.",
+)
+@click.option(
+    "--frame", type=float, metavar="T", help="Pose of an OBJ, in frames.  [default: 0, at rest]"
+)
+@click.option(
+    "--up", type=click.Choice(["y", "z"]), help="Axis of an OBJ that points up.  [default: y]"
 )
 @click.option("--keys", is_flag=True, help="Export the stored keys instead of samples.")
 @click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
@@ -149,6 +160,8 @@ def command(
     group: int,
     parts: str,
     subframes: int,
+    frame: float | None,
+    up: str | None,
     keys: bool,
     vertex_ids: bool,
     paths: bool,
@@ -173,6 +186,9 @@ def command(
         raise click.UsageError("--keys and --subframes exclude each other")
     from converter.convert import ExportOptions
 
+    to_obj = output is not None and output.lower().endswith(".obj")
+    if (frame is not None or up is not None) and not to_obj:
+        raise click.UsageError("--frame and --up are for -o NAME.obj")
     many = _is_many(sources, entry, output, list_only or dry_run)
     folders = [*textures, *([game] if game is not None else [])]
     if many and embed_textures:
@@ -202,7 +218,8 @@ def command(
             "report",
         ),
     )  # fmt: skip
-    _export_one(sources[0], output, entry, options, not no_sidecar, force, quiet, verbose)
+    pose = (frame or 0.0, up or "y") if to_obj else None
+    _export_one(sources[0], output, entry, options, pose, not no_sidecar, force, quiet, verbose)
 
 
 def _is_many(
@@ -211,7 +228,7 @@ def _is_many(
     """Whether a run goes into a directory with a manifest: all but one model to one file."""
     if len(sources) > 1 or sources[0].is_dir():
         return True
-    to_file = output is None or output == STDOUT or output.lower().endswith((".glb", ".gltf"))
+    to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if entry is not None or (to_file and not plan_only):
         return False
     from importers.msh import archive_kind
@@ -226,6 +243,7 @@ def _export_one(
     output: str | None,
     entry: str | None,
     options: ExportOptions,
+    pose: tuple[float, str] | None,
     sidecar: bool,
     force: bool,
     quiet: bool,
@@ -237,19 +255,25 @@ def _export_one(
     from converter.sidecar import sidecar_path
 
     if output not in (None, STDOUT):  # say so before any work
-        output_path(output, "model.glb", (".glb", ".gltf"))
-    loaded, make_files = _load(source, entry, options)
+        output_path(output, "model.glb", SUFFIXES)
+    loaded, make_files = _load(source, entry, options, pose)
     _show_findings(loaded.findings, source, quiet, verbose)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
-    target = output_path(output, f"{file_stem(loaded.name)}.glb", (".glb", ".gltf"))
+    target = output_path(output, f"{file_stem(loaded.name)}.glb", SUFFIXES)
     outputs = [target, *([sidecar_path(target)] if sidecar else [])]
     if target.suffix.lower() == ".gltf":
         outputs.append(buffer_path(target))
     refuse_existing(outputs, force)
     files = make_files(target, sidecar)
     write_outputs(files, force)
+    if pose is not None and not quiet and isinstance(loaded, LoadedModel):
+        from converter.convert_obj import not_in_obj
+
+        if lost := not_in_obj(loaded.scene, options.lod, options.group):
+            said = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
+            click.echo(f"warning: {source}: {said}", err=True)
     if quiet:
         return
     click.echo(f"{loaded.name}: {loaded.summary}")
@@ -267,7 +291,10 @@ def _export_one(
 
 
 def _load(
-    source: Path, entry: str | None, options: ExportOptions
+    source: Path,
+    entry: str | None,
+    options: ExportOptions,
+    pose: tuple[float, str] | None,
 ) -> tuple[LoadedModel | LoadedMap, Callable[[Path, bool], list[tuple[Path, bytes]]]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from converter.convert import gltf_files, load_from
@@ -279,7 +306,16 @@ def _load(
     kind = kind_at(archive, index)
     if kind == "model":
         loaded = load_from(archive, source, index, options)
+        if pose is not None:
+            from converter.convert_obj import obj_files
+
+            frame, up = pose
+            return loaded, lambda path, sidecar: obj_files(
+                loaded, path, options=options, frame=frame, up=up, sidecar=sidecar
+            )
         return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
+    if pose is not None:
+        raise click.UsageError(f"{source} is a {kind}: only models become OBJ")
     from converter.convert_map import load_map, map_files
 
     found = load_map(archive, source, index, kind)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Examples:
   gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
   gltf2msh robot.glb -o game/robot.msh --report changes.json
-  gltf2msh tower.glb --dialect retail      a new model, from any glTF file
+  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj)
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
   gltf2msh out/ --game GAME --in-place     or into the game itself, with a .bak of what changes
@@ -73,6 +73,10 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--fps",
     type=click.FloatRange(0, min_open=True),
     help="Frames per second of the clip.  [default: as the file says, else 24]",
+)
+@click.option("--frame", type=float, metavar="T", help="Pose of an OBJ.  [default: as it says]")
+@click.option(
+    "--up", type=click.Choice(["y", "z"]), help="Axis of an OBJ that points up.  [default: y]"
 )
 @click.option("--no-reduce", is_flag=True, help="Keep a key per frame.")
 @click.option("--rigid-skin", is_flag=True, help="Bind each triangle of a skin to one joint.")
@@ -129,6 +133,8 @@ def command(
     scene: str | None,
     clip: str | None,
     fps: float | None,
+    frame: float | None,
+    up: str | None,
     no_reduce: bool,
     rigid_skin: bool,
     ignore_scale: bool,
@@ -168,7 +174,10 @@ def command(
         context,
         only=("game", "in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file"),
     )
-    _import_one(source, output, sidecar_file, options, report, force, quiet, verbose)
+    pose = frame, up
+    if pose != (None, None) and source.suffix.lower() != ".obj":
+        raise click.UsageError("--frame and --up are for OBJ files")
+    _import_one(source, output, sidecar_file, options, pose, report, force, quiet, verbose)
 
 
 def _import_one(
@@ -176,6 +185,7 @@ def _import_one(
     output: str | None,
     sidecar_file: Path | None,
     options: ImportOptions,
+    pose: tuple[float | None, str | None],
     report: Path | None,
     force: bool,
     quiet: bool,
@@ -186,7 +196,13 @@ def _import_one(
 
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", (".msh", ".map"))
-    back = to_model(source, sidecar_file, options)
+    if source.suffix.lower() == ".obj":
+        from converter.convert_obj import obj_to_model
+
+        frame, up = pose
+        back = obj_to_model(source, sidecar_file, options, up=up, frame=frame)
+    else:
+        back = to_model(source, sidecar_file, options)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(back.name), (".msh", ".map"))

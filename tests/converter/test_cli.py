@@ -118,7 +118,8 @@ def test_cp1251_file_names(tmp_path: Path) -> None:
             ["bad.msh"],
             "bad.msh, Res13 (batches), row 1, byte 0x316c: batch reaches a vertex past the table: ",
         ),
-        (["good.msh", "-o", "x.obj"], "expected a directory or a file ending in .glb or .gltf"),
+        (["good.msh", "-o", "x.stl"], "a directory or a file ending in .glb, .gltf or .obj"),
+        (["good.msh", "--frame", "3"], "--frame and --up are for -o NAME.obj"),
         (["good.msh", "--keys", "--subframes", "2"], "exclude each other"),
         (["good.msh", "--lod", "3"], "Invalid value for '--lod'"),
         (["good.msh", "--fps", "0"], "Invalid value for '--fps'"),
@@ -382,3 +383,37 @@ def test_conversion_imports_nothing_it_does_not_need(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
     assert (tmp_path / "m.glb").exists()
+
+
+def test_obj_and_back(tmp_path: Path) -> None:
+    """At a frame of the clip, axis up as other tools want it; the sidecar keeps the rest."""
+    target = tmp_path / "robot.obj"
+    out = run("msh2gltf", ROBOT.path, "-o", target, "--frame", 6, "--up", "z")
+    assert out.returncode == 0, out.stderr
+    assert "an OBJ does not hold: hierarchy, animation, other LODs and groups" in out.stderr
+    assert files(tmp_path) == ["robot.msh-sidecar", "robot.mtl", "robot.obj"]
+    assert "frame=6.0 up=z" in target.read_text("utf-8").splitlines()[0]
+    back = run("gltf2msh", target, "-o", tmp_path / "back.msh")
+    assert back.returncode == 0, back.stderr
+    assert "unchanged, restored byte for byte" in back.stdout
+    assert (tmp_path / "back.msh").read_bytes() == ROBOT.source
+    again = run("msh2gltf", ROBOT.path, "-o", target)
+    assert again.returncode == 2
+    assert "output exists already" in again.stderr
+    level = DATA / "maps/spec__AutoMAP_00/Land.msh"
+    refused = run("msh2gltf", level, "-o", tmp_path / "land.obj")
+    assert refused.returncode == 2
+    assert "is a terrain: only models become OBJ" in refused.stderr
+    wrong = run("gltf2msh", tmp_path / "robot.mtl", "--frame", 3)
+    assert "--frame and --up are for OBJ files" in wrong.stderr
+
+
+def test_a_new_model_from_an_obj(tmp_path: Path) -> None:
+    (tmp_path / "box.obj").write_text(
+        "o box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n"
+    )
+    back = run("gltf2msh", "box.obj", "--dialect", "retail", cwd=tmp_path)
+    assert back.returncode == 0, back.stderr
+    assert "box.msh: rebuilt from the file alone, dialect retail" in back.stdout
+    shown = run("msh-inspect", "box.msh", "--json", cwd=tmp_path)
+    assert json.loads(shown.stdout)["counts"]["triangles"] == 4

@@ -1,0 +1,195 @@
+""":class:`~converter.scene.Scene` to Wavefront OBJ (``gltf-mapping`` page, OBJ).
+
+One ``o`` per node that is shown, one ``g`` per part, one ``usemtl`` per primitive, vertices posed
+in model space. OBJ keeps no hierarchy, animation, LODs or second UV set.
+
+A name ends at the first blank for most readers, and ``\\`` at a line's end joins lines: see
+:func:`escape`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.archive import printable
+from converter.axes import game_to_gltf
+from converter.decode import part_name, unique_names
+from converter.errors import ConversionError
+from converter.looks import Look
+from converter.pose import rotation_matrix
+from converter.quantize import normalise
+from converter.scene import Part, Scene, Streams
+from exporters.gltf_file import row_colour
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+#: Starts the comment that says where an OBJ comes from.
+HEADER = "# msh-gltf"
+
+
+def export_obj(
+    scene: Scene,
+    poses: tuple[F64, F64],
+    *,
+    lod: int = 0,
+    group: int = 0,
+    up: str = "y",
+    mtl_name: str = "",
+    info: Mapping[str, int | float | str] | None = None,
+    looks: Mapping[int, Look] | None = None,
+    pictures: Mapping[str, str] | None = None,
+) -> tuple[bytes, bytes]:
+    """A scene as OBJ and MTL text; the same scene gives the same bytes.
+
+    Args:
+        scene: node-local vertices, game axes.
+        poses: model-space rotations (N, 4) and translations (N, 3) of the nodes, game axes.
+        lod, group: the cell to show; cockpit nodes are left out, as in a glTF's scene 0.
+        up: ``y`` for glTF axes, ``z`` for game axes.
+        mtl_name: what the OBJ calls its MTL file; empty = it names none.
+        info: for the header comment, ``key=value`` with escaped values.
+        looks: how materials look, by row; without one a row has the colour it has in glTF.
+        pictures: file name of each texture that lies beside the MTL.
+
+    Raises:
+        ConversionError: a vertex that float32 cannot hold once it is posed.
+    """
+    names = material_names(scene)
+    pairs = "".join(f" {key}={escape(str(value))}" for key, value in (info or {}).items())
+    pieces = [f"{HEADER}{pairs}\n"]
+    if mtl_name:
+        pieces.append(f"mtllib {printable(mtl_name)}\n")
+    used: set[int] = set()
+    written = 1
+    for part in shown_parts(scene, lod, group):
+        text, count = _object(scene, part, poses, up, names, written)
+        pieces.append(text)
+        written += count
+        used |= {p.material for p in scene.meshes[part.mesh].primitives}
+    mtl = [f"{HEADER}\n"]
+    for i in sorted(used):
+        row = scene.materials[i].row
+        mtl.append(_material(names[i], row, (looks or {}).get(row), pictures or {}))
+    return _encoded(pieces), _encoded(mtl)
+
+
+def shown_parts(scene: Scene, lod: int, group: int) -> list[Part]:
+    """The parts that scene 0 shows (``gltf-mapping`` page, Scenes)."""
+    return [
+        part
+        for part in scene.parts
+        if (part.lod, part.group) == (lod, group) and not scene.nodes[part.node].cockpit
+    ]
+
+
+def material_names(scene: Scene) -> list[str]:
+    """A name per material, made unique as those of nodes are: OBJ knows materials by name."""
+    return unique_names([material.name for material in scene.materials])
+
+
+def escape(name: str) -> str:
+    """A name without blanks, for OBJ.
+
+    Blanks, ``%``, ``\\`` and what does not print become ``%XX``, their bytes in UTF-8; everything
+    else, Cyrillic too, stays. ``importers.obj.unescape`` undoes it.
+    """
+    return "".join(
+        c if c.isprintable() and c not in " %\\" else quote(c, safe="", errors="surrogatepass")
+        for c in name
+    )
+
+
+def posed(points: F32, rotation: F64, translation: F64) -> F32:
+    """Points of a node in model space, game axes: float64 inside, float32 out. (V, 3).
+
+    Only elementwise arithmetic: the way back does it again and wants the same bits, which a matrix
+    product does not promise for other array sizes.
+    """
+    return _turned(points, rotation, translation).astype(np.float32)
+
+
+def posed_normals(normals: F32, rotation: F64) -> F32:
+    """Unit normals of a node in model space, game axes. (V, 3)."""
+    return normalise(_turned(normals, rotation, np.zeros(3)), (0, 0, 1)).astype(np.float32)
+
+
+def _turned(vectors: F32, rotation: F64, translation: F64) -> F64:
+    x, y, z = vectors.astype(np.float64).T
+    m = rotation_matrix(rotation)
+    return np.stack(
+        [m[i, 0] * x + m[i, 1] * y + m[i, 2] * z + translation[i] for i in range(3)], axis=1
+    )
+
+
+def _object(
+    scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: list[str], first: int
+) -> tuple[str, int]:
+    """The text of a part, and how many vertices it has; its first one is number ``first``."""
+    streams, node = scene.streams, scene.nodes[part.node]
+    primitives = scene.meshes[part.mesh].primitives
+    rows = [
+        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64)
+        + p.vertex_start
+        for p in primitives
+    ]
+    used, place = np.unique(np.concatenate(rows), return_inverse=True)
+    rotation, translation = poses[0][part.node], poses[1][part.node]
+    points = posed(streams.positions[used], rotation, translation)
+    if not np.isfinite(points).all():
+        raise ConversionError(f"node {printable(node.name)!r} is posed beyond float32")
+    axes = game_to_gltf if up == "y" else np.asarray
+    out = [f"o {escape(node.name)}\n", _lines("v %.9g %.9g %.9g\n", axes(points))]
+    if streams.uv0 is not None:
+        # OBJ counts V upwards, the game and glTF downwards
+        flipped = np.stack([streams.uv0[used, 0], 1 - streams.uv0[used, 1]], axis=1)
+        out.append(_lines("vt %.9g %.9g\n", flipped))
+    if streams.normals is not None:
+        normals = posed_normals(streams.normals[used], rotation)
+        out.append(_lines("vn %.9g %.9g %.9g\n", axes(normals)))
+    out.append(f"g {escape(part_name(node.name, part.lod, part.group))}\n")
+    corner, width = _corner(streams)
+    numbers = place.reshape(-1) + first
+    ends = np.cumsum([len(row) for row in rows])
+    for primitive, faces in zip(primitives, np.split(numbers, ends[:-1]), strict=True):
+        out.append(f"usemtl {escape(names[primitive.material])}\n")
+        out.append(_lines(f"f{corner * 3}\n", np.repeat(faces, width).reshape(-1, 3 * width)))
+    return "".join(out), len(used)
+
+
+def _corner(streams: Streams) -> tuple[str, int]:
+    """How a face names a corner, and how often the vertex number is in it."""
+    if streams.uv0 is not None:
+        return (" %d/%d/%d", 3) if streams.normals is not None else (" %d/%d", 2)
+    return (" %d//%d", 2) if streams.normals is not None else (" %d", 1)
+
+
+def _lines(line: str, values: NDArray[Any]) -> str:
+    """A line per row; 9 digits bring every float32 back."""
+    return (line * len(values)) % tuple(values.reshape(-1).tolist())
+
+
+def _material(name: str, row: int, look: Look | None, pictures: Mapping[str, str]) -> str:
+    """A material as its look says, else the colour of its row."""
+    known = look is not None and look.step != "missing"
+    colour = look.colour if look is not None and known else row_colour(row)["baseColorFactor"]
+    red, green, blue, alpha = colour
+    out = [f"newmtl {escape(name)}\nKd {red:g} {green:g} {blue:g}\nd {alpha:g}\nillum 1\n"]
+    if look is not None and known:
+        if any(look.self_light):
+            out.append("Ke {:g} {:g} {:g}\n".format(*look.self_light))
+        if look.texture in pictures:
+            out.append(f"map_Kd {pictures[look.texture]}\n")
+            if look.translucent:
+                out.append(f"map_d {pictures[look.texture]}\n")
+    return "".join(out)
+
+
+def _encoded(pieces: list[str]) -> bytes:
+    # surrogates stand for the raw bytes of a file name
+    return "".join(pieces).encode("utf-8", "surrogateescape")

@@ -1,0 +1,376 @@
+"""Wavefront OBJ to :class:`~converter.scene.Imported` (``gltf-mapping`` page, OBJ).
+
+trimesh reads it. What trimesh passes over in silence is settled before: it takes relative indices
+from the end of the whole file, drops texture coordinates or normals of faces that are written in
+different ways, and knows a face's object or its material, but both only glued into one name.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.archive import decode_text, printable
+from converter.axes import gltf_to_game
+from converter.errors import ConversionError
+from converter.names import readable, stem
+from converter.quantize import normalise
+from converter.rebuild.adjacency import position_ids
+from converter.scene import Imported, Item, Material, Mesh, Primitive, Streams
+from converter.tables import GROUP_COUNT, LOD_COUNT
+from importers.nres import map_file
+
+I64 = NDArray[np.int64]
+Info = dict[str, Any]
+
+_HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
+_DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
+_NO_MATERIAL = -1
+
+
+class _Shape(NamedTuple):
+    """Faces that look alike: of one object and material, n corners each, with or without more."""
+
+    object: int
+    material: int
+    corners: int
+    has_uv: int
+    has_normal: int
+
+
+def read_obj(path: Path, *, up: str | None = None) -> Imported:
+    """Read an OBJ file: an item at the origin per ``o``, triangles in model space, game axes.
+
+    Objects of one name are one item; a file without ``o`` is split by ``g``. Polygons become fans,
+    missing normals are computed, V is turned to point down. ``info`` holds what the header of a
+    file of ours says: source, digest, sidecar, dialect, lod, group, frame, up; such a file may be
+    without faces.
+
+    Args:
+        path: the file.
+        up: ``y`` or ``z``; default as the file says, else ``y``.
+
+    Raises:
+        ConversionError: no OBJ, without faces, an index out of range, a number that is not finite.
+    """
+    label = str(path)
+    text = _text(path)
+    info = _info(text, label)
+    lines = _Lines(text.encode("utf-8"), label)
+    if info and not lines.is_face.any():
+        return Imported(stem(readable(path.name)), info)  # ours, of a cell that shows nothing
+    if not lines.counts[0] or not lines.is_face.any():
+        raise ConversionError(
+            "has no vertices" if not lines.counts[0] else "has no faces", file=label,
+            hint="is it an OBJ with meshes?",
+        )  # fmt: skip
+    name = stem(readable(path.name))
+    out = Imported(name, info)
+    objects, materials, state = _states(lines, name)
+    out.materials = [Material(unescape(text), -1, -1, -1, -1, -1, -1) for text in materials]
+    out.material_extras = [{} for _ in materials]
+    faces = _faces(lines, state, out.warnings)
+    geometry = _trimesh(lines, [written for _, written in faces])
+    _fill(out, objects, [shape for shape, _ in faces], geometry, label)
+    if (up or info.get("up", "y")) == "y":
+        streams = out.streams
+        streams.positions = gltf_to_game(streams.positions)
+        if streams.normals is not None:
+            streams.normals = gltf_to_game(streams.normals)
+    return out
+
+
+def unescape(name: str) -> str:
+    """The name that ``exporters.obj.escape`` was given; a ``%`` that starts no escape stays."""
+    return unquote(name)
+
+
+# ------------------------------------------------------------------ text
+
+
+def _text(path: Path) -> str:
+    """The file with plain line ends, continued lines joined, and no comments behind data."""
+    raw = bytes(map_file(path))
+    if b"\0" in raw:
+        raise ConversionError("is no OBJ", file=str(path), value="it is not text")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = decode_text(raw)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\\\n", " ").replace("\t", " ")
+    text = re.sub(r"(?m)^ +", "", text)
+    return re.sub(r"(?m)^((?:v|vt|vn|f) [^#\n]*)#.*", r"\1", text)
+
+
+def _info(text: str, label: str) -> Info:
+    """What the header comment says.
+
+    Raises:
+        ConversionError: it says what cannot be.
+    """
+    found = _HEADER.search(text)
+    pairs = [pair.partition("=") for pair in found[1].split()] if found else []
+    info: Info = {key: unescape(value) for key, _, value in pairs}
+    try:
+        info |= {key: int(info[key]) for key in ("lod", "group") if key in info}
+        info |= {"frame": float(info["frame"])} if "frame" in info else {}
+    except ValueError:
+        info["frame"] = np.nan
+    if not (
+        np.isfinite(info.get("frame", 0.0))
+        and info.get("lod", 0) in range(LOD_COUNT)
+        and info.get("group", 0) in range(GROUP_COUNT)
+        and info.get("up", "y") in ("y", "z")
+        and info.get("dialect", "spec") in ("spec", "retail")
+    ):
+        assert found is not None
+        raise ConversionError(
+            "its msh-gltf line cannot be understood", file=label, value=printable(found[0])
+        )
+    return info
+
+
+class _Lines:
+    """The lines of a file by what they are."""
+
+    def __init__(self, text: bytes, label: str) -> None:
+        self.label = label
+        self.text = text
+        self.lines = text.split(b"\n")
+        raw = np.frombuffer(text + b"\n  ", np.uint8)
+        self.starts = np.concatenate([[0], np.flatnonzero(raw[: len(text)] == ord("\n")) + 1])
+        a, b, c = (raw[self.starts + k] for k in range(3))
+        blank = b == ord(" ")
+        self.is_face = (a == ord("f")) & blank
+        #: v, vt and vn lines
+        self.is_vertex = [
+            (a == ord("v")) & blank,
+            (a == ord("v")) & (b == ord("t")) & (c == ord(" ")),
+            (a == ord("v")) & (b == ord("n")) & (c == ord(" ")),
+        ]
+        self.counts = np.array([mask.sum() for mask in self.is_vertex], np.int64)
+
+    def fail(self, problem: str, face: int, value: object = None) -> ConversionError:
+        """An error about a face, counted from 0."""
+        line = int(np.flatnonzero(self.is_face)[face])
+        said = printable(self.lines[line].decode())[:60] if value is None else value
+        return ConversionError(problem, file=self.label, table=f"line {line + 1}", value=said)
+
+
+def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
+    """Object names, material names, and both for every face as (F, 2) numbers."""
+    marks = list(_DIRECTIVE.finditer(lines.text))
+    splitter = b"o" if any(mark[1] == b"o" for mark in marks) else b"g"
+    objects: dict[str, int] = {}
+    materials: dict[str, int] = {}
+    at, state = [-1], [(-1, _NO_MATERIAL)]
+    for mark in marks:
+        name = (mark[2] or b"").decode().strip()
+        now = state[-1]
+        if mark[1] == b"usemtl":
+            now = (now[0], materials.setdefault(name, len(materials)) if name else _NO_MATERIAL)
+        elif mark[1] == splitter:
+            now = (objects.setdefault(name or default, len(objects)), now[1])
+        at.append(mark.start())
+        state.append(now)
+    where = np.searchsorted(at, lines.starts[lines.is_face], side="right") - 1
+    of_face = np.array(state, np.int64)[where]
+    if (of_face[:, 0] < 0).any():
+        of_face[of_face[:, 0] < 0, 0] = objects.setdefault(default, len(objects))
+    return list(objects), list(materials), of_face
+
+
+def _faces(lines: _Lines, state: I64, said: list[str]) -> list[tuple[_Shape, str]]:
+    """Faces by how they look, written again with numbers that count from 1.
+
+    Raises:
+        ConversionError: a face that cannot be read, an index out of range.
+    """
+    text = np.frombuffer(b"\n".join(compress(lines.lines, lines.is_face)), np.uint8).copy()
+    newline = text == ord("\n")
+    text[np.concatenate([[0], np.flatnonzero(newline) + 1])] = ord(" ")  # the f
+    row = np.cumsum(newline)
+    minus, slash = text == ord("-"), text == ord("/")
+    number = ((text >= ord("0")) & (text <= ord("9"))) | minus
+    first_of_number = number & ~_before(number)
+    inside = number | slash
+    first_of_corner = inside & ~_before(inside)
+    strange = ~(inside | newline | (text == ord(" "))) | (minus & ~first_of_number)
+    if strange.any():
+        raise lines.fail("a face cannot be read", int(row[strange.argmax()]))
+    at = np.flatnonzero(first_of_number)
+    words = re.findall(rb"-?\d+", text.tobytes())
+    try:
+        values = np.array(words, "S").astype(np.int64)
+    except (ValueError, OverflowError):
+        raise ConversionError("an index is too long to be one", file=lines.label) from None
+    corner_at = np.flatnonzero(first_of_corner)
+    corner = np.cumsum(first_of_corner)[at] - 1
+    slashes = np.cumsum(slash)
+    slot = slashes[at] - (slashes - slash)[corner_at][corner]
+    line = row[corner_at]
+    table = np.zeros((len(corner_at), 3), np.int64)
+    given = np.zeros(table.shape, np.bool_)
+    if len(values) == len(at) and not (slot > 2).any():
+        table[corner, slot], given[corner, slot] = values, True
+    if not given[:, 0].all():
+        raise lines.fail("a face cannot be read", int(line[(~given[:, 0]).argmax()]))
+
+    # relative indices count back from the line they are on
+    before = np.stack([np.cumsum(mask)[lines.is_face] for mask in lines.is_vertex], axis=1)
+    table = np.where(table < 0, table + before[line] + 1, table)
+    wrong = given & ((table < 1) | (table > lines.counts))
+    if wrong.any():
+        where, what = np.argwhere(wrong)[0].tolist()
+        kind = ("v", "vt", "vn")[what]
+        raise lines.fail(
+            "a face has an index out of range", int(line[where]),
+            f"{kind} {table[where, what]} of {lines.counts[what]}",
+        )  # fmt: skip
+
+    count = np.bincount(line, minlength=len(state))
+    full = [np.bincount(line, given[:, k], minlength=len(state)) == count for k in (1, 2)]
+    look = np.column_stack([state, count, *full]).astype(np.int64)
+    if (short := int((count < 3).sum())) != 0:
+        said.append(f"{short} faces with less than three corners are passed by")
+    kinds, of_line = np.unique(look, axis=0, return_inverse=True)
+    of_corner = of_line.reshape(-1)[line]
+    out = []
+    for i, values_of in enumerate(kinds.tolist()):
+        shape = _Shape(*values_of)
+        if shape.corners >= 3:
+            columns = [0, *([1] if shape.has_uv else []), *([2] if shape.has_normal else [])]
+            out.append((shape, _face_text(shape, table[of_corner == i][:, columns])))
+    if not out:
+        raise ConversionError("has no faces", file=lines.label)
+    return out
+
+
+def _before(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The mask of the byte before."""
+    return np.concatenate([[False], mask[:-1]])
+
+
+def _face_text(shape: _Shape, numbers: I64) -> str:
+    """Lines of faces of one shape. (n * corners, k) numbers."""
+    uv, normal = shape.has_uv, shape.has_normal
+    corner = " %d/%d/%d" if uv and normal else " %d/%d" if uv else " %d//%d" if normal else " %d"
+    count = len(numbers) // shape.corners
+    return (f"f{corner * shape.corners}\n" * count) % tuple(numbers.reshape(-1).tolist())
+
+
+# ------------------------------------------------------------------ trimesh
+
+
+def _trimesh(lines: _Lines, faces: list[str]) -> list[dict[str, Any]]:
+    """What trimesh makes of the vertices and of every run of faces."""
+    from trimesh.exchange.obj import load_obj
+
+    kept = np.logical_or.reduce(lines.is_vertex)
+    parts = [f"o {i}\n{text}".encode() for i, text in enumerate(faces)]
+    plain = b"\n".join([*compress(lines.lines, kept), *parts])
+    try:
+        with warnings.catch_warnings():
+            # numpy's, of text that is no number: trimesh then tries again, and fails
+            warnings.simplefilter("ignore", DeprecationWarning)
+            # maintain_order would keep one vn and vt per v: it takes the median of their numbers
+            read = load_obj(
+                io.BytesIO(plain), skip_materials=True, group_material=False, split_objects=True
+            )
+    except (ValueError, IndexError, TypeError, OverflowError) as error:
+        raise ConversionError(
+            "a vertex cannot be read", file=lines.label, value=printable(str(error))
+        ) from None
+    return [read["geometry"][str(i)] for i in range(len(faces))]
+
+
+def _fill(
+    out: Imported,
+    objects: list[str],
+    shapes: list[_Shape],
+    geometry: list[dict[str, Any]],
+    label: str,
+) -> None:
+    """Items, meshes and streams; axes as in the file.
+
+    Raises:
+        ConversionError: a number that is not finite, or missing.
+    """
+    still = np.array([1.0, 0.0, 0.0, 0.0])
+    for name in objects:
+        plain = unescape(name)
+        item = Item(plain, -1, np.zeros(3, np.float32), still.copy(), None, len(out.meshes), {})
+        out.items.append(item)
+        out.meshes.append(Mesh(plain, []))
+    positions, normals, uvs, indices = [], [], [], []
+    vertex = index = 0
+    for shape, mesh in sorted(zip(shapes, geometry, strict=True), key=lambda pair: pair[0].object):
+        polygons = np.asarray(mesh["faces"])
+        corners = np.stack(
+            [np.repeat(polygons[:, :1], shape.corners - 2, axis=1), polygons[:, 1:-1],
+             polygons[:, 2:]], axis=-1,
+        ).reshape(-1, 3)  # fmt: skip
+        place = _numbers(mesh["vertices"], 3, objects[shape.object], label)
+        if shape.has_normal and "vertex_normals" in mesh:
+            turned = _numbers(mesh["vertex_normals"], 3, objects[shape.object], label)
+        else:
+            turned = _smooth(place, corners)
+        uv = np.zeros((len(place), 2))
+        if shape.has_uv:
+            uv = _numbers(mesh["visual"].uv, 2, objects[shape.object], label)
+            uv[:, 1] = 1 - uv[:, 1]
+        primitive = Primitive(shape.material, vertex, len(place), index, corners.size)
+        out.meshes[shape.object].primitives.append(primitive)
+        vertex, index = vertex + len(place), index + corners.size
+        positions.append(place)
+        normals.append(normalise(turned, (0, 0, 1)))
+        uvs.append(uv)
+        indices.append(corners.reshape(-1))
+    with np.errstate(over="ignore"):
+        out.streams = Streams(
+            np.concatenate(positions).astype(np.float32),
+            np.concatenate(indices).astype("<u4"),
+            np.concatenate(normals).astype(np.float32),
+            np.concatenate(uvs).astype(np.float32) if any(s.has_uv for s in shapes) else None,
+        )
+    if not np.isfinite(out.streams.positions).all():
+        raise ConversionError("a position is beyond float32", file=label)
+    for item, made in zip(out.items, out.meshes, strict=True):
+        item.mesh = item.mesh if made.primitives else -1
+
+
+def _numbers(values: Any, width: int, name: str, label: str) -> NDArray[np.float64]:
+    """(n, width) finite numbers."""
+    array = np.array(values, np.float64)
+    if array.ndim != 2 or array.shape[1] < width:
+        raise ConversionError(
+            f"object {printable(name)!r} has a vertex with too few numbers",
+            file=label, expected=width,
+        )  # fmt: skip
+    if not np.isfinite(array).all():
+        raise ConversionError(
+            f"object {printable(name)!r} has a number that is not finite", file=label
+        )
+    return array[:, :width]
+
+
+def _smooth(points: NDArray[np.float64], corners: I64) -> NDArray[np.float64]:
+    """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
+    triangles = points[corners]
+    cross = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    with np.errstate(over="ignore"):
+        same = position_ids(triangles.astype(np.float32))
+    total = np.zeros((int(same.max()) + 1, 3))
+    for corner in range(3):
+        np.add.at(total, same[:, corner], cross)
+    out = np.zeros(points.shape)
+    out[corners] = total[same]
+    return out

@@ -1,0 +1,314 @@
+"""The OBJ text against recorded truth and against the glTF, read by a parser of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from converter.convert import ExportOptions, load
+from converter.convert_obj import not_in_obj, obj_files
+from converter.decode import rest_pose
+from converter.errors import ConversionError
+from converter.looks import Dress, Look, missing_look
+from exporters.obj import escape, export_obj
+from importers.obj import unescape
+from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
+from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.runs import to_gltf
+
+ANIMATED = "retail__odd__s_rock_009"
+
+
+class Objects:
+    """OBJ text, line by line: per object its corners, names of parts and materials."""
+
+    def __init__(self, text: bytes) -> None:
+        self.pools: dict[str, list[list[str]]] = {"v": [], "vt": [], "vn": []}
+        self.faces: dict[str, list[list[list[int]]]] = {}
+        self.materials: dict[str, list[str]] = {}
+        self.parts: dict[str, list[str]] = {}
+        self.library = ""
+        name = material = ""
+        for line in text.decode().splitlines():
+            word, *rest = line.split(" ")
+            if word in self.pools:
+                self.pools[word].append(rest)
+            elif word == "o":
+                (name,) = rest
+                assert name not in self.faces
+                self.faces[name], self.materials[name], self.parts[name] = [], [], []
+            elif word == "g":
+                self.parts[name] += rest
+            elif word == "usemtl":
+                (material,) = rest
+            elif word == "mtllib":
+                (self.library,) = rest
+            elif word == "f":
+                numbers = [[int(n) if n else 0 for n in corner.split("/")] for corner in rest]
+                self.faces[name].append(numbers)
+                self.materials[name].append(material)
+            else:
+                assert word == "#", line
+
+    def corners(self, name: str, kind: str) -> np.ndarray:
+        """(T, 3, width) values of an object."""
+        which = ("v", "vt", "vn").index(kind)
+        index = np.array([[corner[which] for corner in face] for face in self.faces[name]])
+        assert (index > 0).all()
+        return np.array(self.pools[kind], np.float64)[index - 1]
+
+
+def files(
+    sample: Sample, folder: Path, *, lod: int = 0, group: int = 0, frame: float = 0, up: str = "y"
+) -> dict[str, bytes]:
+    """What an export would write, by extension."""
+    options = ExportOptions(dialect=sample.dialect, lod=lod, group=group)
+    loaded = load(sample.path, sample.entry, options)
+    made = obj_files(loaded, folder / "m.obj", options=options, frame=frame, up=up)
+    return {path.suffix: data for path, data in made}
+
+
+def parsed(sample: Sample, folder: Path, **how: object) -> Objects:
+    return Objects(files(sample, folder, **how)[".obj"])  # type: ignore[arg-type]
+
+
+def game(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values @ TO_GAME.T)
+
+
+POSED = [s for s in SAMPLES if not s.truth["legacy"]]
+
+
+def node_names(sample: Sample) -> list[str]:
+    names: list[str] = []
+    for i, node in enumerate(sample.truth["nodes"]):
+        name = node["name_cp1251"] or f"node_{i}"
+        while name in names:
+            name += f"#{i}"
+        names.append(name)
+    return names
+
+
+@pytest.mark.parametrize("sample", POSED, ids=[s.id for s in POSED])
+def test_posed_triangles(sample: Sample, tmp_path: Path) -> None:
+    """What scene 0 shows: positions, normals, texture coordinates and materials."""
+    truth, obj, names = sample.arrays, parsed(sample, tmp_path), node_names(sample)
+    size = max(1.0, np.abs(truth["soup_pos"]).max(initial=0))
+    expected = []
+    for node, lod, group, _slot, start, count in truth["soup_dir"].tolist():
+        cockpit = sample.truth["nodes"][node]["hdr0"] & 0x20
+        if not count or (lod, group) != (0, 0) or cockpit:
+            continue
+        rows, name = slice(start, start + count), escape(names[node])
+        expected.append(name)
+        assert obj.parts[name] == [f"{name}.lod0.group0"]
+        got = game(obj.corners(name, "v"))
+        np.testing.assert_allclose(got, truth["soup_pos"][rows], atol=1e-5 * size)
+        normals = truth["soup_nrm"][rows].astype(np.float64)
+        length = np.linalg.norm(normals, axis=-1, keepdims=True)
+        given_ones = length[..., 0] > 0
+        np.testing.assert_allclose(
+            game(obj.corners(name, "vn"))[given_ones], (normals / length)[given_ones], atol=1e-5
+        )
+        uv = obj.corners(name, "vt").astype(np.float32)
+        np.testing.assert_array_equal(uv[..., 0], truth["soup_uv"][rows][..., 0])
+        np.testing.assert_array_equal(1 - uv[..., 1], truth["soup_uv"][rows][..., 1])
+        wear = sample.truth["wear"]
+        for row, material in zip(truth["soup_row"][rows], obj.materials[name], strict=True):
+            plain = wear[row][1] if row < len(wear) else f"material_{row}"
+            assert material.partition("#")[0] == escape(plain)
+    assert list(obj.faces) == expected
+
+
+@pytest.mark.parametrize("frame", [0, 3, 3.25, 25, 1000])
+@pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "mixed__odd__Gen_stat_059"])
+def test_frames(name: str, frame: float, tmp_path: Path) -> None:
+    """The pose of a frame is the sampled clip's; beyond the clip the runtime falls back."""
+    sample = sample_called(name)
+    view = GltfView(to_gltf(sample, tmp_path / "m.glb", "--subframes", 4))
+    obj = parsed(sample, tmp_path, frame=frame)
+    end = sample.truth["frame_count"]
+    if frame >= end:
+        rest = parsed(sample, tmp_path)
+        assert any((obj.corners(n, "v") != rest.corners(n, "v")).any() for n in obj.faces)
+        return
+    key = int(frame * 4)
+    size = max(1.0, np.abs(sample.arrays["soup_pos"]).max())
+    for number, node in enumerate(view["nodes"]):
+        if node["name"] not in obj.faces:
+            continue
+        matrix = view.world(number, key)
+        got = []
+        for primitive in view["meshes"][node["mesh"]]["primitives"]:
+            index = view.array(primitive["indices"]).reshape(-1, 3)
+            points = view.array(primitive["attributes"]["POSITION"])[index].astype(np.float64)
+            got.append(points @ matrix[:3, :3].T + matrix[:3, 3])
+        np.testing.assert_allclose(
+            obj.corners(node["name"], "v"), np.concatenate(got), atol=1e-5 * size
+        )
+
+
+def test_frame_zero_is_the_rest_pose(tmp_path: Path) -> None:
+    for name in (ANIMATED, "mixed__odd__Gen_stat_059"):
+        sample = sample_called(name)
+        loaded = load(sample.path, sample.entry, ExportOptions(dialect=sample.dialect))
+        rest, _ = export_obj(loaded.scene, rest_pose(loaded.scene))
+        still, moved = Objects(rest).pools, parsed(sample, tmp_path).pools
+        assert still == moved
+
+
+def test_up_z_keeps_game_axes(tmp_path: Path) -> None:
+    sample = sample_called(ANIMATED)
+    y, z = (parsed(sample, tmp_path, up=up) for up in ("y", "z"))
+    for name in y.faces:
+        for kind in ("v", "vn"):
+            np.testing.assert_array_equal(game(y.corners(name, kind)), z.corners(name, kind))
+        np.testing.assert_array_equal(y.corners(name, "vt"), z.corners(name, "vt"))
+
+
+@every_sample
+def test_numbers_are_whole_float32(sample: Sample, tmp_path: Path) -> None:
+    """The nine digits of a float32, from which only it comes back."""
+    for rows in parsed(sample, tmp_path, frame=1.5).pools.values():
+        for text in {number for row in rows for number in row}:
+            assert f"{np.float32(text):.9g}" == text
+
+
+@every_sample
+def test_materials_are_told_apart(sample: Sample, tmp_path: Path) -> None:
+    """Every name is in the MTL, once, and stands for one material of the scene."""
+    made = files(sample, tmp_path)
+    obj = Objects(made[".obj"])
+    assert obj.library == "m.mtl"
+    lines = made[".mtl"].decode().splitlines()
+    named = [line.removeprefix("newmtl ") for line in lines if line.startswith("newmtl ")]
+    assert len(set(named)) == len(named)
+    assert set(named) == {name for names in obj.materials.values() for name in names}
+    assert sum(line.startswith("Kd ") for line in lines) == len(named)
+
+
+def test_equal_material_names_get_numbers() -> None:
+    sample = sample_called(ANIMATED)
+    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    scene.materials = [m._replace(name="a b") for m in scene.materials]
+    obj, mtl = export_obj(scene, rest_pose(scene))
+    used = {name for names in Objects(obj).materials.values() for name in names}
+    assert len(used) > 1
+    assert used <= {"a%20b", *(f"a%20b#{i}" for i in range(1, len(scene.materials)))}
+    assert mtl.count(b"newmtl a%20b") == len(used)
+
+
+def test_textures_lie_beside(tmp_path: Path) -> None:
+    """What was resolved is written as PNG, named in the MTL; a missing look is a row's colour."""
+    sample = sample_called(ANIMATED)
+    options = ExportOptions(dialect=sample.dialect)
+    loaded = load(sample.path, None, options)
+    plain = dict(
+        obj_files(dataclasses.replace(loaded, dress=None), tmp_path / "m.obj", options=options)
+    )
+    assert b"map_Kd" not in plain[tmp_path / "m.mtl"]
+    used = sorted(set(sample.arrays["batch_row"].tolist()))
+    look = Look("a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1)
+    looks = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
+    dress = Dress(looks, {"T/1.0": b"PNG", "unused": b"PNG"})
+    made = obj_files(dataclasses.replace(loaded, dress=dress), tmp_path / "m.obj", options=options)
+    assert [path.name for path, _ in made] == [
+        "m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj",
+    ]  # fmt: skip
+    mtl = made[2][1].decode()
+    count = mtl.count("newmtl ")
+    assert count
+    for line in (
+        "Kd 0.5 0.25 1", "d 0.75", "Ke 0 0.5 0", "map_Kd m.T%2F1.0.png", "map_d m.T%2F1.0.png",
+    ):  # fmt: skip
+        assert mtl.count(f"\n{line}\n") == count
+    gone = Dress(dict.fromkeys(used, missing_look("a")))
+    again = obj_files(dataclasses.replace(loaded, dress=gone), tmp_path / "m.obj", options=options)
+    assert again[-2][1] == plain[tmp_path / "m.mtl"]
+
+
+def test_the_cell_to_show(tmp_path: Path) -> None:
+    sample = sample_called(ANIMATED)
+    names = node_names(sample)
+    for lod, group in ((0, 0), (0, 1), (1, 0)):
+        obj = parsed(sample, tmp_path, lod=lod, group=group)
+        cells = [r for r in sample.arrays["soup_dir"].tolist() if r[1:3] == [lod, group] and r[5]]
+        shown = [names[r[0]] for r in cells if not sample.truth["nodes"][r[0]]["hdr0"] & 0x20]
+        assert list(obj.faces) == shown
+    assert "CP_7" in names  # a cockpit node, which only the cockpit's scene would show
+    assert "CP_7" not in parsed(sample, tmp_path).faces
+
+
+def test_what_obj_loses() -> None:
+    def words(name: str) -> list[str]:
+        sample = sample_called(name)
+        return not_in_obj(load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene)
+
+    assert words(ANIMATED)[:3] == ["hierarchy", "animation", "other LODs and groups"]
+    assert "animation" not in words("retail__system__R_H_002")
+    assert {"second UV set"} == {w for s in ("retail",) for w in _extras(s)}
+    assert {"vertex colours"} == {w for s in ("spec",) for w in _extras(s)}
+
+
+def _extras(dialect: str) -> set[str]:
+    out: set[str] = set()
+    for sample in SAMPLES:
+        if sample.dialect == dialect:
+            scene = load(sample.path, sample.entry, ExportOptions(dialect=dialect)).scene
+            out |= set(not_in_obj(scene)) & {"second UV set", "vertex colours"}
+    return out
+
+
+@given(st.text(st.characters(), min_size=1))
+def test_names_come_back(name: str) -> None:
+    """Any name is one word that prints, and comes back; surrogates are no names."""
+    escaped = escape(name)
+    assert escaped.isprintable()
+    assert not set(escaped) & set(" \\\n")
+    if not any(0xD800 <= ord(c) < 0xE000 for c in name):
+        assert unescape(escaped) == name
+
+
+def test_common_names_stay() -> None:
+    assert escape("башня_2#7") == "башня_2#7"
+    assert escape("a b%") == "a%20b%25"
+
+
+def test_same_input_same_bytes(tmp_path: Path) -> None:
+    sample = sample_called(ANIMATED)
+    assert files(sample, tmp_path, frame=2) == files(sample, tmp_path, frame=2)
+
+
+def test_streams_that_a_model_lacks() -> None:
+    """Without normals or texture coordinates faces do not name them."""
+    sample = sample_called(ANIMATED)
+    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    for absent, pattern in (
+        (["uv0"], b"f 1//1 "),
+        (["normals"], b"f 1/1 "),
+        (["uv0", "normals"], b"f 1 "),
+    ):
+        scene.streams = dataclasses.replace(scene.streams, **dict.fromkeys(absent))
+        obj, _ = export_obj(scene, rest_pose(scene))
+        assert pattern in obj
+        assert (b"\nvt " in obj) is (scene.streams.uv0 is not None)
+        scene.streams = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene.streams
+
+
+@pytest.mark.parametrize("frame", [float("nan"), float("-inf"), 1e300])
+def test_a_frame_is_a_number(frame: float, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match="frame is no finite number"):
+        files(sample_called(ANIMATED), tmp_path, frame=frame)
+
+
+def test_positions_beyond_float32() -> None:
+    sample = sample_called(ANIMATED)
+    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    turns, shifts = rest_pose(scene)
+    with pytest.raises(ConversionError, match="beyond float32"), np.errstate(over="ignore"):
+        export_obj(scene, (turns, shifts + 1e39))

@@ -1,0 +1,625 @@
+"""OBJ files: foreign ones, hostile ones, and ours with their sidecar."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.convert import ExportOptions, ImportOptions, Returned, load, to_model
+from converter.convert_obj import obj_files, obj_to_model
+from converter.decode import decode, rest_pose
+from converter.dialect import Dialect
+from converter.errors import ConversionError
+from converter.model import StringTable
+from converter.pose import rotation_matrix
+from converter.scene import Imported, Scene
+from converter.sidecar import Description, Sidecar, sha256, write_sidecar
+from converter.tables import StreamType
+from exporters.msh import write_model
+from importers.msh import read_model
+from importers.nres import read_nres
+from importers.obj import read_obj
+from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.runs import first_difference, to_gltf
+
+ANIMATED = "retail__odd__s_rock_009"
+
+
+def to_obj(
+    sample: Sample,
+    target: Path,
+    *,
+    lod: int = 0,
+    group: int = 0,
+    frame: float = 0,
+    up: str = "y",
+    sidecar: bool = True,
+) -> Path:
+    options = ExportOptions(dialect=sample.dialect, lod=lod, group=group)
+    loaded = load(sample.path, sample.entry, options)
+    for path, data in obj_files(
+        loaded, target, options=options, frame=frame, up=up, sidecar=sidecar
+    ):
+        path.write_bytes(data)
+    return target
+
+
+def scene_of(back: Returned) -> Scene:
+    model = read_model(read_nres(back.data, "x"), "x")
+    return decode(model, Dialect(back.dialect), "x")
+
+
+def triangles(given: Imported, item: int = 0) -> np.ndarray:
+    """(T, 3, 3) positions of an item, in the order of the file's primitives."""
+    out = []
+    for p in given.meshes[given.items[item].mesh].primitives:
+        index = given.streams.indices[p.index_start : p.index_start + p.index_count]
+        out.append(given.streams.positions[index.astype(int) + p.vertex_start])
+    return np.concatenate(out).reshape(-1, 3, 3)
+
+
+# ------------------------------------------------------------------ foreign files
+
+
+def read(folder: Path, text: str | bytes, **how: str) -> Imported:
+    path = folder / "in.obj"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return read_obj(path, **how)
+
+
+SQUARE = "v 0 0 0\nv 1 0 0\nv 1 0 -1\nv 0 0 -1\n"  # in game axes x and y run from 0 to 1
+
+
+def test_objects_and_materials(tmp_path: Path) -> None:
+    given = read(
+        tmp_path,
+        "mtllib none.mtl\n" + SQUARE + "f 1 2 3\no left hand\nusemtl red paint\nf 1 2 3\n"
+        "g ignored\nusemtl blue\nf 1 3 4\no right%20hand\nf 2 3 4\no left hand\nf 4 3 2\no empty\n",
+    )
+    assert [item.name for item in given.items] == ["left hand", "right hand", "empty", "in"]
+    assert [item.mesh >= 0 for item in given.items] == [True, True, False, True]
+    assert [m.name for m in given.materials] == ["red paint", "blue"]
+    left, right, _, loose = (given.meshes[i] for i in range(4))
+    names = [given.materials[p.material].name for p in left.primitives]
+    assert names == ["red paint", "blue"]
+    assert [p.index_count for p in left.primitives] == [3, 6]
+    assert [p.material for p in right.primitives] == [1]
+    assert [p.material for p in loose.primitives] == [-1]
+    assert all(item.parent == -1 and not item.translation.any() for item in given.items)
+    np.testing.assert_array_equal(triangles(given, 3)[0], [[0, 0, 0], [1, 0, 0], [1, 1, 0]])
+
+
+def test_up(tmp_path: Path) -> None:
+    text = "v 1 2 3\nv 4 5 6\nv 7 8 10\nvn 0 1 0\nf 1//1 2//1 3//1\n"
+    y, z = read(tmp_path, text), read(tmp_path, text, up="z")
+    assert y.streams.positions[0].tolist() == [1, -3, 2]
+    assert z.streams.positions[0].tolist() == [1, 2, 3]
+    assert y.streams.normals is not None
+    assert z.streams.normals is not None
+    assert y.streams.normals[0].tolist() == [0, 0, 1]
+    assert z.streams.normals[0].tolist() == [0, 1, 0]
+    said = read(tmp_path, f"# msh-gltf up=z frame=2.5\n{text}")
+    assert said.streams.positions[0].tolist() == [1, 2, 3]
+    assert said.info == {"up": "z", "frame": 2.5}
+
+
+def test_v_points_down(tmp_path: Path) -> None:
+    given = read(tmp_path, SQUARE + "vt 0.25 0.75\nvt 1 0\nvt 0 1 0\nf 1/1 2/2 3/3\n".replace(
+        "vt 0 1 0", "vt 0 1"))  # fmt: skip
+    assert given.streams.uv0 is not None
+    assert given.streams.uv0.tolist() == [[0.25, 0.25], [1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("corners", [3, 4, 5, 9])
+@pytest.mark.parametrize("form", ["{0}", "{0}/{0}", "{0}//{0}", "{0}/{0}/{0}"])
+def test_polygons_become_fans(corners: int, form: str, tmp_path: Path) -> None:
+    angle = np.arange(corners) * 2 * np.pi / corners
+    ring = np.stack([np.cos(angle), np.sin(angle), angle * 0], axis=1)
+    text = "".join(f"v {x:.9g} {y:.9g} {z:.9g}\nvt 0 0\nvn 0 0 1\n" for x, y, z in ring)
+    text += "f " + " ".join(form.format(i + 1) for i in range(corners)) + "\n"
+    got = triangles(read(tmp_path, text, up="z"))
+    expected = [[ring[0], ring[k], ring[k + 1]] for k in range(1, corners - 1)]
+    np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_faces_that_look_different_keep_what_they_have(tmp_path: Path) -> None:
+    """Six numbers a line, three ways to read them."""
+    text = SQUARE + "v 2 0 0\nv 3 0 0\n" + "vt 0.5 0.5\nvn 0 1 0\n"
+    given = read(
+        tmp_path, text + "f 1/1 2/1 3/1\nf 1//1 2//1 3//1\nf 1 2 3 4 5 6\nf 1/1/1 2/1/1 3/1/1\n"
+    )
+    assert [p.index_count for p in given.meshes[0].primitives] == [3, 3, 3, 12]
+    got = triangles(given)
+    assert sum((t == got[0]).all() for t in got) == 4  # the hexagon's first one too
+    uv, normals = given.streams.uv0, given.streams.normals
+    assert uv is not None
+    assert normals is not None
+    with_uv = (uv == 0.5).all(axis=1)
+    assert with_uv.sum() == 6
+    np.testing.assert_allclose(normals[with_uv], np.tile([0, 0, 1], (6, 1)), atol=1e-6)
+
+
+def test_relative_indices_count_from_their_line(tmp_path: Path) -> None:
+    text = "".join(
+        f"o n{i}\nv {i} 0 0\nv {i} 1 0\nv {i} 0 1\nvt 0 {i}\nvn 0 0 1\n"
+        "f -3/-1/-1 -2/-1/-1 -1/-1/-1\n"
+        for i in range(3)
+    )
+    given = read(tmp_path, text, up="z")
+    for i in range(3):
+        np.testing.assert_array_equal(triangles(given, i)[0], [[i, 0, 0], [i, 1, 0], [i, 0, 1]])
+    assert given.streams.uv0 is not None
+    assert given.streams.uv0[::3, 1].tolist() == [1, 0, -1]
+
+
+def test_layout_does_not_matter(tmp_path: Path) -> None:
+    plain = read(tmp_path, f"o a\n{SQUARE}f 1 2 3\n")
+    for text in (
+        f"\ufeff# x\r\n\r\n  o a  \n{SQUARE}f  1\t2 3 # usemtl f 1 2 3\n",
+        f"o a\n{SQUARE}f 1 \\\n2 3",
+        f"o a\n{SQUARE}s off\nl 1 2\np 1\nvp 1\nf 1 2 3\n".replace("\n", "\r"),
+        "o a\nv 0 0 0 1\nv 1 0 0 1\nv 1e0 0 -1.0E+00 1\nf 1 2 3\n",
+        "o a\nv 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 1 0 -1 1 0 0\nf 1 2 3\n",
+    ):
+        given = read(tmp_path, text)
+        assert [item.name for item in given.items] == ["a"]
+        np.testing.assert_array_equal(triangles(given), triangles(plain))
+
+
+def test_groups_where_there_are_no_objects(tmp_path: Path) -> None:
+    given = read(tmp_path, SQUARE + "g a\nf 1 2 3\ng b\nf 1 3 4\n")
+    assert [item.name for item in given.items] == ["a", "b"]
+    given = read(tmp_path, SQUARE + "f 1 2 3\n")
+    assert [item.name for item in given.items] == ["in"]
+
+
+def test_russian_names(tmp_path: Path) -> None:
+    for encoding in ("utf-8", "cp1251"):
+        given = read(tmp_path, f"{SQUARE}o башня\nf 1 2 3\n".encode(encoding))
+        assert given.items[0].name == "башня"
+
+
+def test_missing_normals(tmp_path: Path) -> None:
+    """Area-weighted, smooth where positions meet, even across a seam of texture coordinates."""
+    text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 1 1 -2\nv 0 0 0\nvt 0 0\nvt 1 1\n"
+    given = read(tmp_path, text + "f 1/1 2/1 3/1\nf 2/2 4/2 3/2\n", up="z")
+    normals = given.streams.normals
+    assert normals is not None
+    at = given.streams.positions
+    shared = (at == [1, 0, 0]).all(axis=1)
+    assert shared.sum() == 2
+    expected = np.array([2.0, 0, 1]) / np.sqrt(5)  # areas 1 and 1/2
+    np.testing.assert_allclose(normals[shared], np.tile(expected, (2, 1)), atol=1e-6)
+    np.testing.assert_allclose(normals[(at == 0).all(axis=1)], [[0, 0, 1]], atol=1e-6)
+
+
+def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
+    given = read(tmp_path, SQUARE + "f 1 2 3\nf 1 2 3\nf 1 1 2\nf 3 3 3\nf 1 2\n")
+    assert len(triangles(given)) == 4
+    assert given.warnings == ["1 faces with less than three corners are passed by"]
+    assert given.streams.normals is not None
+    assert np.isfinite(given.streams.normals).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (b"", "has no vertices"),
+        (b"hello\n", "has no vertices"),
+        (b'{"asset": {}}', "has no vertices"),
+        (b"glTF\x02\0\0\0", "is no OBJ"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\n", "has no faces"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2\n", "has no faces"),
+        (b"v 0 0 0\nf\n", "has no faces"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 4\n", "line 4: a face has an index out of range: v 4"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 0\n", "out of range: v 0 of 3"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 -4\n", "out of range: v 0 of 3"),
+        (b"v 0 0 0\nv 1 0 0\nf 1 2 -1\nv 1 1 0\nf 1 2 -9\n", "line 5: a face has an index"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 0 0\nf 1/1 2/2 3/1\n", "out of range: vt 2 of 1"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvn 0 0 1\nf 1//1 2//1 3//2\n", "out of range: vn 2 of 1"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 99999999999999999999999\n", "too long"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 x\n", "line 4: a face cannot be read: f 1 2 x"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3.5\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 1-3\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 -\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 /1\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3/1/1/1\n", "a face cannot be read"),
+        (b"v 0 0 0\nv 1 0 nan\nv 1 1 0\nf 1 2 3\n", "not finite"),
+        (b"v 0 0 0\nv 1 0 inf\nv 1 1 0\nf 1 2 3\n", "not finite"),
+        (b"v 0 0 0\nv 1 0 1e39\nv 1 1 0\nf 1 2 3\n", "beyond float32"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvt nan 0\nf 1/1 2/1 3/1\n", "not finite"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvn 0 0 nan\nf 1//1 2//1 3//1\n", "not finite"),
+        (b"v 0 0\nv 1 0\nv 1 1\nf 1 2 3\n", "too few numbers"),
+        (b"v 0 0 0\nv 1 0 zero\nv 1 1 0\nf 1 2 3\n", "a vertex cannot be read"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvt 1\nf 1/1 2/1 3/1\n", "too few numbers"),
+        (b"# msh-gltf frame=soon\n", "msh-gltf line cannot be understood"),
+        (b"# msh-gltf frame=nan\n", "msh-gltf line cannot be understood"),
+        (b"# msh-gltf lod=3\n", "msh-gltf line cannot be understood"),
+        (b"# msh-gltf group=-1\n", "msh-gltf line cannot be understood"),
+        (b"# msh-gltf up=x\n", "msh-gltf line cannot be understood"),
+        (b"# msh-gltf dialect=other\n", "msh-gltf line cannot be understood"),
+    ],
+)
+def test_hostile_files_are_named(text: bytes, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ConversionError) as caught:
+        read(tmp_path, text)
+    assert said in str(caught.value)
+    assert "in.obj" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(ConversionError):
+        read_obj(tmp_path / "none.obj")
+
+
+# ------------------------------------------------------------------ without a sidecar
+
+
+def test_foreign_file_to_model(tmp_path: Path) -> None:
+    path = tmp_path / "two.obj"
+    path.write_text(f"{SQUARE}o a\nf 1 2 3\no b\nf 1 3 4\n")
+    for dialect in ("spec", "retail"):
+        back = obj_to_model(path, None, ImportOptions(dialect=dialect))
+        assert (back.name, back.dialect, back.rebuilt) == ("two.msh", dialect, True)
+        scene = scene_of(back)
+        assert [node.name for node in scene.nodes] == ["a", "b"]
+        assert all(node.parent == -1 and not node.translation.any() for node in scene.nodes)
+        assert not scene.tracks
+    assert obj_to_model(path).dialect == "spec"
+
+
+@every_sample
+def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
+    """Every object a static node at the origin, its triangles where the OBJ has them."""
+    path = to_obj(sample, tmp_path / "m.obj", frame=1.5, sidecar=False)
+    given = read_obj(path)
+    if not given.items:
+        with pytest.raises(ConversionError, match="no nodes"):
+            obj_to_model(path)
+        return
+    back = obj_to_model(path)
+    assert back.rebuilt
+    assert back.dialect == sample.dialect
+    scene = scene_of(back)
+    assert [n.name for n in scene.nodes] == [item.name for item in given.items]
+    for i, node in enumerate(scene.nodes):
+        assert (node.parent, node.translation.tolist()) == (-1, [0, 0, 0])
+        np.testing.assert_array_equal(node.rotation, [1, 0, 0, 0])
+        mine = [p for p in scene.parts if p.node == i]
+        # degenerate triangles are not rebuilt
+        flat = triangles(given, i)
+        whole = ~(flat == np.roll(flat, 1, axis=1)).all(axis=-1).any(axis=1)
+        assert sum(scene.triangle_count(p.mesh) for p in mine) >= whole.sum()
+        assert {(p.lod, p.group) for p in mine} <= {(0, 0)}
+
+
+def test_losses_are_said(tmp_path: Path) -> None:
+    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
+    (kept,) = [w for w in obj_to_model(path).warnings if "not in an OBJ" in w]
+    (lost,) = [
+        w
+        for w in obj_to_model(path, None, ImportOptions(use_sidecar=False)).warnings
+        if "are lost" in w
+    ]
+    for words in (kept, lost):
+        assert "hierarchy, animation, other LODs and groups" in words
+
+
+# ------------------------------------------------------------------ with a sidecar
+
+
+@every_sample
+@pytest.mark.parametrize(("frame", "up"), [(0, "y"), (1.5, "z"), (1000, "y")])
+def test_bytes_come_back(sample: Sample, frame: float, up: str, tmp_path: Path) -> None:
+    back = obj_to_model(to_obj(sample, tmp_path / "m.obj", frame=frame, up=up))
+    assert back.changes == []
+    assert first_difference(sample.source, back.data) is None
+    assert back.kept_all
+
+
+@every_sample
+@pytest.mark.parametrize(("lod", "group"), [(1, 0), (0, 1), (2, 4)])
+def test_other_cells_come_back(sample: Sample, lod: int, group: int, tmp_path: Path) -> None:
+    back = obj_to_model(to_obj(sample, tmp_path / "m.obj", lod=lod, group=group))
+    assert back.changes == []
+    assert first_difference(sample.source, back.data) is None
+
+
+def as_blender_writes(text: str) -> str:
+    """Six decimals of positions and texture coordinates, four of normals, header gone, objects
+    sorted, face order and corner order changed."""
+    pools: dict[str, list[str]] = {"v": [], "vt": [], "vn": []}
+    objects: dict[str, list[str]] = {}
+    name = material = ""
+    for line in text.splitlines():
+        word, _, rest = line.partition(" ")
+        if word in pools:
+            digits = 4 if word == "vn" else 6
+            numbers = " ".join(f"{float(n):.{digits}f}" for n in rest.split())
+            pools[word].append(f"{word} {numbers}")
+        elif word == "o":
+            name = rest
+        elif word == "f":
+            a, b, c = rest.split()
+            objects.setdefault(name, []).insert(0, f"f {b} {c} {a}")
+            objects[name].insert(0, material)
+        elif word == "usemtl":
+            material = line
+    out = ["# Blender", *pools["v"], *pools["vt"], *pools["vn"]]
+    for name in sorted(objects):
+        out += [f"o {name}", "s 1", *objects[name]]
+    return "\n".join(out) + "\n"
+
+
+@every_sample
+def test_rounding_is_no_edit(sample: Sample, tmp_path: Path) -> None:
+    path = to_obj(sample, tmp_path / "m.obj", frame=2)
+    path.write_text(as_blender_writes(path.read_text("utf-8")), "utf-8")
+    back = obj_to_model(path, frame=2)
+    assert [str(change) for change in back.changes] == []
+    assert first_difference(sample.source, back.data) is None
+
+
+def test_a_frame_that_is_not_said(tmp_path: Path) -> None:
+    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
+    text = path.read_text("utf-8")
+    path.write_text(text.partition("\n")[2], "utf-8")
+    back = obj_to_model(path)
+    assert any("frame 0 is taken" in warning for warning in back.warnings)
+    assert back.kept_all
+    moved = to_obj(sample_called(ANIMATED), tmp_path / "n.obj", frame=7)
+    moved.write_text(moved.read_text("utf-8").partition("\n")[2], "utf-8")
+    assert obj_to_model(moved).changes
+    assert obj_to_model(moved, frame=7).kept_all
+    with pytest.raises(ConversionError, match="frame is no finite number"):
+        obj_to_model(moved, frame=float("nan"))
+
+
+class Editable:
+    """Lines of an OBJ, and where each object's are."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lines = path.read_text("utf-8").splitlines()
+
+    def lines_of(self, name: str, word: str) -> list[int]:
+        start = self.lines.index(f"o {name}")
+        ends = [i for i, line in enumerate(self.lines) if line.startswith("o ") and i > start]
+        stop = min(ends, default=len(self.lines))
+        return [i for i in range(start, stop) if self.lines[i].split(" ")[0] == word]
+
+    def save(self) -> Returned:
+        self.path.write_text("\n".join(self.lines), "utf-8")
+        return obj_to_model(self.path)
+
+
+@pytest.fixture(params=[0, 4.5])
+def document(request: pytest.FixtureRequest, tmp_path: Path) -> Editable:
+    return Editable(to_obj(sample_called(ANIMATED), tmp_path / "m.obj", frame=request.param))
+
+
+def before() -> Scene:
+    sample = sample_called(ANIMATED)
+    return load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+
+
+def test_a_moved_vertex(document: Editable) -> None:
+    """One vertex goes where the file has it, every other bit of geometry stays."""
+    at = document.lines_of("foot_m2o3", "v")[0]
+    x, y, z = document.lines[at].split()[1:]
+    document.lines[at] = f"v {float(x) + 0.25} {y} {z}"
+    back = document.save()
+    assert {c.where for c in back.changes} == {"part 'foot_m2o3' lod 0 group 0"}
+    old, new = before(), scene_of(back)
+    assert [n.name for n in new.nodes] == [n.name for n in old.nodes]
+    assert [n.parent for n in new.nodes] == [n.parent for n in old.nodes]
+    assert len(new.tracks) == len(old.tracks)
+    assert [p[:3] for p in new.parts] == [p[:3] for p in old.parts]
+    moved = (old.streams.positions != new.streams.positions).any(axis=1)
+    assert moved.sum() == 1
+    shift = new.streams.positions[moved] - old.streams.positions[moved]
+    np.testing.assert_allclose(np.linalg.norm(shift), 0.25, atol=1e-5)
+    assert old.streams.uv0 is not None
+    assert new.streams.uv0 is not None
+    np.testing.assert_array_equal(old.streams.uv0, new.streams.uv0)
+    if old.streams.uv1 is not None:
+        np.testing.assert_array_equal(old.streams.uv1, new.streams.uv1)
+    # and back again: what the edited model shows is what was in the file
+    edited = document.path.with_name("edited.msh")
+    edited.write_bytes(back.data)
+    options = ExportOptions(dialect=back.dialect)
+    frame = read_obj(document.path).info["frame"]
+    made = obj_files(load(edited, None, options), edited, options=options, frame=frame)
+    again = document.path.with_name("again.obj")
+    again.write_bytes(made[-1][1])
+    given, shown = read_obj(document.path), read_obj(again)
+    for i in range(len(given.items)):
+        np.testing.assert_allclose(triangles(given, i), triangles(shown, i), atol=1e-5)
+
+
+def test_a_deleted_face(document: Editable) -> None:
+    faces = document.lines_of("foot_m2o3", "f")
+    del document.lines[faces[0]]
+    back = document.save()
+    assert [c.where for c in back.changes] == ["part 'foot_m2o3' lod 0 group 0"]
+    old, new = before(), scene_of(back)
+    count = {p[:3]: old.triangle_count(p.mesh) for p in old.parts}
+    for part in new.parts:
+        now = new.triangle_count(part.mesh)
+        assert now == count[part[:3]] - (part[:3] == (2, 0, 0))
+    # of what is left every vertex is a stored one, to the bit
+    known = {row.tobytes() for row in old.streams.positions}
+    assert {row.tobytes() for row in new.streams.positions} <= known
+
+
+def test_a_deleted_object(document: Editable) -> None:
+    start = document.lines.index("o foot_m2o3")
+    for word in ("o", "g", "usemtl", "f"):
+        for i in document.lines_of("foot_m2o3", word) if start >= 0 else []:
+            document.lines[i] = "#" if word != "o" else document.lines[i]
+    document.lines[start] = "#"
+    changes = [str(c) for c in document.save().changes]
+    assert changes == ["part 'foot_m2o3' lod 0 group 0: is missing"]
+
+
+def test_a_new_object(document: Editable) -> None:
+    document.lines += ["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]
+    back = document.save()
+    assert [str(c) for c in back.changes] == [
+        "node 'antenna': is new",
+        "part 'antenna' lod 0 group 0: is new",
+    ]
+    scene = scene_of(back)
+    (node,) = [i for i, n in enumerate(scene.nodes) if n.name == "antenna"]
+    assert scene.nodes[node].parent == -1
+    (part,) = [p for p in scene.parts if p.node == node]
+    turn, shift = rest_pose(scene)
+    primitive = scene.meshes[part.mesh].primitives[0]
+    points = scene.streams.positions[primitive.vertex_start :][:3].astype(float)
+    world = points @ rotation_matrix(turn[node]).T + shift[node]
+    np.testing.assert_allclose(world, [[1, -3, 2], [2, -3, 2], [2, -3, 3]], atol=1e-6)
+
+
+def test_a_copy_is_new(document: Editable) -> None:
+    """Blender's Shift-D: the copy is a node of its own; alone it is the node itself."""
+    start = document.lines.index("o foot_m2o3")
+    faces = [document.lines[i] for i in document.lines_of("foot_m2o3", "f")]
+    document.lines[start] = "o foot_m2o3.001"
+    assert document.save().changes == []
+    document.lines[start] = "o foot_m2o3"
+    document.lines += ["o foot_m2o3.001", *faces]
+    changes = [str(c) for c in document.save().changes]
+    assert changes[0] == "node 'foot_m2o3.001': is new"
+    assert all("foot_m2o3.001" in change for change in changes)
+
+
+def test_another_material(document: Editable) -> None:
+    names = sorted({line for line in document.lines if line.startswith("usemtl ")})
+    at = document.lines_of("foot_m2o3", "usemtl")[0]
+    document.lines[at] = next(name for name in names if name != document.lines[at])
+    changes = [str(c) for c in document.save().changes]
+    assert len(changes) == 1
+    assert changes[0].startswith("part 'foot_m2o3' lod 0 group 0: materials changed")
+
+
+def test_texture_and_normal_edits(document: Editable) -> None:
+    at = document.lines_of("foot_m2o3", "vt")[0]
+    u, v = map(float, document.lines[at].split()[1:])
+    document.lines[at] = f"vt {u + 1 / 1024} {v}"
+    normal = document.lines_of("foot_m3o2", "vn")[0]
+    x, y, z = document.lines[normal].split()[1:]
+    document.lines[normal] = f"vn {y} {z} {x}"
+    changes = [str(c) for c in document.save().changes]
+    assert len(changes) == 2
+    assert "'foot_m2o3' lod 0 group 0: positions or texture coordinates changed" in changes[0]
+    assert "'foot_m3o2' lod 0 group 0: normals changed" in changes[1]
+
+
+def test_both_users_of_a_shared_slot(tmp_path: Path) -> None:
+    """Two nodes draw one slot: an edit of one leaves the other as it was."""
+    sample = sample_called("spec__odd__Gen_stat_011")
+    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    shown = [p for p in scene.parts if (p.lod, p.group) == (0, 0)]
+    mesh = next(p.mesh for p in shown if [q.mesh for q in shown].count(p.mesh) > 1)
+    first, second, *_ = (scene.nodes[p.node].name for p in shown if p.mesh == mesh)
+    document = Editable(to_obj(sample, tmp_path / "m.obj"))
+    at = document.lines_of(first, "v")[0]
+    x, y, z = document.lines[at].split()[1:]
+    document.lines[at] = f"v {float(x) + 0.5} {y} {z}"
+    back = document.save()
+    assert [c.where for c in back.changes] == [f"part {first!r} lod 0 group 0"]
+    rows = {row["name"]: row["status"] for row in back.report if row["what"] == "part"}
+    assert rows[f"{first}.lod0.group0"] == "rebuilt"
+    assert rows[f"{second}.lod0.group0"] == "kept"
+
+
+def test_sidecar_of_another_model(tmp_path: Path) -> None:
+    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
+    other = to_obj(sample_called("spec__odd__B_PLANT_008"), tmp_path / "o.obj")
+    with pytest.raises(ConversionError, match="belongs to another model"):
+        obj_to_model(path, other.with_suffix(".msh-sidecar"))
+    path.with_suffix(".msh-sidecar").unlink()
+    with pytest.raises(ConversionError, match="its sidecar is missing"):
+        obj_to_model(path)
+
+
+def test_sidecar_of_a_terrain(tmp_path: Path) -> None:
+    path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj", sidecar=False)
+    about = Description("x", sha256(b"x"), "", "", "", 0, 0, "0", [], kind="terrain")
+    path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
+    with pytest.raises(ConversionError, match="sidecar is of a terrain"):
+        obj_to_model(path)
+
+
+@every_sample
+def test_sidecar_of_a_gltf(sample: Sample, tmp_path: Path) -> None:
+    """The sidecar that stands beside both belongs to both, whatever the glTF's clip holds."""
+    path = to_obj(sample, tmp_path / "m.obj", frame=1)
+    gltf = to_gltf(sample, tmp_path / "m.glb", "--keys", "--lod", 1, "--force")
+    assert obj_to_model(path).kept_all
+    assert to_model(gltf).kept_all
+
+
+def far_model(folder: Path, distance: float) -> Path:
+    """A model whose nodes stand so far away that float32 cannot tell its vertices apart."""
+    sample = sample_called("retail__system__R_H_002")
+    model = load(sample.path, None, ExportOptions(dialect=sample.dialect)).model
+    keys = model.keys.copy()
+    keys["position"] += np.float32(distance)
+    model.streams[StreamType.KEYS] = keys
+    path = folder / "far.msh"
+    path.write_bytes(write_model(model))
+    return path
+
+
+def export(path: Path, target: Path) -> Path:
+    options = ExportOptions(dialect="retail")
+    for file, data in obj_files(load(path, None, options), target, options=options):
+        file.write_bytes(data)
+    return target
+
+
+@pytest.mark.parametrize("distance", [1e3, 1e5, 1e7])
+def test_vertices_that_fall_together_come_back(distance: float, tmp_path: Path) -> None:
+    source = far_model(tmp_path, distance)
+    path = export(source, tmp_path / "m.obj")
+    back = obj_to_model(path)
+    assert [str(c) for c in back.changes] == []
+    assert back.data == source.read_bytes()
+
+
+@pytest.mark.parametrize("distance", [1e2, 1e3])
+def test_a_step_of_float32_is_no_edit(distance: float, tmp_path: Path) -> None:
+    source = far_model(tmp_path, distance)
+    path = export(source, tmp_path / "m.obj")
+    lines = path.read_text("utf-8").splitlines()
+    for i, line in enumerate(lines):
+        if line.startswith("v "):
+            numbers = np.array(line.split()[1:], np.float32)
+            numbers = np.nextafter(numbers, np.float32(1e9 if i % 2 else -1e9))
+            lines[i] = "v " + " ".join(f"{n:.9g}" for n in numbers)
+    path.write_text("\n".join(lines), "utf-8")
+    assert [str(c) for c in obj_to_model(path).changes] == []
+
+
+def test_labels_are_kept(tmp_path: Path) -> None:
+    sample = sample_called("retail__system__R_H_002")
+    loaded = load(sample.path, None, ExportOptions(dialect="retail"))
+    model, count = loaded.model, len(loaded.scene.nodes)
+    model.strings = StringTable([b"socket\0"] * count)
+    source = tmp_path / "labels.msh"
+    source.write_bytes(write_model(model))
+    options = ExportOptions(dialect="retail")
+    assert load(source, None, options).scene.nodes[0].label == "socket"
+    assert obj_to_model(export(source, tmp_path / "m.obj")).kept_all
+
+
+def test_scaling_the_whole_file_is_an_edit(tmp_path: Path) -> None:
+    document = Editable(to_obj(sample_called(ANIMATED), tmp_path / "m.obj"))
+    for i, line in enumerate(document.lines):
+        if line.startswith("v "):
+            document.lines[i] = "v " + " ".join(str(float(n) * 1.001) for n in line.split()[1:])
+    assert len(document.save().changes) > 1
