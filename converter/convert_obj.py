@@ -7,7 +7,6 @@ for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as 
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +31,7 @@ from converter.looks import Dress
 from converter.match import Soup, match, soup_of
 from converter.merge import same_materials
 from converter.model import MshModel
-from converter.names import escape, readable, stem
+from converter.names import escape, readable, stem, without_number
 from converter.pose import compose, rotate, rotation
 from converter.sampler import sample
 from converter.scene import Imported, Item, Material, Mesh, Part, Primitive, Scene, Streams
@@ -57,7 +56,6 @@ Poses = tuple[F64, F64]
 
 #: Blender writes six decimals.
 _DECIMALS = 1e-6
-_COPY_NUMBER = re.compile(r"(.*)\.\d{3,}")
 
 
 def obj_files(
@@ -324,9 +322,8 @@ def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
     free = {node.name: i for i, node in enumerate(scene.nodes)}
     out = {i: free.pop(name) for i, name in enumerate(names) if name in free}
     for i, name in enumerate(names):
-        bare = _COPY_NUMBER.fullmatch(name)
-        if i not in out and bare and bare[1] in free:
-            out[i] = free.pop(bare[1])
+        if i not in out and (bare := without_number(name)) in free:
+            out[i] = free.pop(bare)
     return out
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from converter.decode import rest_pose
 from converter.errors import ConversionError
+from converter.names import without_number
 from converter.pose import multiply, parents_first, rotate, rotation_matrix
 from converter.quantize import normalise
 from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
@@ -22,7 +23,6 @@ from converter.tables import NODE_COCKPIT, NONE16
 F64 = NDArray[np.float64]
 
 _PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?(?:#\d+)*")
-_COPY_NUMBER = re.compile(r"(.*)\.\d{3,}")
 #: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
 POSE_NOISE = 2e-6
 ROTATION_NOISE = 1e-6
@@ -107,12 +107,6 @@ def model_size(scene: Scene) -> float:
 # ------------------------------------------------------------------ roles
 
 
-def _bare(name: str) -> str:
-    """A name without Blender's copy number."""
-    match = _COPY_NUMBER.fullmatch(name)
-    return match[1] if match else name
-
-
 def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
     """The role of every item; ``None`` for what is passed by."""
     items = imported.items
@@ -145,7 +139,7 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
         if "lod" in extras and "group" in extras:
             lod, group = int(extras["lod"]), int(extras["group"])
             expected = _part_match(items[i].name)
-            if named and (expected is None or items[i].name != _bare(items[i].name)):
+            if named and (expected is None or items[i].name != without_number(items[i].name)):
                 return False
             role = _Role(owner=number, lod=lod, group=group, name=items[i].name)
             return claim(i, ("part", owner_names.get(number, number), lod, group), role)
@@ -165,12 +159,12 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
     open_items = [i for i in open_items if not by_extras(i, named=True)]
     open_items = [i for i in open_items if not by_extras(i, named=False)]
     open_items = [i for i in open_items if not by_name(i, items[i].name)]
-    open_items = [i for i in open_items if not by_name(i, _bare(items[i].name))]
+    open_items = [i for i in open_items if not by_name(i, without_number(items[i].name))]
     if kept is not None:
         open_items = _renamed(imported, kept, open_items, roles, taken)
     known = set(kept_names) | {items[i].name for i in range(len(items))}
     for i in open_items:
-        match = _part_match(items[i].name) or _part_match(_bare(items[i].name))
+        match = _part_match(items[i].name) or _part_match(without_number(items[i].name))
         if match and items[i].mesh >= 0 and match[0] in known:
             owner, lod, group = match
             if claim(i, ("part", owner, lod, group), _Role(owner=owner, lod=lod, group=group)):
@@ -209,7 +203,7 @@ def _renamed(
         found = None
         if not item.extras and _part_match(item.name) is None:
             mesh = imported.meshes[item.mesh].name if item.mesh >= 0 else ""
-            found = mesh_names.get(mesh, mesh_names.get(_bare(mesh)))
+            found = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
             if found is None and item.mesh < 0:
                 above = roles[item.parent] if item.parent >= 0 else None
                 parent = -1 if above is None or above.kept is None else above.kept
@@ -358,7 +352,7 @@ def _node(
 ) -> Node:
     old = kept.nodes[role.kept] if kept is not None and role.kept is not None else None
     name = role.name or item.name
-    if old is not None and _bare(name) == old.name:
+    if old is not None and without_number(name) == old.name:
         name = old.name
     extras = item.extras
     if kept is None and role.kept is not None:

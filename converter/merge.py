@@ -15,6 +15,7 @@ from converter.archive import printable
 from converter.curves import evaluate
 from converter.identify import POSE_NOISE, ROTATION_NOISE, Identified
 from converter.match import Match, Soup, is_degenerate, match, soup_of
+from converter.names import without_number
 from converter.scene import Channel, Node, Part, Scene, Track
 
 Cell = tuple[int, int, int]
@@ -128,8 +129,7 @@ def same_materials(given: Scene, kept: Scene) -> list[set[int]]:
         if -1 not in material.key:
             out.append(by_key.get(material.key, set()))
         else:
-            head, dot, number = material.name.rpartition(".")
-            bare = head if dot and number.isdecimal() and len(number) >= 3 else material.name
+            bare = without_number(material.name)
             out.append(by_name.get(material.name) or by_name.get(bare) or set())
     return out
 

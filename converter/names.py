@@ -22,6 +22,12 @@ def stem(name: str) -> str:
     return head if dot and head else name
 
 
+def without_number(name: str) -> str:
+    """A name without the ``.001`` that Blender appends where a name is taken."""
+    head, dot, number = name.rpartition(".")
+    return head if dot and head and number.isdecimal() and len(number) >= 3 else name
+
+
 def readable(name: str) -> str:
     """A file name as text: bytes that are not UTF-8 are read as CP1251, as the game would."""
     raw = os.fsencode(name)

@@ -17,6 +17,7 @@ from converter.archive import printable
 from converter.errors import ConversionError
 from converter.match import Match, Soup, canonical, join, match, soup_of
 from converter.merge import Change
+from converter.names import without_number
 from converter.pose import rotation_matrix
 from converter.quantize import decode_normals, encode_uv
 from converter.rebuild.adjacency import row_ids
@@ -224,14 +225,10 @@ def _same_grounds(given: Imported, grounds: list[Ground]) -> list[set[int]]:
             at = by_rows.get((int(extras["first"]), int(extras.get("second", NO_MATERIAL))))
             out.append(set() if at is None else {at})
         else:
-            out.append(by_name.get(material.name) or by_name.get(_bare(material.name)) or set())
+            out.append(
+                by_name.get(material.name) or by_name.get(without_number(material.name)) or set()
+            )
     return out
-
-
-def _bare(name: str) -> str:
-    """A name without Blender's ``.001``."""
-    head, dot, number = name.rpartition(".")
-    return head if dot and head and number.isdecimal() and len(number) >= 3 else name
 
 
 def _pair(
@@ -244,7 +241,7 @@ def _pair(
     if group:
         ground = grounds[min(group)]
         return ground.first, ground.second
-    for candidate in (name, _bare(name)):
+    for candidate in (name, without_number(name)):
         known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
         found = [known.get(part.strip().casefold()) for part in candidate.split("+")]
         if len(found) <= 2 and all(row is not None for row in found):

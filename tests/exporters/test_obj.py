@@ -32,7 +32,7 @@ class Objects:
         self.faces: dict[str, list[list[list[int]]]] = {}
         self.materials: dict[str, list[str]] = {}
         self.parts: dict[str, list[str]] = {}
-        self.library = ""
+        self.mtllib = ""
         name = material = ""
         for line in text.decode().splitlines():
             word, *rest = line.split(" ")
@@ -47,7 +47,7 @@ class Objects:
             elif word == "usemtl":
                 (material,) = rest
             elif word == "mtllib":
-                (self.library,) = rest
+                (self.mtllib,) = rest
             elif word == "f":
                 numbers = [[int(n) if n else 0 for n in corner.split("/")] for corner in rest]
                 self.faces[name].append(numbers)
@@ -184,7 +184,7 @@ def test_materials_are_told_apart(sample: Sample, tmp_path: Path) -> None:
     """Every name is in the MTL, once, and stands for one material of the scene."""
     made = files(sample, tmp_path)
     obj = Objects(made[".obj"])
-    assert obj.library == "m.mtl"
+    assert obj.mtllib == "m.mtl"
     lines = made[".mtl"].decode().splitlines()
     named = [line.removeprefix("newmtl ") for line in lines if line.startswith("newmtl ")]
     assert len(set(named)) == len(named)
