@@ -19,7 +19,7 @@ from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
 from converter.identify import Identified, identify
-from converter.looks import Dress
+from converter.looks import MATERIALS, Dress
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
@@ -159,8 +159,6 @@ def dress_of(wear: list[str], path: Path, options: ExportOptions) -> Dress | Non
     Raises:
         ConversionError: a library that cannot be read.
     """
-    from importers.looks import MATERIALS, Libraries
-
     own = path.absolute().parent
     if not options.textures:
         try:
@@ -168,6 +166,8 @@ def dress_of(wear: list[str], path: Path, options: ExportOptions) -> Dress | Non
                 return None
         except OSError:
             return None
+    from importers.looks import Libraries
+
     libraries = Libraries([*map(Path, options.textures), own])
     looks = {row: libraries.look(name) for row, name in enumerate(wear) if name}
     images = {}

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from converter.material import Material
+if TYPE_CHECKING:
+    from converter.material import Material
+
+#: The game's libraries; their case does not matter.
+MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
 
 
 @dataclass(frozen=True)

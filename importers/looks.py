@@ -11,14 +11,12 @@ from functools import cached_property
 from pathlib import Path
 
 from converter.archive import Archive, printable
-from converter.looks import Look, look_of, missing_look
+from converter.looks import LIGHTMAPS, MATERIALS, TEXTURES, Look, look_of, missing_look
 from converter.material import find_material
 from converter.texture import Texm
 from importers.material import read_material
 from importers.nres import map_file, read_nres
 from importers.texm import read_texm
-
-MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
 
 
 class Libraries:
