@@ -128,7 +128,7 @@ which says what came from where; the same command again converts only what chang
 @click.option(
     "--embed-textures/--no-textures",
     default=None,
-    help="Put textures into the glTF.  [default: for one model, yes; for many, no]",
+    help="Put textures into the glTF.  [default: for one model, or with --game or --textures]",
 )
 @click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
 @click.option(
@@ -191,6 +191,8 @@ def command(
         raise click.UsageError("--frame and --up are for -o NAME.obj")
     many = _is_many(sources, entry, output, list_only or dry_run)
     folders = [*textures, *([game] if game is not None else [])]
+    if embed_textures is None:
+        embed_textures = bool(folders) or not many
     if many and embed_textures:
         from converter.batch.walk import common_root
 
@@ -201,7 +203,7 @@ def command(
     options = ExportOptions(
         dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
         tuple(str(folder.absolute()) for folder in folders),
-        not many if embed_textures is None else embed_textures,
+        embed_textures,
     )  # fmt: skip
     if many:
         from converter.cli.batch import Settings, export_many

@@ -154,6 +154,11 @@ def test_repeats_follow_the_libraries(game: Path, tmp_path: Path) -> None:
     assert counts() == {"converted": 1}
     assert GltfView(out / "models/room.glb").json["images"]
     assert counts() == {"unchanged": 1}
+    for number, options in enumerate(((), ("--game", game), ("--textures", game, "--no-textures"))):
+        target = tmp_path / f"other{number}"
+        assert call(cli.msh2gltf, game, "-o", target, "-q", *options) == 0
+        shown = GltfView(target / "models/room.glb").json
+        assert ("images" in shown) == (number == 1)
     data = bytearray((game / "Textures.lib").read_bytes())
     data[200] ^= 0xFF
     (game / "Textures.lib").write_bytes(data)
