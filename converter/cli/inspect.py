@@ -73,7 +73,7 @@ def command(
 
         facts = overview.describe_map(load_map(archive, source, index, kind))
     else:
-        loaded = load_from(archive, source, index, ExportOptions(dialect=dialect))
+        loaded = load_from(archive, source, index, ExportOptions(dialect=dialect, dressed=False))
         facts = overview.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
         facts = {"kind": "model", **facts}
     if as_json:
