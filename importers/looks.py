@@ -58,7 +58,7 @@ class Libraries:
             return missing_look(name)
         if found.step != "name":
             self._warn(
-                f"{library.label} has no material {printable(name)!r}: "
+                f"{Path(library.label).name} has no material {printable(name)!r}: "
                 f"{printable(library.entries[found.index].name)!r} is shown"
             )
         entry = library.entries[found.index]
@@ -81,7 +81,7 @@ class Libraries:
             return None
         index = library.find(name)
         if index is None:
-            self._warn(f"{library.label} has no texture {printable(name)!r}")
+            self._warn(f"{Path(library.label).name} has no texture {printable(name)!r}")
             return None
         entry = library.entries[index]
         return read_texm(entry.payload, f"{library.label}, entry {printable(entry.name)}")
