@@ -142,10 +142,15 @@ def load_from(
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
-    dress = dress_of(wear, path, options) if options.dressed else None
-    for text in dress.warnings if dress is not None else ():
-        findings.append(Finding("look-missing", "warning", text))
-    return LoadedModel(model, readable(model.name), decision, wear, scene, findings, dress)
+    loaded = LoadedModel(model, readable(model.name), decision, wear, scene, findings)
+    return with_dress(loaded, dress_of(wear, path, options) if options.dressed else None)
+
+
+def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
+    """The model with how its materials look; what was not found becomes findings."""
+    missing = [] if dress is None else dress.warnings
+    found = [Finding("look-missing", "warning", text) for text in missing]
+    return replace(loaded, dress=dress, findings=[*loaded.findings, *found])
 
 
 def dress_of(wear: list[str], path: Path, options: ExportOptions) -> Dress | None:

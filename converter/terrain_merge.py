@@ -147,6 +147,8 @@ def compare_terrain(
             if found.match.unchanged:
                 what = f"blend changed on {int(found.blend.sum())} triangles"
             plan.changes.append(Change(f"{LEVELS[level]} level", what))
+    if clamped := sum(found.given.soup.clamped for found in plan.levels.values()):
+        plan.warnings.append(f"{clamped} texture coordinates beyond -32..32 were clamped")
     if terrain.blend is None and any(p.given.blend is not None for p in plan.levels.values()):
         plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is passed by")
     return plan
@@ -166,7 +168,8 @@ def _levels(given: Imported) -> dict[int, GivenLevel]:
         soup = soup_of(scene, Part(i, 0, 0, item.mesh, world[i]), lightmap=False)
         soup.extra, soup.lightmap = None, True
         if given.streams.uv1 is not None:
-            words = encode_uv(given.streams.uv1[soup.vertex])[0]
+            words, clamped = encode_uv(given.streams.uv1[soup.vertex])
+            soup.clamped += clamped
             soup.extra = np.ascontiguousarray(words).view(np.uint8)
         parts.setdefault(_level(item.name, item.extras), []).append((i, soup))
     return {level: _joined(found, given.streams.blend) for level, found in parts.items()}

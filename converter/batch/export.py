@@ -14,10 +14,11 @@ from converter.archive import Archive
 from converter.batch.manifest import Output, Record
 from converter.batch.outcome import Outcome, guarded
 from converter.batch.walk import Item
-from converter.convert import ExportOptions, dress_of, gltf_files, load_from
+from converter.convert import ExportOptions, dress_of, gltf_files, load_from, with_dress
 from converter.dialect import Decision, decide, majority
 from converter.errors import ConversionError
 from converter.files import require_inside, write_outputs
+from converter.looks import Dress
 from converter.sidecar import sha256
 from converter.validate import Finding, require_sound
 from importers.msh import model_at, models_in
@@ -67,9 +68,10 @@ def _export(task: ExportTask) -> Outcome:
         wear = bytes(wear_of(archive, path, item.index))
     # where the libraries lie is nothing to the outputs, what is in them is
     options = asdict(replace(task.options, textures=()))
-    looks = ""
+    dress, looks = None, ""
     if task.options.dressed and item.kind == "model":
-        looks = sha256(repr(dress_of(read_wear_names(wear), path, task.options)).encode())
+        dress = dress_of(read_wear_names(wear), path, task.options)
+        looks = sha256(repr(dress).encode())
     facts = json.dumps(
         [digest, sha256(wear), options, looks, task.sidecar, __version__], sort_keys=True
     )
@@ -85,7 +87,7 @@ def _export(task: ExportTask) -> Outcome:
     read = perf_counter()
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    findings, dialect, files = _convert(task, archive, modified, target)
+    findings, dialect, files = _convert(task, archive, modified, target, dress)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -126,7 +128,7 @@ def _export(task: ExportTask) -> Outcome:
 
 
 def _convert(
-    task: ExportTask, archive: Archive, modified: int, target: Path
+    task: ExportTask, archive: Archive, modified: int, target: Path, dress: Dress | None
 ) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item, path = task.item, Path(task.item.path)
@@ -140,7 +142,8 @@ def _convert(
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, modified)
-    loaded = load_from(archive, path, item.index, task.options, others)
+    plain = replace(task.options, dressed=False)  # the dress is there already
+    loaded = with_dress(load_from(archive, path, item.index, plain, others), dress)
     decision = loaded.decision
     files = gltf_files(loaded, target, task.options, sidecar=task.sidecar)
     return loaded.findings, (decision.dialect.value, decision.step, decision.reason), files

@@ -15,7 +15,6 @@ from converter import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
-EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
