@@ -37,6 +37,7 @@ def main() -> None:
 
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.import_scene.gltf(filepath=str(options.model.resolve()))
+    show_base_colours()
     scene = bpy.context.scene
     scene.frame_set(options.frame)
     if options.lod or options.group:
@@ -72,6 +73,17 @@ def main() -> None:
         scene.render.filepath = str(target)
         bpy.ops.render.render(write_still=True)
         print(f"wrote {target}")
+
+
+def show_base_colours() -> None:
+    """Workbench shows a material's active texture, which the importer may leave at emission."""
+    for material in bpy.data.materials:
+        tree = material.node_tree
+        shader = tree and tree.nodes.get("Principled BSDF")
+        links = shader.inputs["Base Color"].links if shader else ()
+        for link in links:
+            if link.from_node.type == "TEX_IMAGE":
+                tree.nodes.active = link.from_node
 
 
 def show_only(cell: str) -> None:
