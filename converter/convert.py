@@ -6,7 +6,7 @@ that imports ``importers`` and ``exporters``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,7 @@ from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model
 from importers.nres import map_file, read_nres
-from importers.wear import read_wear_names, wear_of
+from importers.wear import read_wear, read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
@@ -54,8 +54,9 @@ Extras = dict[str, int | float | str]
 class ExportOptions:
     """How a model becomes glTF; see ``msh2gltf --help``.
 
-    ``textures`` are folders in which the game's libraries are looked for before the model's own;
-    ``dressed`` whether they are looked for at all.
+    ``dressed``: whether the game's libraries are looked for: in the folders ``textures``, then in
+    the model's own (``own_folder``). ``embed``: whether pictures go into the glTF or beside it;
+    ``lightmaps``: whether they are shown.
     """
 
     dialect: str = "auto"
@@ -69,6 +70,9 @@ class ExportOptions:
     paths: bool = False
     textures: tuple[str, ...] = ()
     dressed: bool = True
+    own_folder: bool = True
+    embed: bool = True
+    lightmaps: bool = True
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,8 @@ def load_from(
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
-    wear = read_wear_names(wear_of(archive, path, index))
+    text = wear_of(archive, path, index)
+    wear = read_wear_names(text)
     scene = decode(
         model,
         decision.dialect,
@@ -143,50 +148,60 @@ def load_from(
     if options.paths:
         scene.paths = path_segments(model, scene)
     loaded = LoadedModel(model, readable(model.name), decision, wear, scene, findings)
-    return with_dress(loaded, dress_of(wear, path, options) if options.dressed else None)
+    return with_dress(loaded, dress_of(text, path, options))
 
 
 def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
     """The model with how its materials look; what was not found becomes findings."""
+    return replace(loaded, dress=dress, findings=[*loaded.findings, *missing_looks(dress)])
+
+
+def missing_looks(dress: Dress | None) -> list[Finding]:
+    """What was not found on the way to the looks."""
     missing = [] if dress is None else dress.warnings
-    found = [Finding("look-missing", "warning", text) for text in missing]
-    return replace(loaded, dress=dress, findings=[*loaded.findings, *found])
+    return [Finding("look-missing", "warning", text) for text in missing]
 
 
-def dress_of(wear: list[str], path: Path, options: ExportOptions) -> Dress | None:
+def dress_of(
+    text: memoryview | bytes,
+    path: Path,
+    options: ExportOptions,
+    pairs: Mapping[tuple[int, int], float] | None = None,
+) -> Dress | None:
     """How the materials of a WEAR look; ``None`` where nobody asked and no library is at hand.
 
     Args:
-        wear: names by row.
+        text: the WEAR.
         path: the model's file, whose folder is looked at last.
-        options: the folders that the user named.
-
-    Raises:
-        ConversionError: a library that cannot be read.
+        options: the folders that the user named, and whether to look at all.
+        pairs: a terrain's pairs of rows, with the share of the second.
     """
-    own = path.absolute().parent
-    if not options.textures:
-        try:
-            if not any(p.name.lower() == MATERIALS.lower() for p in own.iterdir()):
-                return None
-        except OSError:
-            return None
-    from importers.looks import Libraries
+    folders = [Path(folder) for folder in options.textures]
+    if options.own_folder and (folders or has_libraries(path.absolute().parent)):
+        folders.append(path.absolute().parent)
+    if not options.dressed or not folders:
+        return None
+    from importers.looks import libraries
 
-    libraries = Libraries([*map(Path, options.textures), own])
-    looks = {row: libraries.look(name) for row, name in enumerate(wear) if name}
-    images = {}
-    for name in {look.texture: None for look in looks.values() if look.texture}:
-        texture = libraries.texture(name)
-        if texture is not None:
-            from exporters.png import png_bytes
+    lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
+    return libraries(folders).dress(read_wear_names(text), lightmaps, pairs)
 
-            images[name] = png_bytes(texture.rgba())
-    return Dress(looks, images, libraries.warnings)
+
+def has_libraries(folder: Path) -> bool:
+    """Whether a folder has a ``Material.lib``; asked before their reader is imported."""
+    try:
+        return any(path.name.lower() == MATERIALS.lower() for path in folder.iterdir())
+    except OSError:
+        return False
 
 
 def gltf_files(
-    loaded: LoadedModel, target: Path, options: ExportOptions, *, sidecar: bool = True
+    loaded: LoadedModel,
+    target: Path,
+    options: ExportOptions,
+    *,
+    sidecar: bool = True,
+    root: Path | None = None,
 ) -> list[tuple[Path, bytes]]:
     """The files of a glTF export, in the order in which to write them; the glTF is last.
 
@@ -195,7 +210,9 @@ def gltf_files(
         target: the ``.glb`` or ``.gltf``.
         options: what to show and how.
         sidecar: whether to write one beside the glTF.
+        root: the directory of a run over many models, which writes their pictures itself.
     """
+    dress = placed(loaded.dress, target, options, root)
     decision = loaded.decision
     extras: Extras = {"dialect": decision.dialect.value, "dialect_reason": decision.reason}
     about = Description(
@@ -218,11 +235,35 @@ def gltf_files(
             options.visible_only,
             options.vertex_ids,
             extras,
-            loaded.dress,
+            dress,
         )
         return export_gltf(loaded.scene, shown)
 
-    return package(loaded.model.archive, about, extras, document, target, sidecar=sidecar)
+    files = package(loaded.model.archive, about, extras, document, target, sidecar=sidecar)
+    return files if root is not None else [*picture_files(dress, target), *files]
+
+
+def placed(
+    dress: Dress | None, target: Path, options: ExportOptions, root: Path | None
+) -> Dress | None:
+    """The dress with where its pictures lie; arguments as of :func:`gltf_files`."""
+    if dress is None or options.embed:
+        return dress
+    depth = 0 if root is None else len(target.relative_to(root).parts) - 1
+    return replace(dress, up="../" * depth)
+
+
+def picture_files(dress: Dress | None, target: Path) -> list[tuple[Path, bytes]]:
+    """The pictures that lie beside a glTF, in their folder; without those that are there already,
+    byte for byte: the files of one directory share them."""
+    if dress is None or dress.up is None:
+        return []
+    from exporters.png import png_bytes
+
+    pictures = [*dress.pictures.values(), *dress.lightmaps.values()]
+    paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}
+    files = [(path, png_bytes(picture.rgba())) for path, picture in paths.items()]
+    return [(path, png) for path, png in files if not path.is_file() or map_file(path) != png]
 
 
 def package(

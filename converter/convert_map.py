@@ -11,8 +11,19 @@ from converter import __version__
 from converter.archive import Archive
 from converter.areal import ArealMap
 from converter.areal_checks import check_areal_map
-from converter.convert import Extras, ImportOptions, Returned, package
+from converter.convert import (
+    ExportOptions,
+    Extras,
+    ImportOptions,
+    Returned,
+    dress_of,
+    missing_looks,
+    package,
+    picture_files,
+    placed,
+)
 from converter.errors import ConversionError
+from converter.looks import Dress
 from converter.merge import Change
 from converter.names import readable, stem
 from converter.scene import Imported
@@ -20,7 +31,7 @@ from converter.sidecar import Description, Sidecar
 from converter.terrain import Terrain
 from converter.terrain_checks import check_terrain, require_sound_terrain
 from converter.terrain_merge import compare_terrain
-from converter.terrain_scene import decode_terrain
+from converter.terrain_scene import TerrainScene, decode_terrain, shares
 from converter.validate import Finding, without_errors
 from exporters.gltf_areal import export_areal_map
 from exporters.gltf_file import Document
@@ -43,6 +54,8 @@ class LoadedMap:
         content: its tables.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``; terrains only.
         findings: none of them an error.
+        scene: what a terrain looks like; ``None`` for an areal map.
+        dress: how its materials look.
     """
 
     kind: str
@@ -52,6 +65,8 @@ class LoadedMap:
     wear: list[str]
     micro: list[str]
     findings: list[Finding]
+    scene: TerrainScene | None = None
+    dress: Dress | None = None
 
     @property
     def summary(self) -> str:
@@ -69,7 +84,9 @@ class LoadedMap:
         )
 
 
-def load_map(archive: Archive, path: Path, index: int | None, kind: str) -> LoadedMap:
+def load_map(
+    archive: Archive, path: Path, index: int | None, kind: str, options: ExportOptions
+) -> LoadedMap:
     """Read a terrain or an areal map.
 
     Args:
@@ -77,6 +94,7 @@ def load_map(archive: Archive, path: Path, index: int | None, kind: str) -> Load
         path: its path.
         index: directory index of the entry; ``None``: the file itself.
         kind: ``terrain`` or ``areal map``.
+        options: where to look for textures.
 
     Raises:
         ConversionError: unreadable, or an error finding.
@@ -90,28 +108,39 @@ def load_map(archive: Archive, path: Path, index: int | None, kind: str) -> Load
         findings = require_sound_terrain(terrain)
         first, second = wears_of_level(archive, path, index)
         wear, micro = read_wear_names(first), read_wear_names(second)
-        return LoadedMap(kind, readable(name), own, terrain, wear, micro, findings)
+        title = readable(name)
+        scene = decode_terrain(terrain, stem(title), wear, micro)
+        dress = dress_of(first, path, options, shares(scene))
+        findings += missing_looks(dress)
+        return LoadedMap(kind, title, own, terrain, wear, micro, findings, scene, dress)
     areals = read_areal_map(own)
     findings = without_errors(check_areal_map(areals), archive.label)
     return LoadedMap(kind, readable(name), own, areals, [], [], findings)
 
 
 def map_files(
-    loaded: LoadedMap, target: Path, *, sidecar: bool = True, visible_only: bool = False
+    loaded: LoadedMap,
+    target: Path,
+    options: ExportOptions,
+    *,
+    sidecar: bool = True,
+    root: Path | None = None,
 ) -> list[tuple[Path, bytes]]:
-    """The files of a glTF export, in the order in which to write them; the glTF is last."""
+    """The files of a glTF export; as :func:`converter.convert.gltf_files`."""
     about = Description(
         loaded.name, "", "", "", "", 0, 0, __version__, loaded.wear, loaded.kind, loaded.micro
     )
-    content, name = loaded.content, stem(loaded.name)
+    content, scene = loaded.content, loaded.scene
+    dress = placed(loaded.dress, target, options, root)
 
     def document(extras: Extras) -> Document:
-        if isinstance(content, Terrain):
-            scene = decode_terrain(content, name, loaded.wear, loaded.micro)
-            return export_terrain(scene, extras, visible_only=visible_only)
-        return export_areal_map(content, name, extras)
+        if scene is not None:
+            return export_terrain(scene, extras, dress, visible_only=options.visible_only)
+        assert isinstance(content, ArealMap)
+        return export_areal_map(content, stem(loaded.name), extras)
 
-    return package(loaded.archive, about, {}, document, target, sidecar=sidecar)
+    files = package(loaded.archive, about, {}, document, target, sidecar=sidecar)
+    return files if root is not None else [*picture_files(dress, target), *files]
 
 
 def map_back(kept: Sidecar, given: Imported, options: ImportOptions, label: str) -> Returned:

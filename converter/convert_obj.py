@@ -46,6 +46,7 @@ from converter.sidecar import (
 from converter.validate import require_sound
 from exporters.nres import write_nres
 from exporters.obj import export_obj, material_names, posed, shown_parts
+from exporters.png import png_bytes
 from importers.msh import read_model
 from importers.nres import map_file, read_nres
 from importers.obj import read_obj
@@ -108,8 +109,8 @@ def obj_files(
     mtl, dress = mtl_path(target), loaded.dress or Dress()
     rows = {material.row for material in shown_materials(loaded.scene, options.lod, options.group)}
     worn = {look.texture for row, look in dress.looks.items() if row in rows}
-    pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.images))}
-    files += [(path, dress.images[name]) for name, path in pictures.items()]
+    pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.pictures))}
+    files += [(path, png_bytes(dress.pictures[name].rgba())) for name, path in pictures.items()]
     obj, materials = export_obj(
         loaded.scene,
         poses_at(loaded.model, loaded.scene, decision.dialect, frame),

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.archive import decode_text
+from converter.names import escape
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from converter.material import Material
+
+Pixels = NDArray[np.uint8]
 
 #: The game's libraries; their case does not matter.
 MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
@@ -26,6 +38,8 @@ class Look:
         additive: it is added to what lies behind it.
         texture: entry name of its texture, ``""`` = none.
         phases: how many phases its animation has; the first is shown.
+        animation: all of them and their tracks as JSON text, ``""`` = a single phase.
+        cell: rectangle of the texture's ``Page``, -1 = the whole texture.
     """
 
     name: str
@@ -37,21 +51,94 @@ class Look:
     additive: bool
     texture: str
     phases: int
+    animation: str = ""
+    cell: int = -1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A texture or a lightmap as a picture.
+
+    Attributes:
+        name: its entry's name in the library.
+        path: where it lies as a file, from the output directory; see :func:`picture_path`.
+        digest: of what it is made of, hex.
+        rgba: makes its pixels, (H, W, 4) uint8, top row first.
+    """
+
+    name: str
+    path: str
+    digest: str
+    rgba: Callable[[], Pixels] = field(repr=False, compare=False)
+
+    @cached_property
+    def cutout(self) -> bool:
+        """Whether every texel is clear or solid, and both occur: a silhouette."""
+        alpha = self.rgba()[..., 3]
+        clear, solid = bool((alpha == 0).any()), bool((alpha == 255).any())
+        return clear and solid and bool(((alpha == 0) | (alpha == 255)).all())
+
+    @cached_property
+    def mean(self) -> tuple[float, float, float]:
+        """Its mean red, green and blue, 0..1."""
+        red, green, blue = (self.rgba()[..., :3].reshape(-1, 3).mean(0) / 255).tolist()
+        return red, green, blue
 
 
 @dataclass(frozen=True)
 class Dress:
-    """How a model's materials look.
+    """How the materials of a model or a terrain look.
 
     Attributes:
         looks: by WEAR row.
-        images: PNG bytes by texture name, as the looks have it.
+        pictures: by texture name, as the looks have it.
+        lightmaps: by lightmap row of the WEAR.
+        mixed: by (first, second) material row of a terrain: both textures, mixed.
         warnings: what was not found on the way.
+        up: from the glTF to the directory that the pictures lie in, ``../`` for each level;
+            ``None``: they are inside the glTF.
     """
 
     looks: dict[int, Look] = field(default_factory=dict)
-    images: dict[str, bytes] = field(default_factory=dict)
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    lightmaps: dict[int, Picture] = field(default_factory=dict)
+    mixed: dict[tuple[int, int], Picture] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    up: str | None = None
+
+    def of(self, row: int) -> tuple[Look | None, Picture | None]:
+        """The look and the texture of a WEAR row, as far as there are any."""
+        look = self.looks.get(row)
+        return look, None if look is None else self.pictures.get(look.texture)
+
+
+#: The folder of pictures in an output directory.
+PICTURES = "textures"
+
+
+def picture_path(library: str, name: str) -> str:
+    """Where a picture lies in an output directory: lightmaps in a folder of their own."""
+    folder = f"{PICTURES}/lightmaps" if library == LIGHTMAPS else PICTURES
+    return f"{folder}/{escape(name)}.png"
+
+
+def mixed(first: Picture, second: Picture, share: float) -> Picture:
+    """Two textures in one, for terrains: ``share`` of the second over the first, 0..1.
+
+    Both repeat, so they may be of any size: the larger one is taken.
+    """
+
+    def rgba() -> Pixels:
+        from PIL import Image
+
+        pixels = [first.rgba(), second.rgba()]
+        width, height = (max(p.shape[axis] for p in pixels) for axis in (1, 0))
+        one, other = (Image.fromarray(p[..., :3]).resize((width, height)) for p in pixels)
+        return np.asarray(Image.blend(one, other, share).convert("RGBA"))
+
+    share = round(share, 4)
+    digest = f"{first.digest}+{second.digest}*{share}"
+    return Picture(f"{first.name}+{second.name}", "", digest, rgba)
 
 
 #: What stands in for a material that no library has.
@@ -76,4 +163,23 @@ def look_of(name: str, material: Material, step: Literal["name", "DEFAULT", "fir
         material.additive,
         material.texture,
         len(material.phases),
+        _animation(material) if len(material.phases) > 1 or material.tracks else "",
+        material.cell,
     )
+
+
+def _animation(material: Material) -> str:
+    """What glTF cannot play, for those who can: bytes as they are stored."""
+    phases = [
+        {
+            **{name: phase[name].tolist() for name in ("ambient", "diffuse", "specular")},
+            "texture": decode_text(phase["texture"].tobytes().partition(b"\0")[0]),
+            "cell": int(phase["cell"]),
+        }
+        for phase in material.phases
+    ]
+    tracks = [
+        {"mode": t.mode, "lerp": t.lerp_mask, "keys": t.keys[["phase", "end"]].tolist()}
+        for t in material.tracks
+    ]
+    return json.dumps({"phases": phases, "tracks": tracks}, separators=(",", ":"))

@@ -56,6 +56,21 @@ class TerrainScene:
     vertex: NDArray[np.uint16]
 
 
+def shares(scene: TerrainScene) -> dict[tuple[int, int], float]:
+    """How much of its second material each pair of the fine level shows, 0..1, on the mean.
+
+    Returns:
+        By (first, second) rows; pairs without a second one are left out.
+    """
+    out = {}
+    for i, rows in scene.primitives[FINE]:
+        ground = scene.grounds[i]
+        if ground.second != NO_MATERIAL:
+            blend = 1.0 if scene.blend is None else scene.blend[scene.vertex[rows]].mean()
+            out[ground.first, ground.second] = min(1.0, max(0.0, float(blend)))
+    return out
+
+
 def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str]) -> TerrainScene:
     """The scene of a sound terrain.
 

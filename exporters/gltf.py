@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from converter.axes import game_to_gltf, rotation_to_gltf
 from converter.decode import part_name, rest_pose
-from converter.looks import Dress, Look
+from converter.looks import Dress
 from converter.scene import Channel, Material, Part, Primitive, Scene
 from exporters.gltf_file import (
     ARRAY_BUFFER,
@@ -31,9 +31,7 @@ from exporters.gltf_file import (
     extras,
     row_colour,
 )
-
-#: Textures repeat (glTF 2.0, sampler).
-_REPEAT = 10497
+from exporters.gltf_looks import Pictures, dress_material
 
 
 @dataclass(frozen=True)
@@ -270,28 +268,10 @@ class _Writer:
 
     def _materials(self) -> Json:
         """Materials, and the pictures that they need, each once."""
-        dress = self.options.dress or Dress()
-        images: dict[str, int] = {}
-        materials = []
-        for material in self.scene.materials:
-            look = dress.looks.get(material.row)
-            picture = None
-            if look is not None and look.texture in dress.images:
-                picture = images.setdefault(look.texture, len(images))
-            materials.append(_material(material, look, picture))
-        out: Json = {"materials": materials}
-        if images:
-            out["images"] = [
-                {
-                    "name": name,
-                    "mimeType": "image/png",
-                    "bufferView": self.file.view(np.frombuffer(dress.images[name], np.uint8)),
-                }
-                for name in images
-            ]
-            out["samplers"] = [{"wrapS": _REPEAT, "wrapT": _REPEAT}]
-            out["textures"] = [{"source": i, "sampler": 0} for i in range(len(images))]
-        return out
+        pictures = Pictures(self.file, self.options.dress or Dress())
+        lit = self.scene.streams.uv0 is not None and self.scene.streams.uv1 is not None
+        materials = [_material(material, pictures, lit) for material in self.scene.materials]
+        return {"materials": materials, **pictures.document()}
 
     def _paths(self, meshes: list[Json], segments: NDArray[np.float64]) -> int:
         """The interior path graph as one node of lines; returns the node."""
@@ -389,8 +369,14 @@ def _window_bounds(
     return low, high
 
 
-def _material(material: Material, look: Look | None, picture: int | None) -> Json:
-    """A material as its look says (``gltf-mapping`` page, Materials), else a colour per row."""
+def _material(material: Material, pictures: Pictures, lit: bool) -> Json:
+    """A material as its look says (``gltf-mapping`` page, Materials), else a colour per row.
+
+    Args:
+        material: the scene's material.
+        pictures: the document's images, and the looks.
+        lit: whether the model has lightmap coordinates.
+    """
     about: dict[str, int | float | str] = {
         "row": material.row,
         "lightmap": material.lightmap,
@@ -404,19 +390,11 @@ def _material(material: Material, look: Look | None, picture: int | None) -> Jso
         "pbrMetallicRoughness": row_colour(material.row),
         "doubleSided": True,
     }
+    look, picture = pictures.dress.of(material.row)
     if look is not None and look.step != "missing":
-        surface = out["pbrMetallicRoughness"]
-        surface["baseColorFactor"] = [round(value, 6) for value in look.colour]
-        if picture is not None:
-            surface["baseColorTexture"] = {"index": picture}
-        if look.translucent:
-            out["alphaMode"] = "BLEND"
-        if any(look.self_light):
-            out["emissiveFactor"] = [round(value, 6) for value in look.self_light]
-            if picture is not None:  # its own light goes through the texture too
-                out["emissiveTexture"] = {"index": picture}
-        about |= {"material": look.material, "phases": look.phases}
-        if look.additive:
-            about["additive"] = 1
+        light = pictures.dress.lightmaps.get(material.lightmap) if lit else None
+        about |= dress_material(out, pictures, look, picture, light)
+        if light is not None:
+            about["light"] = light.name
     out["extras"] = extras(**about)
     return out

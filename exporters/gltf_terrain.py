@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from converter.axes import game_to_gltf
+from converter.looks import Dress
 from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from converter.terrain_scene import Ground, TerrainScene
 from exporters.gltf_file import Builder, Document, Json, extras, row_colour
+from exporters.gltf_looks import Pictures, dress_material
 
 #: Names of the nodes and meshes of the two levels.
 NODE_NAMES = ("terrain", "coarse")
 
 
-def export_terrain(scene: TerrainScene, info: Json, *, visible_only: bool = False) -> Document:
+def export_terrain(
+    scene: TerrainScene, info: Json, dress: Dress | None = None, *, visible_only: bool = False
+) -> Document:
     """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
 
     All primitives share the vertex streams; each has indices of its own.
@@ -19,9 +23,11 @@ def export_terrain(scene: TerrainScene, info: Json, *, visible_only: bool = Fals
     Args:
         scene: what to show.
         info: more of scene 0's ``extras.msh``: source, digest, sidecar.
+        dress: how the materials look; ``None``: a colour per pair.
         visible_only: leave the coarse level out.
     """
     file = Builder()
+    pictures = Pictures(file, dress or Dress())
     meshes: list[Json] = []
     nodes: list[Json] = []
     scenes: list[Json] = []
@@ -53,7 +59,8 @@ def export_terrain(scene: TerrainScene, info: Json, *, visible_only: bool = Fals
             "scenes": scenes,
             "nodes": nodes,
             "meshes": meshes,
-            "materials": [_material(ground) for ground in scene.grounds] if meshes else [],
+            "materials": [_material(g, pictures) for g in scene.grounds] if meshes else [],
+            **pictures.document(),
         }
     )
 
@@ -70,16 +77,22 @@ def _attributes(file: Builder, scene: TerrainScene) -> Json:
     return out
 
 
-def _material(ground: Ground) -> Json:
+def _material(ground: Ground, pictures: Pictures) -> Json:
+    """The first material; where there is a second, both textures in one (decision 0019)."""
     values: dict[str, int | float | str] = {"first": ground.first, "second": ground.second}
     values["microtexture"] = ground.micro
     if ground.second != NO_MATERIAL:
         values["microtexture2"] = ground.micro2
-    return {
+    out: Json = {
         "name": ground.name,
         "pbrMetallicRoughness": row_colour(
             ground.first if ground.second == NO_MATERIAL else 31 * ground.first + ground.second + 7
         ),
         "doubleSided": True,
-        "extras": extras(**values),
     }
+    look, picture = pictures.dress.of(ground.first)
+    if look is not None and look.step != "missing":
+        both = pictures.dress.mixed.get((ground.first, ground.second), picture)
+        values |= dress_material(out, pictures, look, both)
+    out["extras"] = extras(**values)
+    return out

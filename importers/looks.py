@@ -1,22 +1,51 @@
 """The chain from a WEAR row to a picture: ``Material.lib``, ``Textures.lib``, ``lightmap.lib``.
 
 Rules: ``evidence`` page, Text and materials. Libraries are looked for in several folders, in order,
-in any case; what is not found is a warning that names the places tried.
+in any case; what is not found or cannot be read is a warning, and the material does without it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from converter.archive import Archive, printable
-from converter.looks import LIGHTMAPS, MATERIALS, TEXTURES, Look, look_of, missing_look
+from converter.errors import ConversionError
+from converter.looks import (
+    LIGHTMAPS,
+    MATERIALS,
+    TEXTURES,
+    Dress,
+    Look,
+    Picture,
+    look_of,
+    missing_look,
+    mixed,
+    picture_path,
+)
 from converter.material import find_material
+from converter.sidecar import sha256
 from converter.texture import Texm
 from importers.material import read_material
 from importers.nres import map_file, read_nres
 from importers.texm import read_texm
+
+
+def libraries(folders: Sequence[Path]) -> Libraries:
+    """The libraries in some folders; a second call finds them open, unless a file has changed.
+
+    Args:
+        folders: where they are looked for, in this order.
+    """
+    found = Libraries(folders)
+    times = tuple((str(path), path.stat().st_mtime_ns) for path in found.files.values())
+    return _opened(tuple(found.folders), times)
+
+
+@lru_cache(maxsize=4)
+def _opened(folders: tuple[Path, ...], times: tuple[tuple[str, int], ...]) -> Libraries:
+    return Libraries(folders)
 
 
 class Libraries:
@@ -24,78 +53,145 @@ class Libraries:
 
     Attributes:
         folders: where they are looked for, in this order.
-        warnings: what was not found, each once.
+        warnings: what was not found or not readable since the last :meth:`dress`, each once.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = list(dict.fromkeys(folders))
         self.warnings: list[str] = []
+        self._open: dict[str, Archive] = {}
+        self._pictures: dict[tuple[str, int], Picture] = {}
 
     @cached_property
-    def materials(self) -> Archive | None:
-        """``Material.lib``, or ``None``."""
-        return self._library(MATERIALS)
+    def files(self) -> Mapping[str, Path]:
+        """The libraries that are there, by their name in :mod:`converter.looks`."""
+        found: dict[str, Path] = {}
+        for folder in self.folders:
+            try:
+                inside = sorted(folder.iterdir())
+            except OSError:
+                continue
+            for name in (MATERIALS, TEXTURES, LIGHTMAPS):
+                for path in inside:
+                    if path.name.lower() == name.lower():
+                        found.setdefault(name, path)
+        return found
 
-    @cached_property
-    def textures(self) -> Archive | None:
-        """``Textures.lib``, or ``None``."""
-        return self._library(TEXTURES)
-
-    @cached_property
-    def lightmaps(self) -> Archive | None:
-        """``lightmap.lib``, or ``None``."""
-        return self._library(LIGHTMAPS)
+    def library(self, name: str) -> Archive | None:
+        """A library by its name; a warning and ``None`` where it is not there, or no archive."""
+        if name not in self.files:
+            self._warn(f"no {name} in {', '.join(map(str, self.folders)) or 'any folder'}")
+            return None
+        if name not in self._open:
+            path = self.files[name]
+            try:
+                self._open[name] = read_nres(map_file(path), str(path))
+            except ConversionError as error:
+                self._warn(f"{error}: shown without it")
+                return None
+        return self._open[name]
 
     def look(self, name: str) -> Look:
-        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first.
-
-        Raises:
-            ConversionError: the material's bytes cannot be read.
-        """
-        library = self.materials
+        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first."""
+        library = self.library(MATERIALS)
         found = None if library is None else find_material(library, name)
         if library is None or found is None:
             return missing_look(name)
+        entry = library.entries[found.index]
         if found.step != "name":
             self._warn(
                 f"{Path(library.label).name} has no material {printable(name)!r}: "
-                f"{printable(library.entries[found.index].name)!r} is shown"
+                f"{printable(entry.name)!r} is shown"
             )
-        entry = library.entries[found.index]
-        return look_of(name, read_material(entry, library.label), found.step)
+        try:
+            return look_of(name, read_material(entry, library.label), found.step)
+        except ConversionError as error:
+            self._unreadable(error, library)
+            return missing_look(name)
+
+    def find(self, library: str, name: str) -> tuple[int, Texm] | None:
+        """A texture or a lightmap with its directory index; ``None`` where there is none.
+
+        Args:
+            library: ``TEXTURES`` or ``LIGHTMAPS``.
+            name: the entry's name; case does not matter.
+        """
+        archive = self.library(library) if name else None
+        if archive is None:
+            return None
+        index = archive.find(name)
+        if index is None:
+            self._warn(f"{Path(archive.label).name} has no texture {printable(name)!r}")
+            return None
+        entry = archive.entries[index]
+        try:
+            label = f"{archive.label}, entry {printable(entry.name)}"
+            return index, read_texm(entry.payload, label)
+        except ConversionError as error:
+            self._unreadable(error, archive)
+            return None
 
     def texture(self, name: str) -> Texm | None:
-        """A texture by entry name; ``None`` where there is none.
+        """A texture of ``Textures.lib``; as :meth:`find`."""
+        found = self.find(TEXTURES, name)
+        return None if found is None else found[1]
 
-        Raises:
-            ConversionError: its bytes cannot be read.
+    def picture(self, library: str, name: str) -> Picture | None:
+        """A texture or a lightmap as a picture; as :meth:`find`."""
+        found = self.find(library, name)
+        archive = self.library(library)
+        if found is None or archive is None:
+            return None
+        index, texture = found
+        if (library, index) not in self._pictures:
+            entry = archive.entries[index]
+            self._pictures[library, index] = Picture(
+                entry.name, picture_path(library, entry.name), sha256(entry.payload), texture.rgba
+            )
+        return self._pictures[library, index]
+
+    def dress(
+        self,
+        wear: Sequence[str],
+        lightmaps: Sequence[str] = (),
+        pairs: Mapping[tuple[int, int], float] | None = None,
+        up: str | None = None,
+    ) -> Dress:
+        """How the materials of a WEAR look.
+
+        Args:
+            wear: material names by row.
+            lightmaps: lightmap names by row.
+            pairs: a terrain's (first, second) rows, with the share of the second.
+            up: see :class:`~converter.looks.Dress`.
         """
-        return self._texm(self.textures, name, TEXTURES)
+        self.warnings = []
+        looks = {row: self.look(name) for row, name in enumerate(wear) if name}
+        pictures: dict[str, Picture] = {}
+        for name in {look.texture: None for look in looks.values() if look.texture}:
+            found = self.picture(TEXTURES, name)
+            if found is not None:
+                pictures[name] = found
+        lights: dict[int, Picture] = {}
+        for row, name in enumerate(lightmaps):
+            found = self.picture(LIGHTMAPS, name)
+            if found is not None:
+                lights[row] = found
+        both: dict[tuple[int, int], Picture] = {}
+        for (first, second), share in (pairs or {}).items():
+            shown = [
+                pictures[looks[row].texture]
+                for row in (first, second)
+                if row in looks and looks[row].texture in pictures
+            ]
+            if len(shown) == 2:
+                both[first, second] = mixed(shown[0], shown[1], share)
 
-    def lightmap(self, name: str) -> Texm | None:
-        """A lightmap by entry name; as :meth:`texture`."""
-        return self._texm(self.lightmaps, name, LIGHTMAPS)
+        return Dress(looks, pictures, lights, both, self.warnings, up)
 
-    def _texm(self, library: Archive | None, name: str, title: str) -> Texm | None:
-        if not name or library is None:
-            return None
-        index = library.find(name)
-        if index is None:
-            self._warn(f"{Path(library.label).name} has no texture {printable(name)!r}")
-            return None
-        entry = library.entries[index]
-        return read_texm(entry.payload, f"{library.label}, entry {printable(entry.name)}")
-
-    def _library(self, name: str) -> Archive | None:
-        for folder in self.folders:
-            try:
-                found = sorted(p for p in folder.iterdir() if p.name.lower() == name.lower())
-            except OSError:
-                continue
-            if found:
-                return read_nres(map_file(found[0]), str(found[0]))
-        self._warn(f"no {name} in {', '.join(map(str, self.folders)) or 'any folder'}")
-        return None
+    def _unreadable(self, error: ConversionError, archive: Archive) -> None:
+        error.file = Path(archive.label).name
+        self._warn(f"{error}: shown without it")
 
     def _warn(self, text: str) -> None:
         if text not in self.warnings:

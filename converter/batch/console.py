@@ -64,6 +64,7 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
             bar.update(
                 task,
                 completed=done,
+                total=total,  # pictures come on top of the models
                 rate=f"{speed:,.0f}/s" if speed else "",
                 failures=f"[red]{failed} failed[/red]" if failed else "",
             )

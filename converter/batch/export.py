@@ -23,7 +23,7 @@ from converter.sidecar import sha256
 from converter.validate import Finding, require_sound
 from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
-from importers.wear import read_wear_names, wear_of, wears_of_level
+from importers.wear import wear_of, wears_of_level
 
 
 @dataclass(frozen=True)
@@ -62,16 +62,11 @@ def _export(task: ExportTask) -> Outcome:
     archive = open_archive(item.path, item.source, modified)
     payload = _payload(archive, item)
     digest = sha256(payload)
-    if item.kind == "terrain":
-        wear = b"".join(wears_of_level(archive, path, item.index))
-    else:
-        wear = bytes(wear_of(archive, path, item.index))
+    wear = wear_text(archive, path, item)
+    dress = dress_of(wear, path, task.options)
     # where the libraries lie is nothing to the outputs, what is in them is
     options = asdict(replace(task.options, textures=()))
-    dress, looks = None, ""
-    if task.options.dressed and item.kind == "model":
-        dress = dress_of(read_wear_names(wear), path, task.options)
-        looks = sha256(repr(dress).encode())
+    looks = "" if dress is None else sha256(repr(dress).encode())
     facts = json.dumps(
         [digest, sha256(wear), options, looks, task.sidecar, __version__], sort_keys=True
     )
@@ -131,13 +126,18 @@ def _convert(
     task: ExportTask, archive: Archive, modified: int, target: Path, dress: Dress | None
 ) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
     """Findings, dialect with its step and reason (models only), and the output files."""
-    item, path = task.item, Path(task.item.path)
+    item, path, out = task.item, Path(task.item.path), Path(task.out)
+    if item.kind == "texture":
+        from exporters.png import png_bytes
+        from importers.texm import read_texm
+
+        texture = read_texm(_payload(archive, item), item.id)
+        return [], ("", "", ""), [(target, png_bytes(texture.rgba()))]
     if item.kind != "model":
         from converter.convert_map import load_map, map_files
 
-        found = load_map(archive, path, item.index, item.kind)
-        visible = task.options.visible_only
-        files = map_files(found, target, sidecar=task.sidecar, visible_only=visible)
+        found = load_map(archive, path, item.index, item.kind, task.options)
+        files = map_files(found, target, task.options, sidecar=task.sidecar, root=out)
         return found.findings, ("", "", ""), files
     others = None
     if item.index is not None:
@@ -145,8 +145,15 @@ def _convert(
     plain = replace(task.options, dressed=False)  # the dress is there already
     loaded = with_dress(load_from(archive, path, item.index, plain, others), dress)
     decision = loaded.decision
-    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar)
+    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar, root=out)
     return loaded.findings, (decision.dialect.value, decision.step, decision.reason), files
+
+
+def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
+    """The WEAR that names an item's materials: of a terrain both, one behind the other."""
+    if item.kind == "terrain":
+        return b"".join(wears_of_level(archive, path, item.index))
+    return b"" if item.kind == "texture" else bytes(wear_of(archive, path, item.index))
 
 
 @lru_cache(maxsize=4)

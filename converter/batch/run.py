@@ -20,6 +20,7 @@ from converter.batch.manifest import (
     write_manifest,
 )
 from converter.batch.outcome import FAILED, Outcome, Run
+from converter.batch.pictures import picture_items
 from converter.batch.walk import MANIFEST, Found, Item, Passed, by_size, select, walk
 from converter.batch.workers import run_here, run_on_dask
 from converter.convert import ExportOptions
@@ -122,6 +123,7 @@ def export_run(
         ConversionError: the output directory cannot be used.
     """
     started = perf_counter()
+    items = [*items, *picture_items(items, options)]
     run = Run("msh2gltf", total=len(items), passed=found.passed, broken=found.broken)
     with nullcontext() if dry_run else only_run(out):
         before = read_manifest(out) or Manifest(__version__)
@@ -173,7 +175,8 @@ def export_run(
                 write_manifest(out, manifest)
             except ConversionError as error:  # what was converted is there all the same
                 run.broken = [*run.broken, Passed(MANIFEST, str(error))]
-    if gone := len(manifest.records.keys() - {item.target for item in found.items}):
+    here = {item.target for item in [*found.items, *items]}
+    if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")
     run.seconds = perf_counter() - started
     return run

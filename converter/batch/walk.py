@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from converter.archive import Archive, printable
 from converter.errors import ConversionError
 from converter.files import TEMPORARY
+from converter.looks import PICTURES
 from converter.names import Names, escape, file_stem, readable
 from importers.msh import archive_kind, content_kind
 from importers.nres import is_nres, map_file, read_nres
@@ -268,7 +269,7 @@ class _Targets:
     """Output paths: escaped, and unique in any case on every level."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Names] = {"": Names(MANIFEST)}
+        self._names: dict[str, Names] = {"": Names(MANIFEST, PICTURES)}
         self._folders: dict[str, str] = {"": ""}
 
     def folder(self, source: str) -> str:

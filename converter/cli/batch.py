@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,10 @@ from converter.batch.back import Places, restore_run
 from converter.batch.console import open_log, progress_bar, show_summary, write_report
 from converter.batch.outcome import Run
 from converter.batch.run import Engine, export_run, found_in
+from converter.batch.walk import common_root
 from converter.batch.workers import cores
 from converter.cli.common import STDOUT, console
-from converter.convert import ExportOptions, ImportOptions
+from converter.convert import ExportOptions, ImportOptions, has_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,6 +68,7 @@ def export_many(
         return
     if settings.log_file is not None:
         open_log(settings.log_file)
+    options = _looks_of(sources, options)
     with progress_bar("converting", len(items), settings.quiet) as progress:
         run = export_run(
             items,
@@ -80,6 +82,18 @@ def export_many(
             dry_run=settings.dry_run,
         )
     finish(run, settings, f"{out}/manifest.json says what came from where")
+
+
+def _looks_of(sources: Sequence[Path], options: ExportOptions) -> ExportOptions:
+    """The options with the root's libraries behind those that the user named.
+
+    Pictures beside the glTF are one set for the whole run, so no other folder is looked at.
+    """
+    root = common_root(sources)
+    folders = options.textures
+    if folders or has_libraries(root):
+        folders = (*folders, str(root))
+    return replace(options, textures=folders, own_folder=options.embed)
 
 
 def restore_many(

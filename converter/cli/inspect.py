@@ -71,7 +71,8 @@ def command(
     if kind != "model":
         from converter.convert_map import load_map
 
-        facts = overview.describe_map(load_map(archive, source, index, kind))
+        plain = ExportOptions(dressed=False)
+        facts = overview.describe_map(load_map(archive, source, index, kind, plain))
     else:
         loaded = load_from(archive, source, index, ExportOptions(dialect=dialect, dressed=False))
         facts = overview.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)

@@ -126,9 +126,17 @@ which says what came from where; the same command again converts only what chang
     help="Look here first; may be repeated.",
 )
 @click.option(
-    "--embed-textures/--no-textures",
-    default=None,
-    help="Put textures into the glTF.  [default: for one model, or with --game or --textures]",
+    "--embed-textures",
+    is_flag=True,
+    help="Put textures into the glTF, not into textures/ beside it.  [default: into a single .glb]",
+)
+@click.option("--no-textures", is_flag=True, help="Show a plain colour per material.")
+@click.option(
+    "--lightmaps",
+    type=click.Choice(["on", "off"]),
+    default="on",
+    show_default=True,
+    help="Show lightmaps, as light that comes from the surface.",
 )
 @click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
 @click.option(
@@ -167,7 +175,9 @@ def command(
     paths: bool,
     game: Path | None,
     textures: tuple[Path, ...],
-    embed_textures: bool | None,
+    embed_textures: bool,
+    no_textures: bool,
+    lightmaps: str,
     no_sidecar: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -190,20 +200,19 @@ def command(
     if (frame is not None or up is not None) and not to_obj:
         raise click.UsageError("--frame and --up are for -o NAME.obj")
     many = _is_many(sources, entry, output, list_only or dry_run)
+    if embed_textures and no_textures:
+        raise click.UsageError("--embed-textures and --no-textures exclude each other")
     folders = [*textures, *([game] if game is not None else [])]
-    if embed_textures is None:
-        embed_textures = bool(folders) or not many
-    if many and embed_textures:
-        from converter.batch.walk import common_root
-
-        folders.append(common_root(sources))
     for folder in folders:
         if not folder.is_dir():
             raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
+    single_gltf = output is not None and output.lower().endswith(".gltf")
     options = ExportOptions(
         dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
         tuple(str(folder.absolute()) for folder in folders),
-        embed_textures,
+        dressed=not no_textures,
+        embed=embed_textures or not (many or single_gltf),
+        lightmaps=lightmaps == "on",
     )  # fmt: skip
     if many:
         from converter.cli.batch import Settings, export_many
@@ -320,9 +329,8 @@ def _load(
         raise click.UsageError(f"{source} is a {kind}: only models become OBJ")
     from converter.convert_map import load_map, map_files
 
-    found = load_map(archive, source, index, kind)
-    only = options.visible_only
-    return found, lambda path, sidecar: map_files(found, path, sidecar=sidecar, visible_only=only)
+    found = load_map(archive, source, index, kind, options)
+    return found, lambda path, sidecar: map_files(found, path, options, sidecar=sidecar)
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:

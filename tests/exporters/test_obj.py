@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from converter.convert import ExportOptions, load
 from converter.convert_obj import not_in_obj, obj_files
 from converter.decode import rest_pose
 from converter.errors import ConversionError
-from converter.looks import Dress, Look, missing_look
+from converter.looks import Dress, Look, Picture, missing_look
 from exporters.obj import escape, export_obj
 from importers.obj import unescape
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
@@ -215,11 +217,14 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     used = sorted(set(sample.arrays["batch_row"].tolist()))
     look = Look("a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1)
     looks = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
-    dress = Dress(looks, {"T/1.0": b"PNG", "unused": b"PNG"})
+    pixels = np.arange(16, dtype=np.uint8).reshape(2, 2, 4)
+    pictures = {name: Picture(name, "", "", lambda: pixels) for name in ("T/1.0", "unused")}
+    dress = Dress(looks, pictures)
     made = obj_files(dataclasses.replace(loaded, dress=dress), tmp_path / "m.obj", options=options)
     assert [path.name for path, _ in made] == [
         "m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj",
     ]  # fmt: skip
+    assert (np.asarray(Image.open(BytesIO(made[1][1]))) == pixels).all()
     mtl = made[2][1].decode()
     count = mtl.count("newmtl ")
     assert count

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from converter.looks import LIGHTMAPS, MATERIALS
 from importers.looks import Libraries
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
@@ -44,8 +45,9 @@ def test_unknown_names_and_case(tmp_path: Path) -> None:
 def test_the_first_folder_counts(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     libraries = Libraries([tmp_path / "empty", LIBS])
-    assert libraries.materials is not None
-    assert libraries.materials.label == str(LIBS / "Material.lib")
+    library = libraries.library(MATERIALS)
+    assert library is not None
+    assert library.label == str(LIBS / "Material.lib")
 
 
 @pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
@@ -81,8 +83,8 @@ def test_whole_games(name: str) -> None:
             expected_pixels = pixels[f"textures.lib::{look.texture}".casefold()]
             np.testing.assert_array_equal(texture.rgba(), expected_pixels)
         for _, row in truth["lightmaps"]:
-            lightmap = libraries.lightmap(row)
+            lightmap = libraries.find(LIGHTMAPS, row)
             assert lightmap is not None
             expected_pixels = pixels[f"lightmap.lib::{row}".casefold()]
-            np.testing.assert_array_equal(lightmap.rgba(), expected_pixels)
+            np.testing.assert_array_equal(lightmap[1].rgba(), expected_pixels)
     assert shown

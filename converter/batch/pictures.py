@@ -1,0 +1,67 @@
+"""The pictures of a run: every texture and lightmap that its models wear, each once.
+
+They are items like models, in ``textures/`` of the output directory, so that an edited one is not
+overwritten and a second run makes only what changed (``gltf-mapping`` page, Materials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from converter.batch.export import open_archive, wear_text
+from converter.batch.walk import Item, text_of
+from converter.convert import ExportOptions
+from converter.looks import LIGHTMAPS, TEXTURES, picture_path
+from converter.names import readable
+from importers.looks import Libraries, libraries
+from importers.wear import read_wear, read_wear_names
+
+#: The kind of an item that is a picture.
+TEXTURE = "texture"
+
+
+def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
+    """What the models of a run wear; textures first, in the order of their names.
+
+    Names that lead nowhere and textures that cannot be read are left out: the models that wear
+    them say so.
+
+    Args:
+        items: the models and terrains.
+        options: where the libraries are.
+    """
+    if not items or not options.dressed or options.embed or not options.textures:
+        return []
+    found = libraries([Path(folder) for folder in options.textures])
+    materials: dict[str, None] = {}
+    lightmaps: dict[str, None] = {}
+    for item in items:
+        path = Path(item.path)
+        archive = open_archive(item.path, item.source, path.stat().st_mtime_ns)
+        text = wear_text(archive, path, item)
+        materials.update(dict.fromkeys(read_wear_names(text)))
+        if options.lightmaps:
+            lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))
+    textures = {found.look(name).texture: None for name in materials if name}
+    root = Path(items[0].path).parents[items[0].source.count("/")]
+    out: dict[str, Item] = {}
+    for library, names in ((TEXTURES, textures), (LIGHTMAPS, lightmaps)):
+        for name in names:
+            picture = _item(found, library, name, root)
+            if picture is not None:
+                out[picture.target] = picture
+    return [out[target] for target in sorted(out)]
+
+
+def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
+    place = found.find(library, name)
+    archive = found.library(library)
+    if place is None or archive is None:
+        return None
+    index, _ = place
+    entry, path = archive.entries[index], found.files[library].absolute()
+    inside = path.is_relative_to(root)
+    source = text_of(path.relative_to(root)) if inside else readable(str(path))
+    target = picture_path(library, entry.name)
+    return Item(str(path), source, index, entry.name, TEXTURE, entry.size, target)

@@ -1,0 +1,377 @@
+"""Pictures beside the glTF, lightmaps, silhouettes, and the ground of terrains."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from converter import cli
+from converter.convert import ExportOptions, load, to_model
+from converter.looks import Dress, Picture
+from exporters.gltf import GltfOptions, export_gltf
+from exporters.nres import replace_entry, write_nres
+from importers.nres import map_file, read_nres
+from tests.exporters.test_gltf_looks import BLENDER, VALIDATOR, export, picture
+from tests.support.corpus import LIBS, sample_called
+from tests.support.game import MESH, archive, entry
+from tests.support.gltf_view import GltfView
+from tests.support.maps import level_called
+from tests.support.runs import call, require, run
+
+LIT = sample_called("retail__system__R_H_002")
+LIBRARIES = ("Material.lib", "Textures.lib", "lightmap.lib")
+GROUNDS = [f"LND_0{i}" for i in range(9)]
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    """The libraries, a lit model on its own and one in a folder below."""
+    game = tmp_path / "game"
+    (game / "models").mkdir(parents=True)
+    for name in LIBRARIES:
+        shutil.copy(LIBS / name, game / name)
+    for suffix in (".msh", ".wea"):
+        shutil.copy(LIT.path.with_suffix(suffix), game / f"lit{suffix}")
+        room = sample_called("retail__static__i_room_006").path.with_suffix(suffix)
+        shutil.copy(room, game / "models" / f"room{suffix}")
+    return game
+
+
+def truth() -> dict[str, np.ndarray]:
+    with np.load(LIBS / "textures.npz") as file:
+        return {key.casefold(): file[key] for key in file}
+
+
+def images_of(target: Path) -> list[Path]:
+    """Where the pictures beside a glTF lie."""
+    view = GltfView(target)
+    return [target.parent / unquote(image["uri"]) for image in view["images"]]
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*.*")}
+
+
+def test_one_set_of_pictures_for_a_run(game: Path, tmp_path: Path) -> None:
+    out, recorded = tmp_path / "out", truth()
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    shown = {p.resolve() for glb in out.rglob("*.glb") for p in images_of(glb)}
+    assert len(shown) > 2
+    assert {p.resolve() for p in (out / "textures").rglob("*.png")} == shown
+    for path in shown:
+        lib = "lightmap.lib" if path.parent.name == "lightmaps" else "textures.lib"
+        pixels = np.asarray(Image.open(path).convert("RGBA"))
+        np.testing.assert_array_equal(pixels, recorded[f"{lib}::{path.stem}".casefold()])
+    assert all("uri" in image for image in GltfView(out / "models/room.glb")["images"])
+    for jobs in ("1", "3"):
+        assert call(cli.msh2gltf, game, "-o", tmp_path / jobs, "-q", "-j", jobs) == 0
+        assert snapshot(tmp_path / jobs) == snapshot(out)
+    new = tmp_path / "new"
+    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
+    assert snapshot(new) == snapshot(game)
+
+
+def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> None:
+    out, report = tmp_path / "out", tmp_path / "report.json"
+
+    def counts(*options: str, code: int = 0) -> dict[str, int]:
+        assert call(cli.msh2gltf, game, "-o", out, "-q", "--report", report, *options) == code
+        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
+        return found
+
+    first = counts()["converted"]
+    pictures = sorted((out / "textures").rglob("*.png"))
+    assert first == 2 + len(pictures)
+    assert counts() == {"unchanged": first}
+    pictures[0].unlink()
+    assert counts() == {"unchanged": first - 1, "converted": 1}
+    edited = next(p for p in pictures if p.parent.name == "textures")
+    Image.new("RGB", (4, 4), "red").save(edited)
+    mine = edited.read_bytes()
+    assert counts() == {"unchanged": first - 1, "kept": 1}
+    assert edited.read_bytes() == mine
+    assert counts("--force") == {"converted": first}
+    assert edited.read_bytes() != mine
+
+    # a texture that changes in the game: its picture and who wears it
+    library = read_nres(map_file(game / "Textures.lib"), "")
+    name = edited.stem
+    index = library.find(name)
+    assert index is not None
+    data = bytearray(library.entries[index].payload)
+    data[-1] ^= 0xFF
+    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    again = counts()
+    assert again["converted"] >= 2
+    edited.write_bytes(mine)
+    data[-2] ^= 0xFF
+    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    assert counts(code=1)["failed"] == 1
+    assert edited.read_bytes() == mine
+
+
+def test_an_archive_called_textures(game: Path, tmp_path: Path) -> None:
+    """Its folder does not meet that of the pictures."""
+    (game / "textures").write_bytes(archive([entry(MESH, b"lit.msh", LIT.source)]))
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert (out / "textures~2/lit.glb").is_file()
+    assert not list((out / "textures").rglob("*.glb"))
+
+
+def test_broken_links_are_warnings(game: Path, tmp_path: Path) -> None:
+    """A texture that cannot be read, a library that is none: said, and shown without."""
+    library = read_nres(map_file(game / "Textures.lib"), "")
+    for index in range(len(library.entries)):
+        library = replace_entry(library, index, b"Texm, not really")
+    (game / "Textures.lib").write_bytes(write_nres(library))
+    result = run("msh2gltf", game / "lit.msh", "-o", tmp_path / "lit.glb")
+    assert result.returncode == 0
+    assert "shown without it" in result.stderr
+    assert "baseColorTexture" not in (tmp_path / "lit.glb").read_bytes().decode("latin-1")
+    result = run("msh2gltf", game, "-o", tmp_path / "out")
+    assert result.returncode == 0
+    assert not list((tmp_path / "out").rglob("tex*.png"))
+    assert "Textures.lib" in result.stdout
+    (game / "Material.lib").write_bytes(b"junk")
+    result = run("msh2gltf", game / "lit.msh", "-o", tmp_path / "grey.glb")
+    assert result.returncode == 0
+    assert "Material.lib" in result.stderr
+    assert "Traceback" not in result.stderr
+    result = run("msh2gltf", game, "-o", tmp_path / "grey")
+    assert result.returncode == 0
+
+
+def test_a_single_gltf_has_its_pictures_beside(game: Path, tmp_path: Path) -> None:
+    target = tmp_path / "there" / "lit.gltf"
+    target.parent.mkdir()
+    export(game / "lit.msh", target)
+    for path in images_of(target):
+        assert path.parent in (target.parent / "textures", target.parent / "textures/lightmaps")
+        assert path.is_file()
+    assert to_model(target).data == LIT.source
+    # another model in the same folder shares them; an edited one is not lost unasked
+    room = ("msh2gltf", game / "models/room.msh", "--game", game, "-o", target.parent / "room.gltf")
+    assert run(*room).returncode == 0
+    edited = next(p for p in images_of(target) if p in images_of(target.parent / "room.gltf"))
+    Image.new("RGB", (4, 4), "red").save(edited)
+    for path in target.parent.glob("room.*"):
+        path.unlink()
+    refused = run(*room)
+    assert refused.returncode == 2
+    assert f"{edited}: output exists already" in refused.stderr
+    inside = tmp_path / "inside.gltf"
+    export(game / "lit.msh", inside, "--embed-textures")
+    assert not (tmp_path / "textures").exists()
+    assert all("bufferView" in image for image in GltfView(inside)["images"])
+
+
+def lit_materials(view: GltfView) -> list[dict[str, Any]]:
+    return [m for m in view["materials"] if m["extras"]["msh"]["lightmap"] != 255]
+
+
+def test_lightmaps(game: Path, tmp_path: Path) -> None:
+    """Emission through the second UV set, with the material's own light as its factor."""
+    target = tmp_path / "lit.glb"
+    view = export(game / "lit.msh", target)
+    lit = lit_materials(view)
+    assert lit
+    names = LIT.truth["lightmaps"]
+    for made in lit:
+        emission = made["emissiveTexture"]
+        assert emission["texCoord"] == 1
+        about = made["extras"]["msh"]
+        name = names[about["lightmap"]][1]
+        assert about["light"].casefold() == name.casefold()
+        shown = picture(view, view["images"][view["textures"][emission["index"]]["source"]])
+        np.testing.assert_array_equal(shown, truth()[f"lightmap.lib::{name}".casefold()])
+        assert any(made["emissiveFactor"])
+    off = export(game / "lit.msh", target, "--lightmaps", "off")
+    for made in lit_materials(off):
+        assert "texCoord" not in made.get("emissiveTexture", {})
+        assert "light" not in made["extras"]["msh"]
+    (game / "lightmap.lib").unlink()
+    result = run("msh2gltf", game / "lit.msh", "-o", target, "--force")
+    assert "no lightmap.lib in" in result.stderr
+
+
+def dressed(**changes: Any) -> dict[str, Any]:
+    """A material of a model whose every row has one look and one picture."""
+    alpha = changes.pop("alpha_values", [255, 255, 255, 255])
+    loaded = load(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
+    assert loaded.dress is not None
+    pixels = np.full((2, 2, 4), 128, np.uint8)
+    pixels[..., 3] = np.reshape(alpha, (2, 2))
+    plain = next(iter(loaded.dress.looks.values()))
+    look = dataclasses.replace(
+        plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False,
+        additive=False,
+    )  # fmt: skip
+    look = dataclasses.replace(look, **changes)
+    drawn = Picture("T", "", "1", lambda: pixels)
+    lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
+    dress = Dress(dict.fromkeys(range(256), look), {"T": drawn}, lights)
+    made = export_gltf(loaded.scene, GltfOptions(dress=dress)).json["materials"]
+    return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
+
+
+def test_how_alpha_is_drawn() -> None:
+    assert "alphaMode" not in dressed(alpha_values=[0, 255, 0, 255])
+    assert dressed(translucent=True)["alphaMode"] == "BLEND"
+    assert dressed(translucent=True, alpha_values=[0, 255, 0, 255])["alphaMode"] == "MASK"
+    assert dressed(translucent=True, alpha_values=[0, 255, 9, 255])["alphaMode"] == "BLEND"
+    assert dressed(translucent=True, alpha_values=[0, 0, 0, 0])["alphaMode"] == "BLEND"
+    faded = dressed(translucent=True, alpha_values=[0, 255, 0, 255], colour=(1, 1, 1, 0.5))
+    assert faded["alphaMode"] == "BLEND"
+    added = dressed(translucent=True, additive=True, alpha_values=[0, 255, 0, 255])
+    assert added["alphaMode"] == "BLEND"
+    assert added["emissiveFactor"] == [0.5, 1.0, 0.25]
+    assert added["extras"]["msh"]["additive"] == 1
+    assert dressed(self_light=(0.5, 0.25, 0), additive=True, translucent=True)[
+        "emissiveFactor"
+    ] == [0.5, 0.25, 0]
+    assert "emissiveFactor" not in dressed()
+
+
+def test_light_without_own_light_has_the_surface_colour() -> None:
+    made = dressed(phases=7)
+    factor = [round(c * 128 / 255, 6) for c in (0.5, 1.0, 0.25)]
+    assert made["emissiveFactor"] == factor
+    assert made["emissiveTexture"]["texCoord"] == 1
+
+
+def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
+    """Every phase and track of an animated material, as the library has them."""
+    from importers.looks import Libraries
+
+    libraries = Libraries([LIBS])
+    archive = read_nres(map_file(LIBS / "Material.lib"), "")
+    looks = [libraries.look(entry.name) for entry in archive.entries]
+    animated = [look for look in looks if look.phases > 1]
+    assert animated
+    assert all(look.animation for look in animated)
+    facts = json.loads((LIBS / "materials.json").read_text("utf-8"))["materials"]
+    rows = 0
+    for look in animated:
+        told = json.loads(look.animation)
+        assert len(told["phases"]) == look.phases == facts[look.material]["phases"]
+        assert told["phases"][0]["diffuse"][:3] == facts[look.material]["diffuse"]
+        assert told["phases"][0]["texture"] == facts[look.material]["texture"]
+        for track in told["tracks"]:
+            assert all(0 <= row < look.phases and end >= 0 for row, end in track["keys"])
+            rows += len(track["keys"])
+    assert rows
+    assert all(not look.animation for look in looks if look.phases == 1)
+
+
+@pytest.fixture
+def land(game: Path) -> Path:
+    """A level in the game, and a Material.lib whose grounds have textures."""
+    folder = game / "DATA/MAPS/Tut_1"
+    shutil.copytree(level_called("mixed__tut_1").folder, folder)
+    library = read_nres(map_file(game / "Material.lib"), "")
+    textures = [e.name for e in read_nres(map_file(game / "Textures.lib"), "").entries]
+    for number, name in enumerate(GROUNDS):
+        index = library.find(name)
+        assert index is not None
+        data = bytearray(library.entries[index].payload)
+        data[14 + 18 : 14 + 34] = textures[number].encode().ljust(16, b"\0")
+        library = replace_entry(library, index, bytes(data))
+    (game / "Material.lib").write_bytes(write_nres(library))
+    return folder / "Land.msh"
+
+
+def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -> None:
+    target = tmp_path / "Land.glb"
+    view, recorded = export(land, target, "--game", game), truth()
+    level = level_called("mixed__tut_1")
+    names = [name for _, name in level.facts("terrain")["materials1"]]
+    textures = [e.name for e in read_nres(map_file(game / "Textures.lib"), "").entries]
+    by_ground = dict(zip(GROUNDS, textures, strict=False))
+    fine, blend = level.terrain["level"] == 0, level.terrain["weight"]
+    pairs = 0
+    for made in view["materials"]:
+        about = made["extras"]["msh"]
+        first, second = names[about["first"]], about["second"]
+        assert about["material"].casefold() == first.casefold()
+        if first not in by_ground:
+            continue
+        texture = made["pbrMetallicRoughness"]["baseColorTexture"]["index"]
+        shown = picture(view, view["images"][view["textures"][texture]["source"]])
+        one = recorded[f"textures.lib::{by_ground[first]}".casefold()]
+        if second == 255 or names[second] not in by_ground:
+            np.testing.assert_array_equal(shown, one)
+            continue
+        rows = fine & (level.terrain["mat1"] == about["first"]) & (level.terrain["mat2"] == second)
+        if not rows.any():
+            continue
+        pairs += 1
+        other = recorded[f"textures.lib::{by_ground[names[second]]}".casefold()]
+        share = blend[level.terrain["face"][rows]].mean()
+        mean = [picture[..., :3].reshape(-1, 3).mean(0) for picture in (one, other)]
+        expected = mean[0] * (1 - share) + mean[1] * share
+        np.testing.assert_allclose(shown[..., :3].reshape(-1, 3).mean(0), expected, atol=4)
+        assert shown.shape[:2] == tuple(np.maximum(one.shape[:2], other.shape[:2]))
+    assert pairs
+    assert to_model(target).data == land.read_bytes()
+
+
+def test_ground_in_a_run(land: Path, game: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    glb = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
+    images = GltfView(glb)["images"]
+    assert any("uri" in image for image in images)
+    assert any("bufferView" in image for image in images)  # mixtures are this terrain's own
+    for image in images:
+        if "uri" in image:
+            assert image["uri"].startswith("../../../textures/")
+            assert (glb.parent / unquote(image["uri"])).is_file()
+    new = tmp_path / "new"
+    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
+    assert snapshot(new) == snapshot(game)
+
+
+def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
+    node = shutil.which("node")
+    require(node, "node is not installed: the Khronos validator cannot run")
+    require((VALIDATOR / "node_modules/gltf-validator").is_dir(), "gltf-validator is not installed")
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    files = [*out.rglob("*.glb")]
+    for source in (game / "lit.msh", land):
+        target = tmp_path / f"{source.stem}.gltf"
+        export(source, target, "--game", game)
+        files.append(target)
+    result = subprocess.run(
+        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
+    )
+    lines = result.stdout.splitlines()
+    assert len(lines) == len(files)
+    for line in lines:
+        assert json.loads(line)["issues"] == [], line
+
+
+def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
+    """Pictures beside the glTF, lightmaps and grounds do not disturb the way back."""
+    require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    terrain = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
+    script = Path(__file__).parents[1] / "blender/roundtrip.py"
+    subprocess.run(
+        [BLENDER, script, tmp_path, out / "lit.glb", terrain], capture_output=True, check=True
+    )
+    for kind in ("plain", "extras"):
+        for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
+            back = to_model(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
+            assert back.data == source
