@@ -131,7 +131,7 @@ def restore_run(
     ]
     if not tasks:
         raise ConversionError("holds nothing to put back", file=str(places.out))
-    run.total = len(tasks)
+    run.total = sum(not task.is_texture for task in tasks)
     goal = places.new or places.game
     with nullcontext() if dry_run else only_run(goal):
         if not dry_run:
@@ -216,7 +216,9 @@ def _convert(
     except KeyboardInterrupt:
         run.interrupted = True
         run.notes.append("nothing was written")
-    run.outcomes = [outcomes[i] for i in sorted(outcomes)]
+    pictures = {i for i, task in enumerate(tasks) if task.is_texture}
+    run.outcomes = [outcomes[i] for i in sorted(outcomes) if i not in pictures]
+    run.textures = [outcomes[i] for i in sorted(outcomes) if i in pictures]
 
 
 class _Writer:
@@ -237,7 +239,7 @@ class _Writer:
             ConversionError: an output exists, or a backup does.
         """
         edits: dict[str, list[Outcome]] = {}
-        for outcome in self._run.outcomes:
+        for outcome in self._run.everything:
             if isinstance(outcome.result, Returning):
                 edits.setdefault(outcome.result.source, []).append(outcome)
         in_place = self._places.new is None

@@ -120,16 +120,18 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
     table.add_column()
     for status, count in run.counts.items():
         table.add_row(str(count), status)
+    for status, count in run.texture_counts.items():
+        table.add_row(str(count), f"textures {status}")
     if run.broken:
         table.add_row(str(len(run.broken)), "cannot be read")
     for reason, count in sorted(Counter(p.reason for p in run.passed).items()):
         table.add_row(str(count), f"skipped: {reason}")
     console.print(table, markup=False)
     warnings: dict[str, list[str]] = {}
-    for outcome in run.outcomes:
+    for outcome in run.everything:
         for warning in outcome.warnings:
             warnings.setdefault(warning, []).append(outcome.id)
-    kept = [(o.id, o.detail) for o in run.outcomes if o.detail and o.status != FAILED]
+    kept = [(o.id, o.detail) for o in run.everything if o.detail and o.status != FAILED]
     _show_lines(console, "kept", kept, verbose)
     grouped = [
         (ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more", text)

@@ -13,7 +13,7 @@ from converter import __version__
 from converter.archive import Archive
 from converter.batch.manifest import Output, Record
 from converter.batch.outcome import Outcome, guarded
-from converter.batch.walk import Item
+from converter.batch.walk import TEXTURE, Item
 from converter.convert import ExportOptions, dress_of, gltf_files, load_from, with_dress
 from converter.dialect import Decision, decide, majority
 from converter.errors import ConversionError
@@ -127,7 +127,7 @@ def _convert(
 ) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item, path, out = task.item, Path(task.item.path), Path(task.out)
-    if item.kind == "texture":
+    if item.kind == TEXTURE:
         from exporters.png import png_bytes
         from importers.texm import read_texm
 
@@ -153,7 +153,7 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     """The WEAR that names an item's materials: of a terrain both, one behind the other."""
     if item.kind == "terrain":
         return b"".join(wears_of_level(archive, path, item.index))
-    return b"" if item.kind == "texture" else bytes(wear_of(archive, path, item.index))
+    return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
 
 
 @lru_cache(maxsize=4)

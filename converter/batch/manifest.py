@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from converter.batch.walk import MANIFEST, Folder, Passed
+from converter.batch.walk import MANIFEST, TEXTURE, Folder, Passed
 from converter.errors import ConversionError
 from converter.files import TEMPORARY, write_outputs
 from importers.nres import map_file
@@ -40,14 +40,14 @@ class Output:
 
 @dataclass(frozen=True)
 class Record:
-    """One model: where it came from and what was made of it.
+    """One model or texture: where it came from and what was made of it.
 
     Attributes:
         source: the file it is, or is in, from the game's root.
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
         raw_name: the entry's name as hex; ``None`` for a file.
-        kind: ``model``, ``terrain`` or ``areal map``.
+        kind: as of :class:`~converter.batch.walk.Item`.
         modified: when the source file was last changed, UTC.
         size, sha256: of the model's bytes.
         key: digest of all that its outputs depend on: the model, its material names, the options,
@@ -158,7 +158,7 @@ def _parse(data: bytes, path: Path) -> Manifest:
                 expected=FORMAT,
             )
         manifest = Manifest(str(facts["converter"]))
-        for row in facts["models"]:
+        for row in [*facts["models"], *facts.get("textures", ())]:
             manifest.put(_record(row))
         manifest.archives = {row["source"]: Folder(**row) for row in facts["archives"]}
         manifest.passed = [Passed(**row) for row in facts["skipped"]]
@@ -186,10 +186,12 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     Raises:
         ConversionError: it cannot be written.
     """
+    records = manifest.in_order()
     facts = {
         "format": FORMAT,
         "converter": manifest.converter,
-        "models": [asdict(record) for record in manifest.in_order()],
+        "models": [asdict(record) for record in records if record.kind != TEXTURE],
+        "textures": [asdict(record) for record in records if record.kind == TEXTURE],
         "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
         "skipped": [asdict(passed) for passed in manifest.passed],
         "unreadable": [asdict(passed) for passed in manifest.broken],

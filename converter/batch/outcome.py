@@ -59,8 +59,9 @@ class Run:
 
     Attributes:
         command: which command ran.
-        outcomes: by item; those of a run that was interrupted may be fewer.
-        total: how many items there were.
+        outcomes: by model; those of a run that was interrupted may be fewer.
+        textures: by picture that the models wear.
+        total: how many models there were.
         passed, broken: files and entries that are no items.
         notes: what the run as a whole has to say.
         interrupted: the user stopped it.
@@ -69,6 +70,7 @@ class Run:
 
     command: str
     outcomes: list[Outcome] = field(default_factory=list)
+    textures: list[Outcome] = field(default_factory=list)
     total: int = 0
     passed: list[Passed] = field(default_factory=list)
     broken: list[Passed] = field(default_factory=list)
@@ -77,14 +79,24 @@ class Run:
     seconds: float = 0.0
 
     @property
+    def everything(self) -> list[Outcome]:
+        """Models and textures."""
+        return [*self.outcomes, *self.textures]
+
+    @property
     def counts(self) -> dict[str, int]:
-        """Number of items by status."""
-        return dict(sorted(Counter(outcome.status for outcome in self.outcomes).items()))
+        """Number of models by status."""
+        return _counts(self.outcomes)
+
+    @property
+    def texture_counts(self) -> dict[str, int]:
+        """Number of textures by status."""
+        return _counts(self.textures)
 
     @property
     def failures(self) -> list[tuple[str, str]]:
         """``(id, error)`` of everything that failed, files that cannot be read first."""
-        failed = [(o.id, o.detail) for o in self.outcomes if o.status == FAILED]
+        failed = [(o.id, o.detail) for o in self.everything if o.status == FAILED]
         return [*((b.id, b.reason) for b in self.broken), *failed]
 
     @property
@@ -97,7 +109,7 @@ class Run:
     def report(self) -> dict[str, Any]:
         """The run as JSON data. Only ``times`` differs between equal runs."""
         stages: Counter[str] = Counter()
-        for outcome in self.outcomes:
+        for outcome in self.everything:
             stages.update(outcome.seconds)
         return {
             "format": 1,
@@ -106,22 +118,32 @@ class Run:
             "interrupted": self.interrupted,
             "total": self.total,
             "counts": self.counts,
-            "items": [
-                {
-                    "id": outcome.id,
-                    "status": outcome.status,
-                    "detail": outcome.detail,
-                    "warnings": outcome.warnings,
-                    **outcome.facts,
-                }
-                for outcome in self.outcomes
-            ],
+            "texture_counts": self.texture_counts,
+            "items": _rows(self.outcomes),
+            "textures": _rows(self.textures),
             "skipped": [{"id": p.id, "reason": p.reason} for p in self.passed],
             "unreadable": [{"id": p.id, "reason": p.reason} for p in self.broken],
             "notes": self.notes,
             "times": {
                 "seconds": round(self.seconds, 3),
                 "stages": {stage: round(value, 3) for stage, value in sorted(stages.items())},
-                "items": {o.id: round(sum(o.seconds.values()), 4) for o in self.outcomes},
+                "items": {o.id: round(sum(o.seconds.values()), 4) for o in self.everything},
             },
         }
+
+
+def _counts(outcomes: list[Outcome]) -> dict[str, int]:
+    return dict(sorted(Counter(outcome.status for outcome in outcomes).items()))
+
+
+def _rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": outcome.id,
+            "status": outcome.status,
+            "detail": outcome.detail,
+            "warnings": outcome.warnings,
+            **outcome.facts,
+        }
+        for outcome in outcomes
+    ]

@@ -10,15 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from converter.batch.export import open_archive, wear_text
-from converter.batch.walk import Item, text_of
+from converter.batch.walk import TEXTURE, Item, text_of
 from converter.convert import ExportOptions
 from converter.looks import LIGHTMAPS, TEXTURES, picture_path
 from converter.names import readable
 from importers.looks import Libraries, libraries
 from importers.wear import read_wear, read_wear_names
-
-#: The kind of an item that is a picture.
-TEXTURE = "texture"
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:

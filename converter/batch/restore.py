@@ -11,6 +11,7 @@ from converter.archive import Archive
 from converter.batch.export import archive_majority, open_archive
 from converter.batch.manifest import Record
 from converter.batch.outcome import Outcome, guarded
+from converter.batch.walk import TEXTURE
 from converter.convert import ImportOptions, to_model
 from converter.dialect import Dialect
 from converter.errors import ConversionError
@@ -42,6 +43,11 @@ class RestoreTask:
     record: Record | None
     options: ImportOptions
     force: bool = False
+
+    @property
+    def is_texture(self) -> bool:
+        """Whether it is a picture that models wear."""
+        return self.record is not None and self.record.kind == TEXTURE
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from converter.batch.manifest import (
 )
 from converter.batch.outcome import FAILED, Outcome, Run
 from converter.batch.pictures import picture_items
-from converter.batch.walk import MANIFEST, Found, Item, Passed, by_size, select, walk
+from converter.batch.walk import MANIFEST, TEXTURE, Found, Item, Passed, by_size, select, walk
 from converter.batch.workers import run_here, run_on_dask
 from converter.convert import ExportOptions
 from converter.errors import ConversionError
@@ -123,8 +123,8 @@ def export_run(
         ConversionError: the output directory cannot be used.
     """
     started = perf_counter()
-    items = [*items, *picture_items(items, options)]
     run = Run("msh2gltf", total=len(items), passed=found.passed, broken=found.broken)
+    items = [*items, *picture_items(items, options)]
     with nullcontext() if dry_run else only_run(out):
         before = read_manifest(out) or Manifest(__version__)
         if not dry_run:
@@ -168,9 +168,10 @@ def export_run(
             journal.close()
             if not dry_run:
                 remove_temporary(out)  # of workers that died
-        run.outcomes = [outcomes[i] for i in sorted(outcomes)]
+        run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind != TEXTURE]
+        run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind == TEXTURE]
         if not dry_run:
-            manifest.failed = [Passed(o.id, o.detail) for o in run.outcomes if o.status == FAILED]
+            manifest.failed = [Passed(o.id, o.detail) for o in run.everything if o.status == FAILED]
             try:
                 write_manifest(out, manifest)
             except ConversionError as error:  # what was converted is there all the same

@@ -23,22 +23,24 @@ from importers.msh import archive_kind, content_kind
 from importers.nres import is_nres, map_file, read_nres
 
 _MESH = int.from_bytes(b"MESH", "little")
+#: The kind of an item that is a picture.
+TEXTURE = "texture"
 BACKUP = ".bak"
 MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
 class Item:
-    """One model, terrain or areal map to convert.
+    """One model, terrain, areal map or texture to convert.
 
     Attributes:
         path: the file that it is, or is in; absolute.
         source: that file's path from the root, as text with ``/``.
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
-        kind: ``model``, ``terrain`` or ``areal map``.
+        kind: ``model``, ``terrain``, ``areal map`` or ``TEXTURE``.
         size: its bytes.
-        target: the glTF's path from the output directory, with ``/``.
+        target: the glTF's or picture's path from the output directory, with ``/``.
     """
 
     path: str

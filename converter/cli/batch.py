@@ -125,8 +125,10 @@ def restore_many(
         dry_run=settings.dry_run,
     )
     changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
+    painted = sum(outcome.status == "changed" for outcome in run.textures)
+    what = f"{changed} models" + (f" and {painted} textures" if painted else "")
     where = f"{game} (what changed has a .bak)" if output is None else output
-    finish(run, settings, f"{changed} models went into {where}")
+    finish(run, settings, f"{what} went into {where}")
 
 
 def finish(run: Run, settings: Settings, closing: str) -> None:

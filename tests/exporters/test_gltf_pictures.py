@@ -83,39 +83,44 @@ def test_one_set_of_pictures_for_a_run(game: Path, tmp_path: Path) -> None:
 def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> None:
     out, report = tmp_path / "out", tmp_path / "report.json"
 
-    def counts(*options: str, code: int = 0) -> dict[str, int]:
+    def counts(*options: str, code: int = 0) -> tuple[dict[str, int], dict[str, int]]:
+        """What became of the models, and of the textures."""
         assert call(cli.msh2gltf, game, "-o", out, "-q", "--report", report, *options) == code
-        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
-        return found
+        found = json.loads(report.read_text("utf-8"))
+        return found["counts"], found["texture_counts"]
 
-    first = counts()["converted"]
+    assert counts()[0] == {"converted": 2}
     pictures = sorted((out / "textures").rglob("*.png"))
-    assert first == 2 + len(pictures)
-    assert counts() == {"unchanged": first}
+    number = len(pictures)
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    assert len(manifest["models"]) == 2
+    written = [record["outputs"][0]["path"] for record in manifest["textures"]]
+    assert sorted(written) == [p.relative_to(out).as_posix() for p in pictures]
+    assert counts() == ({"unchanged": 2}, {"unchanged": number})
     pictures[0].unlink()
-    assert counts() == {"unchanged": first - 1, "converted": 1}
+    assert counts() == ({"unchanged": 2}, {"unchanged": number - 1, "converted": 1})
     edited = next(p for p in pictures if p.parent.name == "textures")
     Image.new("RGB", (4, 4), "red").save(edited)
     mine = edited.read_bytes()
-    assert counts() == {"unchanged": first - 1, "kept": 1}
+    assert counts() == ({"unchanged": 2}, {"unchanged": number - 1, "kept": 1})
     assert edited.read_bytes() == mine
-    assert counts("--force") == {"converted": first}
+    assert counts("--force") == ({"converted": 2}, {"converted": number})
     assert edited.read_bytes() != mine
 
     # a texture that changes in the game: its picture and who wears it
     library = read_nres(map_file(game / "Textures.lib"), "")
-    name = edited.stem
-    index = library.find(name)
+    index = library.find(edited.stem)
     assert index is not None
     data = bytearray(library.entries[index].payload)
     data[-1] ^= 0xFF
     (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
-    again = counts()
-    assert again["converted"] >= 2
+    models, textures = counts()
+    assert models["converted"] >= 1
+    assert textures == {"unchanged": number - 1, "converted": 1}
     edited.write_bytes(mine)
     data[-2] ^= 0xFF
     (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
-    assert counts(code=1)["failed"] == 1
+    assert counts(code=1)[1] == {"unchanged": number - 1, "failed": 1}
     assert edited.read_bytes() == mine
 
 
