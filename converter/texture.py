@@ -16,7 +16,8 @@ Reading bytes is ``importers.texm``, writing them ``exporters.texm``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from converter.model import Records
 from converter.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
 
 TEXM_MAGIC = b"Texm"
+#: Type of a texture's directory entry.
+TEXM_TYPE = int.from_bytes(TEXM_MAGIC, "little")
 PAGE_MAGIC = b"Page"
 PALETTE_SIZE = 256
 #: The format of indices into a palette.
@@ -124,8 +127,36 @@ def level_shapes(width: int, height: int, mips: int) -> list[tuple[int, int]]:
     return [(max(1, height >> i), max(1, width >> i)) for i in range(mips)]
 
 
+def texture_name(stem: str) -> str:
+    """The entry name of a texture for a picture's name: ``WALL.0`` for ``WALL`` and ``WALL.0``.
+
+    Names in the game's ``Textures.lib`` end in a number; materials say it (derived from the files).
+    """
+    return stem if re.search(r"\.[0-9]+$", stem) else f"{stem}.0"
+
+
+def exact_format(rgba: NDArray[np.uint8]) -> int:
+    """The format that loses nothing of a picture: 888, or 8888 where it has alpha."""
+    return 888 if (rgba[..., 3] == 255).all() else 8888
+
+
+def with_pages_of(texm: Texm, old: Texm) -> Texm | None:
+    """A texture with the ``Page`` rectangles of the one that it replaces.
+
+    ``None``: the old one has rectangles, which do not fit another size.
+    """
+    if old.rects is None:
+        return texm
+    same = (texm.width, texm.height) == (old.width, old.height)
+    return replace(texm, rects=old.rects) if same else None
+
+
 def new_texm(
-    rgba: NDArray[np.uint8], format: int, mips: bool = True, *, label: str = "new texture"
+    rgba: NDArray[np.uint8],
+    format: int,
+    levels: int | None = None,
+    *,
+    label: str = "new texture",
 ) -> Texm:
     """A texture of a picture, with a header as the game's files have it and no ``Page``.
 
@@ -136,11 +167,12 @@ def new_texm(
     Args:
         rgba: (height, width, 4) uint8, top row first.
         format: one of ``WRITABLE_FORMATS``.
-        mips: whether to make smaller levels.
+        levels: how many, the full size included; ``None``: as many as there can be.
         label: what messages call it.
 
     Raises:
-        ConversionError: another format, or a side that is not a power of two.
+        ConversionError: another format, a side that is not a power of two, or more levels than
+            the size has.
         ValueError: ``rgba`` is of another shape or dtype.
     """
     if rgba.ndim != 3 or rgba.shape[2] != 4 or rgba.dtype != np.uint8:
@@ -163,21 +195,32 @@ def new_texm(
             offset=4,
             value=f"{width} x {height}",
             expected="1, 2, 4, 8, ...",
+            hint="resize the picture",
         )
-    count = min(width, height).bit_length() if mips else 1
+    most = min(width, height).bit_length()
+    count = most if levels is None else levels
+    if not 1 <= count <= most:
+        raise ConversionError(
+            "levels do not fit the size",
+            file=label,
+            table="Texm header",
+            offset=12,
+            value=count,
+            expected=f"1..{most} at {width} x {height}",
+        )
     header = np.zeros(1, TEXM_HEADER_DTYPE)
     header["magic"] = np.void(TEXM_MAGIC)
     header["width"], header["height"], header["mips"] = width, height, count
     header["word16"] = _WITH_MIPS if count > 1 else 0
     header["format"] = format
-    levels = [_packed(rgba, format)]
+    stored = [_packed(rgba, format)]
     sums = rgba.astype(np.uint64)
     for i in range(1, count):
         sums = sums[0::2] + sums[1::2]
         sums = sums[:, 0::2] + sums[:, 1::2]
         pixels = 4**i
-        levels.append(_packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
-    return Texm(label, header, None, levels)
+        stored.append(_packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
+    return Texm(label, header, None, stored)
 
 
 def _packed(rgba: NDArray[np.uint8], format: int) -> NDArray[Any]:

@@ -56,7 +56,12 @@ def write_nres(archive: Archive) -> bytes:
 
 
 def replace_entry(
-    archive: Archive, index: int, payload: bytes, *, attr1: int | None = None
+    archive: Archive,
+    index: int,
+    payload: bytes,
+    *,
+    attr1: int | None = None,
+    attr2: int | None = None,
 ) -> Archive:
     """The archive with one payload replaced and every other byte kept.
 
@@ -69,11 +74,13 @@ def replace_entry(
         archive: what to change; it is not modified.
         index: directory index of the entry.
         payload: the new bytes.
-        attr1: its new value, where it changes too.
+        attr1, attr2: their new values, where they change too.
     """
     old = archive.entries[index]
     if attr1 is not None:
         old = replace(old, attr1=attr1)
+    if attr2 is not None:
+        old = replace(old, attr2=attr2)
     entries = list(archive.entries)
     directory = archive.total_size - 64 * len(entries)
     start, end = old.data_offset, old.data_offset + old.size
@@ -114,7 +121,13 @@ def replace_entry(
     return _checked(replace(archive, entries=entries, unindexed=unindexed), directory + shift)
 
 
-def add_entry(archive: Archive, name: bytes, type_id: int, payload: bytes) -> Archive:
+def add_entry(
+    archive: Archive,
+    name: bytes,
+    type_id: int,
+    payload: bytes,
+    attributes: tuple[int, int, int] = (0, 0, 0),
+) -> Archive:
     """The archive with one more entry, the last of its directory; the sort table is rebuilt.
 
     The payload goes behind all others, at a multiple of 8; every other byte stays. The sort
@@ -123,8 +136,9 @@ def add_entry(archive: Archive, name: bytes, type_id: int, payload: bytes) -> Ar
     Args:
         archive: what to change; it is not modified.
         name: at most 35 bytes.
-        type_id: a FourCC as a number; the attributes are 0.
+        type_id: a FourCC as a number.
         payload: the entry's bytes.
+        attributes: the directory's attr1, attr2 and attr3.
 
     Raises:
         ConversionError: the name does not fit, or is there already.
@@ -151,7 +165,7 @@ def add_entry(archive: Archive, name: bytes, type_id: int, payload: bytes) -> Ar
         unindexed.append((directory, bytes(gap)))
     if pad:
         unindexed.append((end - pad, bytes(pad)))
-    new = Entry(type_id, 0, 0, 0, name_field(name), offset, 0, payload)
+    new = Entry(type_id, *attributes, name_field(name), offset, 0, payload)
     entries = [*archive.entries, new]
     order = sort_table([e.name_bytes for e in entries], archive.sort_table_fold() or fold_upper)
     entries = [replace(e, sort_index=s) for e, s in zip(entries, order, strict=True)]

@@ -26,6 +26,7 @@ from converter.tables import (
     Presence,
     StreamType,
 )
+from converter.texture import TEXM_TYPE
 from importers.nres import is_nres, map_file, read_nres
 
 
@@ -138,10 +139,13 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
             return models[0]
         names = [printable(archive.entries[i].name) for i in models]
         shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        hint = f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None
+        if not models and TEXM_TYPE in archive.type_ids:
+            hint = "choose a texture with --entry NAME"
         raise ConversionError(
             f"archive holds {len(models)} models" if models else "archive holds no core model",
             file=archive.label,
-            hint=f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None,
+            hint=hint,
         )
     index = archive.find(wanted)
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):

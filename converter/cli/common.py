@@ -63,7 +63,7 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
     if path.is_dir() or output.endswith(("/", os.sep)):
         return path / default_name
     if path.suffix.lower() not in suffixes:
-        endings = f"{', '.join(suffixes[:-1])} or {suffixes[-1]}"
+        endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
         raise click.UsageError(f"-o {output}: expected a directory or a file ending in {endings}")
     return path
 
@@ -102,15 +102,22 @@ batch_options = options(
 )
 
 
+def given_options(context: click.Context) -> dict[str, str]:
+    """What the user gave: parameter -> how it is written."""
+    given = click.core.ParameterSource.COMMANDLINE
+    return {
+        parameter.name or "": parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is given
+    }
+
+
 def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> None:
     """Stop where an option for whole directories meets a single model.
 
     Raises:
         click.UsageError: one was given.
     """
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in only and source is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError(
-                f"{parameter.opts[-1]} is for directories, archives and several inputs"
-            )
+    for name, option in given_options(context).items():
+        if name in only:
+            raise click.UsageError(f"{option} is for directories, archives and several inputs")

@@ -30,6 +30,7 @@ Examples:
   msh-inspect static.rlb --entry r_h_01.msh  one model of it
   msh-inspect robot.msh --json | jq .counts
   msh-inspect DATA/MAPS/Tut_1/Land.map       a terrain (Land.msh) or an areal map
+  msh-inspect Textures.lib --entry WALL.0    a texture
   msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect --diff old.msh new.msh         what differs, table by table
 """,
@@ -51,9 +52,15 @@ def command(
         return
     from converter import overview
     from converter.convert import ExportOptions, load_from
+    from converter.convert_texture import texture_at
     from importers.msh import archive_kind, find_model, kind_at, models_in
     from importers.nres import is_nres, map_file, read_nres
 
+    if (texture := texture_at(source, entry)) is not None:
+        from converter.cli.textures import inspect_texture
+
+        inspect_texture(*texture, as_json)
+        return
     data = map_file(source)
     if not is_nres(data) and source.name.lower() == "builddat.lst":
         _build_dat(bytes(data), str(source), as_json)

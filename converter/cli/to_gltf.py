@@ -48,6 +48,7 @@ Examples:
   msh2gltf GAME -o out/                           every model below a directory
   msh2gltf GAME -o out/ --include '*.rlb::t_*'    some of them
   msh2gltf GAME --list                            what is there, as path::entry
+  msh2gltf Textures.lib --entry WALL.0 -o wall.png   a texture
 
 INPUT is a .msh file, an archive (.rlb, .lib) or a directory; each is recognised by content. The
 sidecar (.msh-sidecar) holds what glTF cannot; keep it beside the glTF, and gltf2msh gives back
@@ -261,10 +262,16 @@ def _export_one(
     verbose: bool,
 ) -> None:
     from converter.convert import LoadedModel, buffer_path
+    from converter.convert_texture import texture_at
     from converter.files import refuse_existing, write_outputs
     from converter.names import file_stem
     from converter.sidecar import sidecar_path
 
+    if (texture := texture_at(source, entry)) is not None:
+        from converter.cli.textures import export_texture
+
+        export_texture(*texture, output, force, quiet)
+        return
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", SUFFIXES)
     loaded, make_files = _load(source, entry, options, pose)

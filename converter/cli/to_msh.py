@@ -13,6 +13,7 @@ from converter.cli.common import (
     STDOUT,
     batch_options,
     console,
+    given_options,
     output_options,
     output_path,
     refuse_batch_options,
@@ -22,6 +23,9 @@ from converter.cli.common import (
 
 if TYPE_CHECKING:
     from converter.convert import ImportOptions, Returned
+
+
+_FOR_PICTURES = ("texm", "mips", "into")
 
 
 @click.command(
@@ -37,6 +41,8 @@ Examples:
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
   gltf2msh out/ --game GAME --in-place     or into the game itself, with a .bak of what changes
+  gltf2msh wall.png --texm 565             a texture, wall.0
+  gltf2msh wall.png --into Textures.lib    into the library, with a .bak of it
 
 What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
 what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
@@ -119,6 +125,18 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
 @click.option(
     "--add", is_flag=True, help="Make new entries of new glTF files in an archive's folder."
 )
+@click.option(
+    "--texm",
+    type=click.Choice(["8888", "888", "565", "4444"]),
+    help="Format of a picture's texture.  [default: 888, or 8888 where it has alpha]",
+)
+@click.option(
+    "--mips",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Levels of a picture's texture.  [default: as many as there can be]",
+)
+@click.option("--into", type=FILE, metavar="LIB", help="Put a picture's texture into this library.")
 @batch_options
 @output_options
 @version_option
@@ -145,6 +163,9 @@ def command(
     game: Path | None,
     in_place: bool,
     add: bool,
+    texm: str | None,
+    mips: int | None,
+    into: Path | None,
     jobs: int | None,
     fail_fast: bool,
     dask: str | None,
@@ -156,6 +177,18 @@ def command(
 ) -> None:
     if no_sidecar and sidecar_file is not None:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
+    picture = source.suffix.lower() == ".png" and not source.is_dir()
+    for name, option in given_options(context).items():
+        if picture and name not in (*_FOR_PICTURES, "source", "output", "force", "quiet"):
+            raise click.UsageError(f"{option} is for models, not for pictures")
+        if not picture and name in _FOR_PICTURES:
+            raise click.UsageError(f"{option} is for pictures (.png)")
+    if picture:
+        from converter.cli.textures import import_picture
+
+        format = None if texm is None else int(texm)
+        import_picture(source, output, into, format, mips, force, quiet)
+        return
     from converter.convert import ImportOptions
 
     options = ImportOptions(

@@ -125,13 +125,13 @@ def test_header_words_are_as_new_textures_get_them(paths: list[Path], truth: Pat
         for entry in load(path).entries:
             texm = read_texm(entry.payload, entry.name)
             mips = len(texm.levels)
-            made = new_texm(texm.rgba(), 8888, mips > 1)
+            made = new_texm(texm.rgba(), 8888, None if mips > 1 else 1)
             for word in ("word16", "flags", "opaque24", "magic", "width", "height"):
                 assert made.header[word] == texm.header[word], word
             assert mips <= len(new_texm(texm.rgba(), 8888).levels)
             smallest.add(min(texm.levels[-1].shape))
             if texm.format in (888, 8888) and mips == 1:
-                again = write_texm(new_texm(texm.rgba(), texm.format, False))
+                again = write_texm(new_texm(texm.rgba(), texm.format, 1))
                 assert again == entry.payload[: len(again)]
     assert min(smallest) == 1
 
@@ -172,7 +172,7 @@ def test_every_word_of_16_bits(kind: int) -> None:
     rgba = read_texm(data, "x").rgba()
     for at in range(0, 65536, 97):
         assert tuple(rgba[at // 256, at % 256]) == pixel(pixels, 2 * at, kind, b"")
-    assert write_texm(new_texm(rgba, kind, mips=False)) == data
+    assert write_texm(new_texm(rgba, kind, levels=1)) == data
 
 
 @pytest.mark.parametrize("kind", [8888, 888])
@@ -209,13 +209,13 @@ def test_smaller_levels_are_means_of_blocks(kind: int) -> None:
         for row, column, channel in np.ndindex(means.shape):
             block = rgba[row * side : row * side + side, column * side : column * side + side]
             means[row, column, channel] = int(block[..., channel].astype(float).mean() + 0.5)
-        expected = new_texm(means, kind, mips=False)
+        expected = new_texm(means, kind, levels=1)
         np.testing.assert_array_equal(texm.rgba(level), expected.rgba())
     assert len(texm.levels) == 3
 
 
 def test_new_texture_without_smaller_levels() -> None:
-    texm = new_texm(np.zeros((4, 4, 4), np.uint8), 565, mips=False)
+    texm = new_texm(np.zeros((4, 4, 4), np.uint8), 565, levels=1)
     assert write_texm(texm) == struct.pack("<4s7I", b"Texm", 4, 4, 1, 0, 0, 0, 565) + bytes(32)
 
 

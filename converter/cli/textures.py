@@ -1,0 +1,125 @@
+"""What ``msh2gltf`` and ``gltf2msh`` do with textures and pictures."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from converter.cli.common import STDOUT, output_path, print_json, write_stdout
+
+if TYPE_CHECKING:
+    from converter.texture import Texm
+
+
+def export_texture(name: str, texm: Texm, output: str | None, force: bool, quiet: bool) -> None:
+    """A texture's full size as a PNG."""
+    from converter.files import write_outputs
+    from converter.names import escape
+    from exporters.png import png_bytes
+
+    data = png_bytes(texm.rgba())
+    if output == STDOUT:
+        write_stdout(data)
+        return
+    target = output_path(output, f"{escape(name)}.png", (".png",))
+    write_outputs([(target, data)], force)
+    if not quiet:
+        click.echo(f"{name}: {_summary(texm)}")
+        click.echo(f"  wrote {target} ({len(data):,} bytes)")
+
+
+def inspect_texture(name: str, texm: Texm, as_json: bool) -> None:
+    """What ``msh-inspect`` says of a texture."""
+    rects = [{key: int(rect[key]) for key in ("x", "y", "width", "height")} for rect in texm.pages]
+    if as_json:
+        print_json(
+            {
+                "kind": "texture",
+                "name": name,
+                "width": texm.width,
+                "height": texm.height,
+                "format": texm.format,
+                "levels": len(texm.levels),
+                "alpha": texm.has_alpha,
+                "rectangles": rects,
+            }
+        )
+        return
+    click.echo(f"{name}  texture, {_summary(texm)}")
+    for i, rect in enumerate(rects):
+        click.echo(f"rectangle {i}  {rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}")
+
+
+def import_picture(
+    picture: Path,
+    output: str | None,
+    into: Path | None,
+    format: int | None,
+    levels: int | None,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """A PNG as a texture: a file, or an entry of a library."""
+    from converter.convert_texture import texm_of
+    from converter.files import write_outputs
+    from converter.names import readable
+    from converter.texture import texture_name
+    from exporters.texm import write_texm
+
+    if into is not None and output is not None:
+        raise click.UsageError("--into and -o exclude each other")
+    texm = texm_of(picture, format, levels)
+    if into is not None:
+        _put(into, picture, texm, quiet)
+        return
+    data = write_texm(texm)
+    if output == STDOUT:
+        write_stdout(data)
+        return
+    target = Path(output or ".")
+    if output is None or target.is_dir() or output.endswith("/"):
+        target /= texture_name(readable(picture.stem))
+    elif target.suffix.lower() in (".png", ".lib", ".rlb"):
+        raise click.UsageError(
+            f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it "
+            "into a library)"
+        )
+    write_outputs([(target, data)], force)
+    if not quiet:
+        click.echo(f"{picture.name}: {_summary(texm)}")
+        click.echo(f"  wrote {target} ({len(data):,} bytes)")
+
+
+def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
+    """Into a library; what it was before stays beside it, once."""
+    from converter.batch.walk import BACKUP
+    from converter.convert_texture import put_texture
+    from converter.files import copy_output, only_run, write_outputs
+
+    if not library.is_file():
+        raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
+    with only_run(library.absolute().parent):
+        put = put_texture(library, picture, texm)
+        backup = Path(f"{library}{BACKUP}")
+        new = not backup.exists()
+        if new:
+            copy_output(library, backup)
+        write_outputs([(library, put.data)], force=True)
+        shutil.copymode(backup, library)
+    if quiet:
+        return
+    for warning in put.warnings:
+        click.echo(f"warning: {library}: {warning}", err=True)
+    click.echo(f"{picture.name}: {_summary(texm)}")
+    click.echo(f"  {'added' if put.added else 'replaced'} entry {put.name}")
+    if new:
+        click.echo(f"  wrote {backup}, the library as it was")
+    click.echo(f"  wrote {library} ({len(put.data):,} bytes)")
+
+
+def _summary(texm: Texm) -> str:
+    levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
+    return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"
