@@ -35,13 +35,15 @@ from converter.sidecar import (
     write_sidecar,
 )
 from converter.validate import Finding, require_sound
+from converter.wear import agrees, new_wear
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
+from exporters.wear import write_wear
 from importers.msh import find_model, model_at, read_model
 from importers.nres import map_file, read_nres
-from importers.wear import read_wear, read_wear_names, wear_of
+from importers.wear import file_beside, read_wear, read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
@@ -337,6 +339,7 @@ class Returned:
         warnings: what the user should know.
         kept_all: nothing was changed, and the bytes are those of the source.
         rebuilt: there was no sidecar.
+        wear: material names by row, of a model that was rebuilt.
     """
 
     name: str
@@ -347,6 +350,33 @@ class Returned:
     warnings: list[str] = field(default_factory=list)
     kept_all: bool = False
     rebuilt: bool = False
+    wear: list[str] | None = None
+
+
+def wear_beside(back: Returned, target: Path, force: bool) -> tuple[Path, bytes] | None:
+    """The ``.wea`` to write beside a new model; ``None``: none, or one that is there stays.
+
+    One that names the same rows always stays. Another one stays with a warning, unless forced.
+
+    Args:
+        back: the model; warnings are added.
+        target: its file.
+        force: replace what is in the way.
+    """
+    if back.wear is None:
+        return None
+    name = target.with_suffix(".wea").name
+    there = file_beside(target, name)
+    if there is not None:
+        if agrees(back.wear, read_wear_names(map_file(there))):
+            return None
+        if not force:
+            back.warnings.append(
+                f"{there} is there already and stays, though it names other rows than the "
+                f"materials: {', '.join(map(printable, back.wear))} (--force replaces it)"
+            )
+            return None
+    return there or target.with_name(name), write_wear(new_wear(back.wear))
 
 
 def to_model(
@@ -449,6 +479,7 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
     from converter.rebuild.assemble import RebuildOptions, new_model
+    from converter.rebuild.materials import wear_rows
 
     if (kind := given.info.get("kind", "model")) != "model":
         raise ConversionError(
@@ -476,7 +507,10 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
         raise ConversionError("has no nodes to make a model of")
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = Returned(name, b"", dialect.value, rebuilt=True)
-    return _written(out, built, identified, dialect, options)
+    _written(out, built, identified, dialect, options)
+    out.wear, said = wear_rows(identified.scene)
+    out.warnings += said
+    return out
 
 
 def _add_lods(identified: Identified, kept: Scene | None, options: ImportOptions) -> None:

@@ -18,10 +18,13 @@ from functools import cached_property
 
 from converter.archive import printable
 from converter.errors import ConversionError
+from converter.material import DEFAULT_MATERIAL
 from converter.validate import Finding, Severity
 
 #: What findings and errors call the file.
 TABLE = "WEAR"
+#: Type of a WEAR's directory entry.
+WEAR_TYPE = int.from_bytes(b"WEAR", "little")
 
 _LIGHTMAPS = "LIGHTMAPS"
 #: More digits than this are no count of rows (and Python refuses to read very long numbers).
@@ -105,14 +108,31 @@ def row_count(line: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _COUNT_DIGITS else None
 
 
+def is_row_name(name: str) -> bool:
+    """Whether a name comes back as it is: one line of CP1251 text without NUL and blanks around."""
+    try:
+        name.encode("cp1251")
+    except UnicodeEncodeError:
+        return False
+    return len(name.splitlines()) == 1 and row_name(f"0 {name}") == name and "\0" not in name
+
+
+def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
+    """Whether a WEAR that is there says what a new one would: every row that has a name of its own.
+
+    Args:
+        names: rows of the new one; ``DEFAULT`` stands for a row that nobody named.
+        wear: rows of the one that is there.
+    """
+    return len(wear) >= len(names) and all(
+        new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold())
+        for new, old in zip(names, wear, strict=False)
+    )
+
+
 def _section(names: Sequence[str], title: str) -> str:
     for row, name in enumerate(names):
-        try:
-            name.encode("cp1251")
-            fits = len(name.splitlines()) == 1 and row_name(f"0 {name}") == name
-        except UnicodeEncodeError:
-            fits = False
-        if not fits:
+        if not is_row_name(name):
             raise ConversionError(
                 "name cannot be written",
                 table=f"{TABLE} ({title})",

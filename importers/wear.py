@@ -10,10 +10,8 @@ from pathlib import Path
 from converter.archive import Archive, decode_text
 from converter.errors import ConversionError
 from converter.validate import Finding
-from converter.wear import Wear, row_name
+from converter.wear import WEAR_TYPE, Wear, row_name
 from importers.nres import map_file
-
-_WEAR = int.from_bytes(b"WEAR", "little")
 
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
@@ -59,7 +57,7 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
     if index is not None:
         name = archive.entries[index].name
         found = archive.find(f"{name.rpartition('.')[0] or name}.wea")
-        if found is None or archive.entries[found].type_id != _WEAR:
+        if found is None or archive.entries[found].type_id != WEAR_TYPE:
             return b""
         return archive.entries[found].payload
     return _beside(path, path.with_suffix(".wea").name)
@@ -83,10 +81,20 @@ def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[byt
     return texts[0], texts[1]
 
 
-def _beside(path: Path, name: str) -> memoryview | bytes:
-    """A file of that name, in any case, in a file's directory; empty where there is none."""
+def file_beside(path: Path, name: str) -> Path | None:
+    """The file of that name, in any case, in a file's directory."""
     try:
-        files = sorted(p for p in path.parent.iterdir() if p.name.lower() == name.lower())
-        return map_file(files[0]) if files else b""
-    except (OSError, ConversionError):
+        return min(
+            (p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None
+        )
+    except OSError:
+        return None
+
+
+def _beside(path: Path, name: str) -> memoryview | bytes:
+    """Its bytes; empty where there is none."""
+    found = file_beside(path, name)
+    try:
+        return map_file(found) if found is not None else b""
+    except ConversionError:
         return b""  # names are a courtesy: the rows are in the file

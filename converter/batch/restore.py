@@ -59,12 +59,14 @@ class Returning:
         index: directory index of its entry; ``None``: a file of its own, or a new entry.
         name: the name of a new entry.
         data: its bytes.
+        wear: material names by row, of a new entry.
     """
 
     source: str
     index: int | None
     name: bytes | None
     data: bytes
+    wear: list[str] | None = None
 
 
 def restore_item(task: RestoreTask) -> Outcome:
@@ -183,7 +185,7 @@ def _new(task: RestoreTask) -> Outcome:
         task.id,
         "added",
         warnings=back.warnings,
-        facts={"dialect": back.dialect, "items": back.report},
+        facts={"dialect": back.dialect, "items": back.report, "wear": back.wear},
         seconds={"convert": perf_counter() - started},
-        result=Returning(task.source, None, name, back.data),
+        result=Returning(task.source, None, name, back.data, back.wear),
     )

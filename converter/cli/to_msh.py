@@ -37,7 +37,8 @@ _FOR_PICTURES = ("texm", "mips", "into")
 Examples:
   gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
   gltf2msh robot.glb -o game/robot.msh --report changes.json
-  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj)
+  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj), and
+                                           tower.wea, which names its materials
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
   gltf2msh out/ --game GAME --in-place     or into the game itself, with a .bak of what changes
@@ -224,7 +225,7 @@ def _import_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from converter.convert import to_model
+    from converter.convert import to_model, wear_beside
     from converter.files import refuse_existing, write_outputs
 
     if output not in (None, STDOUT):  # say so before any work
@@ -239,7 +240,9 @@ def _import_one(
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(back.name), (".msh", ".map"))
-    files = [(path, data) for path, data in ((target, back.data),) if path is not None]
+    files = [] if target is None else [(target, back.data)]
+    if target is not None and (wear := wear_beside(back, target, force)) is not None:
+        files.append(wear)
     if report is not None:
         files.append((report, _report_bytes(back)))
     refuse_existing([path for path, _ in files], force)
@@ -292,7 +295,7 @@ def _shares(text: str | None) -> tuple[float, ...]:
 def _report_bytes(back: Returned) -> bytes:
     import json
 
-    facts = {
+    facts: dict[str, object] = {
         "format": 1,
         "model": back.name,
         "dialect": back.dialect,
@@ -301,6 +304,8 @@ def _report_bytes(back: Returned) -> bytes:
         "items": back.report,
         "warnings": back.warnings,
     }
+    if back.wear is not None:
+        facts["wear"] = back.wear
     return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
 
 

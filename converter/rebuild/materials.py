@@ -1,15 +1,21 @@
-"""Materials of a glTF file to batch words (``rebuild`` page, Vertices and batches, 4)."""
+"""Materials of a glTF to batch words and WEAR rows (``rebuild`` page, Vertices and batches, 4)."""
 
 from __future__ import annotations
+
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.archive import encode_name, printable
 from converter.dialect import Dialect
 from converter.errors import ConversionError
+from converter.material import DEFAULT_MATERIAL
 from converter.merge import Plan
+from converter.names import without_number
 from converter.scene import Material, Scene
-from converter.tables import BATCH_LIGHTMAP, NO_LIGHTMAP, NONE16
+from converter.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP, NONE16
+from converter.wear import is_row_name
 
 
 def material_words(material: Material | None, dialect: Dialect) -> tuple[int, int, int, int]:
@@ -21,9 +27,12 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
     light = NO_LIGHTMAP
     if material is not None and 0 <= material.lightmap < NO_LIGHTMAP:
         light = material.lightmap
+    most = 0xFF if dialect is Dialect.RETAIL else 0xFFFF
+    if row > most:
+        raise ConversionError(
+            f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}"
+        )
     if dialect is Dialect.RETAIL:
-        if row > 0xFF:
-            raise ConversionError("material row does not fit retail", value=row, expected="0..255")
         flags = BATCH_LIGHTMAP if light != NO_LIGHTMAP else 0
         words = [flags, 0, row | light << 8, NONE16]
     else:
@@ -48,18 +57,14 @@ def words_table(
 ) -> NDArray[np.uint16]:
     """(M + 1, 4) batch words per material of the file; the last row is 'no material'."""
     rows: list[tuple[int, int, int, int]] = []
-    next_row = 0
-    known: dict[str, int] = {}
+    if kept is None:
+        materials = new_rows(materials)
     for i, material in enumerate(materials):
         same = plan.materials[i] if plan is not None else set()
         if -1 in material.key and same and kept is not None:
             material = kept.materials[min(same)]
-        elif material.row < 0:
-            # a stranger: the row of its name in the WEAR, else rows in order of appearance
-            if material.name not in known:
-                known[material.name] = _row_called(material.name, kept, next_row)
-                next_row += 1
-            material = material._replace(row=known[material.name])
+        elif material.row < 0 and kept is not None:
+            material = material._replace(row=_row_called(material.name, kept))
         rows.append(material_words(material, dialect))
     rows.append(material_words(None, dialect))
     return np.array(rows, np.uint16).reshape(-1, 4)
@@ -79,13 +84,72 @@ def stored_choices(
     ]
 
 
-def _row_called(name: str, kept: Scene | None, otherwise: int) -> int:
-    """A material's row by its name: ``material_7``, or as a kept material is called."""
-    if name.startswith("material_") and name[9:].isdecimal():
-        return int(name[9:])
-    if kept is not None:
-        for material in kept.materials:
-            if material.name == name:
-                return material.row
-        return 0
-    return otherwise
+def _row_called(name: str, kept: Scene) -> int:
+    """A stranger's row by its name: as a kept material is called, ``material_7``, else 0."""
+    stated = _stated_row(name)
+    same = (material.row for material in kept.materials if material.name == name)
+    return stated if stated is not None else next(same, 0)
+
+
+def _stated_row(name: str) -> int | None:
+    """The row in ``material_7``, as the exporter calls a row without a name."""
+    number = name.removeprefix("material_")
+    return int(number) if number != name and number.isdecimal() and len(number) <= 5 else None
+
+
+def new_rows(materials: list[Material]) -> list[Material]:
+    """The materials of a file that has no sidecar, each with its row.
+
+    A row in the extras stands, and ``material_7`` is row 7. The others take the rows that are left,
+    in order of appearance: one for each name (Blender's ``.001`` does not count), one for each
+    material without a name. A name that has a row already keeps to it.
+    """
+    rows: dict[str | int, int] = {}
+    for material in materials:
+        bare = without_number(material.name)
+        row = material.row if material.row >= 0 else _stated_row(bare)
+        if row is not None:
+            rows.setdefault(bare, row)
+    taken = {*rows.values(), *(material.row for material in materials)}
+    free = (row for row in count() if row not in taken)
+    out = []
+    for i, material in enumerate(materials):
+        if material.row < 0:
+            key = without_number(material.name) or i
+            if key not in rows:
+                rows[key] = next(free)
+            material = material._replace(row=rows[key])
+        out.append(material)
+    return out
+
+
+def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
+    """The WEAR rows of a new model, and what the user should know about them.
+
+    A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
+    what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
+
+    Args:
+        scene: whose materials :func:`new_rows` gave the batches their rows.
+    """
+    materials = new_rows(scene.materials)
+    used = {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
+    names: dict[int, str] = {}
+    warnings = []
+    for i in sorted(used):
+        material = materials[i] if i >= 0 else None
+        row = 0 if material is None else material.row
+        name = "" if material is None else without_number(material.name)
+        if row in names or not name:
+            continue
+        if is_row_name(name) and len(encode_name(name)) < NAME_SIZE:
+            names[row] = name
+        else:
+            warnings.append(
+                f"material {printable(name)!r} cannot be a name in Material.lib (one line of 1 to "
+                f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
+            )
+    rows = {0, *(materials[i].row for i in used if i >= 0)}
+    if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
+        warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
+    return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)], warnings

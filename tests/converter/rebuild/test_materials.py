@@ -1,0 +1,193 @@
+"""The rows and the ``.wea`` of a model that is made without a sidecar."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.archive import printable
+from converter.rebuild.materials import new_rows
+from converter.scene import Material
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.runs import SCRIPTS, run, to_gltf
+
+ROOM = sample_called("retail__static__i_room_006")
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+
+
+def foreign(folder: Path, names: list[str | None]) -> Path:
+    """A room from elsewhere: no sidecar, no extras, these names for its materials."""
+    folder.mkdir(exist_ok=True)
+    to_gltf(ROOM, folder / "tower.glb", "--no-sidecar", "--parts", "visible", "--no-textures")
+    document = Editable(folder / "tower.glb")
+    drop_extras(document)
+    for i, material in enumerate(document.json["materials"]):
+        material["name"] = names[i % len(names)]
+        if material["name"] is None:
+            del material["name"]
+    return document.save(folder / "tower.glb")
+
+
+def painted(path: Path) -> set[tuple[str, bytes]]:
+    """What every triangle of a glTF is called that it is painted with."""
+    document = Editable(path)
+    out = set()
+    for primitive in document.primitives():
+        name = document.json["materials"][primitive["material"]].get("name", "")
+        points = document.arrays[primitive["attributes"]["POSITION"]]
+        corners = points[document.arrays[primitive["indices"]].reshape(-1, 3)]
+        for triangle in corners.reshape(-1, 3, 3):
+            at = int(np.lexsort(triangle.T[::-1])[0])
+            out.add((re.sub(r"\.\d\d\d$", "", name), np.roll(triangle, -at, axis=0).tobytes()))
+    return out
+
+
+def rows_of(path: Path) -> list[str]:
+    head, *rows = path.read_bytes().decode("cp1251").split("\r\n")
+    assert rows.pop() == ""
+    assert int(head) == len(rows)
+    assert [row.split(" ", 1)[0] for row in rows] == [str(i) for i in range(len(rows))]
+    return [row.split(" ", 1)[1] for row in rows]
+
+
+@pytest.mark.parametrize("dialect", ["spec", "retail"])
+@pytest.mark.parametrize(
+    "names", [["WALL", "roof", "WALL.001"], ["Стена", "B GLASS"], ["a", "b", "c", "d", "e", "f"]]
+)
+def test_every_triangle_keeps_its_material(tmp_path: Path, names: list[str], dialect: str) -> None:
+    source = foreign(tmp_path / "from", names)
+    out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--dialect", dialect)
+    assert (out.returncode, out.stderr) == (0, "")
+    assert f"wrote {tmp_path / 'tower.wea'} (" in out.stdout
+    bare = {name.removesuffix(".001") for name in names}
+    assert set(rows_of(tmp_path / "tower.wea")) <= bare
+    again = tmp_path / "again.glb"
+    assert run("msh2gltf", tmp_path / "tower.msh", "-o", again, "--dialect", dialect).stderr == ""
+    assert painted(again) == painted(source)
+
+
+def test_rows() -> None:
+    """Rows in the extras stand, ``material_7`` too; the others fill what is left."""
+
+    def rows(*materials: tuple[str, int]) -> list[int]:
+        made = [Material(name, row, -1, -1, -1, -1, -1) for name, row in materials]
+        return [material.row for material in new_rows(made)]
+
+    assert rows(("a", -1), ("b", -1), ("a.001", -1), ("b", -1), ("c", -1)) == [0, 1, 0, 1, 2]
+    assert rows(("a", -1), ("b", 0), ("c", 2), ("d", -1), ("e", -1)) == [1, 0, 2, 3, 4]
+    assert rows(("x", -1), ("wall", 3), ("wall.002", -1)) == [0, 3, 3]
+    assert rows(("material_1", -1), ("a", -1), ("b", -1)) == [1, 0, 2]
+    assert rows(("material_0.001", -1), ("material_x", -1), ("material_1234567", -1)) == [0, 1, 2]
+    assert rows(("", -1), ("", -1), ("a", -1), ("", 0)) == [1, 2, 3, 0]
+
+
+@pytest.mark.parametrize("name", ["壁", None, "a\0b", "x" * 36, " edge", "a\nb"])
+def test_names_that_cannot_be(tmp_path: Path, name: str | None) -> None:
+    """They are DEFAULT, and said."""
+    source = foreign(tmp_path, [name, "y" * 35])
+    out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--report", tmp_path / "r.json")
+    assert out.returncode == 0
+    found = rows_of(tmp_path / "tower.wea")
+    assert sorted(set(found)) == ["DEFAULT", "y" * 35]
+    if name is not None:
+        said = "one line of 1 to 35 bytes of CP1251): row 0 of the .wea is DEFAULT"
+        assert f"material {printable(name)!r} cannot be a name" in out.stderr
+        assert said in out.stderr
+    report = json.loads((tmp_path / "r.json").read_text("utf-8"))
+    assert report["wear"] == found
+
+
+def test_gaps_between_rows(tmp_path: Path) -> None:
+    source = foreign(tmp_path, ["wall"])
+    document = Editable(source)
+    for material in document.json["materials"]:
+        material |= {"name": "late", "extras": {"msh": {"row": 4}}}
+    document.save(source)
+    assert run("gltf2msh", source, "-o", tmp_path / "tower.msh").returncode == 0
+    assert rows_of(tmp_path / "tower.wea") == [*["DEFAULT"] * 4, "late"]
+
+
+def test_lightmaps_are_missed(tmp_path: Path) -> None:
+    """Their rows come from the extras, their names from nowhere."""
+    sample = sample_called("retail__system__R_H_002")
+    to_gltf(sample, tmp_path / "r.glb", "--no-sidecar")
+    out = run("gltf2msh", tmp_path / "r.glb", "-o", tmp_path / "r.msh")
+    assert "the .wea has no LIGHTMAPS" in out.stderr
+    assert b"LIGHTMAPS" not in (tmp_path / "r.wea").read_bytes()
+
+
+def test_a_wea_that_is_there(tmp_path: Path) -> None:
+    """It stays where it says the same, and where nobody forces; in any case of its name."""
+    source = foreign(tmp_path / "from", ["wall", "roof"])
+    target, wear = tmp_path / "tower.msh", tmp_path / "Tower.WEA"
+    made = ["wall", "roof"]
+    same = b"3\n0 WALL\n1 Roof\n2 more\n\nLIGHTMAPS\n1\n0 LM\n"
+    wear.write_bytes(same)
+    out = run("gltf2msh", source, "-o", target, "--force")
+    assert (out.returncode, out.stderr) == (0, "")
+    assert ".wea" not in out.stdout.lower()
+    assert wear.read_bytes() == same
+    for other in (b"1\n0 WALL\n", b"2\n0 roof\n1 wall\n", b"no wear"):
+        wear.write_bytes(other)
+        target.unlink()
+        out = run("gltf2msh", source, "-o", target)
+        assert out.returncode == 0
+        assert "Tower.WEA is there already and stays" in out.stderr
+        assert "wall, roof (--force replaces it)" in out.stderr
+        assert wear.read_bytes() == other
+    out = run("gltf2msh", source, "-o", target, "--force")
+    assert (out.returncode, out.stderr) == (0, "")
+    assert rows_of(wear) == made
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["Tower.WEA", "from", "tower.msh"]
+
+
+def test_no_wea(tmp_path: Path) -> None:
+    """On standard output, and for a model that has a sidecar."""
+    source = foreign(tmp_path / "from", ["wall"])
+    done = run("gltf2msh", source, "-o", "there.msh", "-q", cwd=tmp_path)
+    assert done.returncode == 0
+    (tmp_path / "there.msh").unlink()
+    (tmp_path / "there.wea").unlink()
+    piped = [SCRIPTS / "gltf2msh", source, "-o", "-"]
+    assert subprocess.run(piped, cwd=tmp_path, capture_output=True, check=True).stdout
+    to_gltf(ROOM, tmp_path / "from/kept.glb")
+    assert run("gltf2msh", "from/kept.glb", "-o", "kept.msh", "-q", cwd=tmp_path).returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["from", "kept.msh"]
+
+
+def test_obj(tmp_path: Path) -> None:
+    (tmp_path / "box.obj").write_text(
+        "o box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl BRICK\nf 1 2 3\nusemtl GLASS\nf 1 3 2\n"
+    )
+    assert run("gltf2msh", "box.obj", cwd=tmp_path).returncode == 0
+    assert rows_of(tmp_path / "box.wea") == ["BRICK", "GLASS"]
+
+
+@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python")
+def test_a_model_made_in_blender(tmp_path: Path) -> None:
+    """Two cubes, three materials, one of them a copy: what Blender itself writes."""
+    code = f"""
+import bpy
+bpy.ops.wm.read_factory_settings(use_empty=True)
+for i, names in enumerate((["WALL", "ROOF"], ["WALL.001"])):
+    bpy.ops.mesh.primitive_cube_add(location=(3 * i, 0, 0))
+    mesh = bpy.context.active_object.data
+    for name in names:
+        mesh.materials.append(bpy.data.materials.new(name))
+    for k, polygon in enumerate(mesh.polygons):
+        polygon.material_index = k % len(names)
+bpy.ops.export_scene.gltf(filepath={str(tmp_path / "tower.glb")!r})
+"""
+    subprocess.run([BLENDER, "-c", code], check=True, capture_output=True)
+    assert run("gltf2msh", "tower.glb", cwd=tmp_path).returncode == 0
+    assert sorted(rows_of(tmp_path / "tower.wea")) == ["ROOF", "WALL"]
+    again = tmp_path / "again.glb"
+    assert run("msh2gltf", "tower.msh", "-o", again, cwd=tmp_path).returncode == 0
+    assert painted(again) == painted(tmp_path / "tower.glb")
