@@ -18,12 +18,14 @@ from converter.archive import Archive, printable
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
-from converter.identify import Identified, identify
+from converter.identify import POSE_NOISE, Identified, identify, model_size
 from converter.looks import MATERIALS, Dress
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
 from converter.names import readable, stem
+from converter.points import TABLE as POINTS
+from converter.points import is_point, shown_points, unread_points
 from converter.scene import Imported, Scene
 from converter.sidecar import (
     SUFFIX,
@@ -75,6 +77,7 @@ class ExportOptions:
     own_folder: bool = True
     embed: bool = True
     lightmaps: bool = True
+    points: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,8 +152,24 @@ def load_from(
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
+    if options.points:
+        findings = [*findings, *_show_points(scene, archive, path, index)]
     loaded = LoadedModel(model, readable(model.name), decision, wear, scene, findings)
     return with_dress(loaded, dress_of(text, path, options))
+
+
+def _show_points(scene: Scene, archive: Archive, path: Path, index: int | None) -> list[Finding]:
+    """Put the control points of a model into its scene; what cannot be shown is a finding."""
+    from importers.control_points import points_of, read_points
+
+    try:
+        points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
+    except ConversionError as error:
+        return [Finding("points-size", "warning", str(error))]
+    if not len(points.records):
+        return [Finding("points-none", "warning", "has no control points (.cpt)", POINTS)]
+    scene.points, findings = shown_points(points, scene)
+    return findings
 
 
 def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
@@ -227,6 +246,7 @@ def gltf_files(
         options.group,
         __version__,
         loaded.wear,
+        points=loaded.scene.points,
     )
 
     def document(extras: Extras) -> Document:
@@ -454,6 +474,9 @@ def merge_with_sidecar(
     # Blender writes a clip of its own for every object that gets its first key
     given.tracks += given.other_tracks
     shown = (int(given.info.get("lod", about.lod)), int(given.info.get("group", about.group)))
+    names = {node.name for node in scene.nodes}
+    noise = POSE_NOISE * model_size(scene)
+    given.warnings += unread_points(given.items, about.points, names, noise)
     identified = identify(given, scene, shown)
     _add_lods(identified, scene, options)
     plan = compare_scenes(identified, scene, lightmap=dialect is Dialect.RETAIL)
@@ -501,6 +524,8 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
         )
     if given.other_tracks:
         given.warnings.append("several clips: the first is read (--clip chooses)")
+    if passed := sum(map(is_point, given.items)):
+        given.warnings.append(f"{passed} control points (NAME.point) are passed by")
     identified = identify(given, None, given.shown)
     _add_lods(identified, None, options)
     if not identified.scene.nodes:

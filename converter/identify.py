@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from converter.decode import rest_pose
 from converter.errors import ConversionError
 from converter.names import without_number
+from converter.points import is_point
 from converter.pose import multiply, parents_first, rotate, rotation_matrix
 from converter.quantize import normalise
 from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
@@ -114,7 +115,11 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
     taken: set[object] = set()
     kept_nodes = {} if kept is None else {n.index: i for i, n in enumerate(kept.nodes)}
     kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
-    open_items = [i for i, item in enumerate(items) if not _is_decoration(imported, item)]
+    open_items = [
+        i
+        for i, item in enumerate(items)
+        if not _is_decoration(imported, item) and not is_point(item, kept_names)
+    ]
     # extras number the owner of a part, names name it: a cell is claimed once, however it is told
     owner_names = {
         int(item.extras["node"]): item.name

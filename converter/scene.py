@@ -119,6 +119,24 @@ class Channel:
     interpolation: str = "LINEAR"
 
 
+class ControlPoint(NamedTuple):
+    """A named point of a model's ``.cpt``, shown on request.
+
+    Attributes:
+        name: unique among nodes and points.
+        row: in the ``.cpt``.
+        node: index in ``Scene.nodes``.
+        position: in that node's frame.
+        direction: in that node's frame; its length is a size of its own.
+    """
+
+    name: str
+    row: int
+    node: int
+    position: tuple[float, float, float]
+    direction: tuple[float, float, float]
+
+
 @dataclass
 class Track:
     """The curves of one node; a path without a channel keeps the node's own value."""
@@ -185,6 +203,7 @@ class Scene:
         tracks: one per animated node.
         frame_count: length of the timeline in frames.
         paths: (L, 2, 3) float64 segments of the interior path graph in model space.
+        points: control points.
     """
 
     name: str
@@ -197,6 +216,7 @@ class Scene:
     frame_count: int = 1
     legacy: bool = False
     paths: F64 | None = None
+    points: list[ControlPoint] = field(default_factory=list)
 
     def triangle_count(self, mesh: int) -> int:
         """Number of whole triangles of a mesh."""

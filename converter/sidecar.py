@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from converter.errors import ConversionError
+from converter.scene import ControlPoint
 from converter.tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
@@ -48,6 +49,7 @@ class Description:
         materials: material names by row, as in the glTF.
         kind: ``model``, ``terrain`` or ``areal map``; only models have a dialect.
         micro: microtexture names by row, of terrains.
+        points: the control points that the glTF shows.
     """
 
     source: str
@@ -61,6 +63,7 @@ class Description:
     materials: list[str]
     kind: str = "model"
     micro: list[str] = field(default_factory=list)
+    points: list[ControlPoint] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,10 @@ def sha256(data: memoryview | bytes) -> str:
 
 def write_sidecar(sidecar: Sidecar) -> bytes:
     """The bytes of a sidecar file."""
-    text = json.dumps(asdict(sidecar.description), ensure_ascii=False, sort_keys=True).encode()
+    fields = asdict(sidecar.description)
+    if not fields["points"]:
+        del fields["points"]  # most have none: they are as sidecars always were
+    text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
     digest = hashlib.sha256(text)
     digest.update(sidecar.source)
     header = np.zeros(1, _HEADER_DTYPE)
@@ -124,7 +130,9 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     source = view[size + text_size :]
     try:
         fields = json.loads(bytes(view[size : size + text_size]))
-        later = {"kind": "model", "micro": []}  # sidecars of the first version lack them
+        # sidecars of the first version lack them
+        later = {"kind": "model", "micro": [], "points": []}
+        fields["points"] = [_point(*point) for point in fields.get("points", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
         if description.kind not in KINDS:
@@ -138,3 +146,11 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     if sha256(source) != description.source_sha256:
         raise fail("sidecar's source does not fit its digest", sha256(source))
     return Sidecar(description, source)
+
+
+def _point(
+    name: str, row: int, node: int, position: list[float], direction: list[float]
+) -> ControlPoint:
+    x, y, z = map(float, position)
+    across, along, up = map(float, direction)
+    return ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))

@@ -176,6 +176,17 @@ GRAPH_LINK_DTYPE = np.dtype(
 assert GRAPH_LINK_DTYPE.itemsize == 40
 
 NAME_DTYPE = np.dtype([("name", "u1", (32,))])  # +0  NUL-padded
+
+POINT_DTYPE = np.dtype(  # of a .cpt, see converter.points
+    [
+        ("opaque0", "<u4"),  # +0   0
+        ("node", "<i4"),  # +4   the node that it is on
+        ("second", "<i4"),  # +8   mostly the same node, else unknown
+        ("position", "<f4", (3,)),  # +12  in that node's frame
+        ("direction", "<f4", (3,)),  # +24  its length is a size of its own
+    ]
+)
+assert POINT_DTYPE.itemsize == 36
 TANGENT_DTYPE = np.dtype([("tangent", "i1", (4,)), ("bitangent", "i1", (4,))])  # +0, +4
 assert TANGENT_DTYPE.itemsize == 8
 

@@ -73,7 +73,7 @@ class _Writer:
         self.options = options
         self.file = Builder()
         self.windows: dict[tuple[int, int], dict[str, int]] = {}
-        self.names = {node.name for node in scene.nodes}
+        self.names = {node.name for node in scene.nodes} | {p.name for p in scene.points}
         self.gltf_nodes: list[Json] = []
 
     def document(self) -> Document:
@@ -85,6 +85,7 @@ class _Writer:
         for i, node in enumerate(scene.nodes):
             if node.parent >= 0:
                 self.gltf_nodes[node.parent].setdefault("children", []).append(i)
+        self._points()
         roots = [i for i, node in enumerate(scene.nodes) if node.parent < 0]
         if scene.paths is not None:
             roots.append(self._paths(meshes, scene.paths))
@@ -145,6 +146,18 @@ class _Writer:
         if values:
             out["extras"] = extras(**values)
         return out
+
+    def _points(self) -> None:
+        """Control points, as nodes without a mesh below the nodes they are on."""
+        for point in self.scene.points:
+            moved = game_to_gltf(np.array(point.position, np.float32)).tolist()
+            out: Json = {"name": point.name}
+            if any(moved):
+                out["translation"] = moved
+            direction = " ".join(f"{value:.9g}" for value in point.direction)
+            out["extras"] = extras(kind="point", point=point.row, direction=direction)
+            self.gltf_nodes[point.node].setdefault("children", []).append(len(self.gltf_nodes))
+            self.gltf_nodes.append(out)
 
     def _part_scene(self, name: str, parts: list[Part], index_of: dict[int, int]) -> Json:
         world_r, world_t = self._rest

@@ -54,13 +54,23 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
     Returns:
         The bytes; empty where there is none.
     """
+    return companion(archive, path, index, ".wea", WEAR_TYPE)
+
+
+def companion(
+    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int
+) -> memoryview | bytes:
+    """What lies beside a model under its name: the entry of a type, or the file.
+
+    Arguments and result as of :func:`wear_of`.
+    """
     if index is not None:
         name = archive.entries[index].name
-        found = archive.find(f"{name.rpartition('.')[0] or name}.wea")
-        if found is None or archive.entries[found].type_id != WEAR_TYPE:
+        found = archive.find(f"{name.rpartition('.')[0] or name}{suffix}")
+        if found is None or archive.entries[found].type_id != type_id:
             return b""
         return archive.entries[found].payload
-    return _beside(path, path.with_suffix(".wea").name)
+    return _beside(path, path.with_suffix(suffix).name)
 
 
 def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:

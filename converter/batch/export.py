@@ -21,6 +21,7 @@ from converter.files import require_inside, write_outputs
 from converter.looks import Dress
 from converter.sidecar import sha256
 from converter.validate import Finding, require_sound
+from importers.control_points import points_of
 from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
 from importers.wear import wear_of, wears_of_level
@@ -67,8 +68,12 @@ def _export(task: ExportTask) -> Outcome:
     # where the libraries lie is nothing to the outputs, what is in them is
     options = asdict(replace(task.options, textures=()))
     looks = "" if dress is None else sha256(repr(dress).encode())
+    points = b""
+    if task.options.points and item.kind == "model":
+        points = bytes(points_of(archive, path, item.index))
     facts = json.dumps(
-        [digest, sha256(wear), options, looks, task.sidecar, __version__], sort_keys=True
+        [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
+        sort_keys=True,
     )
     current = before is not None and _key(facts, before.dialect_step, archive, item) == before.key
     states = _states(Path(task.out), before)

@@ -113,6 +113,7 @@ which says what came from where; the same command again converts only what chang
 @click.option("--keys", is_flag=True, help="Export the stored keys instead of samples.")
 @click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
 @click.option("--paths", is_flag=True, help="Show the interior path graph as lines.")
+@click.option("--points", is_flag=True, help="Show the control points (.cpt) as empties.")
 @click.option(
     "--game",
     type=FILE,
@@ -174,6 +175,7 @@ def command(
     keys: bool,
     vertex_ids: bool,
     paths: bool,
+    points: bool,
     game: Path | None,
     textures: tuple[Path, ...],
     embed_textures: bool,
@@ -214,6 +216,7 @@ def command(
         dressed=not no_textures,
         embed=embed_textures or not (many or single_gltf),
         lightmaps=lightmaps == "on",
+        points=points,
     )  # fmt: skip
     if many:
         from converter.cli.batch import Settings, export_many
