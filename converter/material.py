@@ -10,13 +10,14 @@ Reading an entry is ``importers.material``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Literal
 
 import numpy as np
 
-from converter.archive import Archive, decode_text
+from converter.archive import Archive, decode_text, printable
+from converter.errors import ConversionError
 from converter.model import Records
 from converter.tables import MATERIAL_TRACK_DTYPE
 
@@ -129,6 +130,68 @@ class Material:
     def _rgb(self, field: str) -> tuple[float, float, float]:
         red, green, blue = (value / 255 for value in self.phases[field][0, :3].tolist())
         return red, green, blue
+
+
+def new_material(
+    like: Material,
+    name: str,
+    texture: str | None = None,
+    *,
+    diffuse: tuple[float, float, float] | None = None,
+    alpha: float | None = None,
+    self_light: tuple[float, float, float] | None = None,
+    kind: int | None = None,
+) -> Material:
+    """A material that is like another one but for what is given, in every phase.
+
+    The header's unknown words and the tracks are taken over: nobody knows what the game makes of
+    others. Colours become the nearest of 256 steps.
+
+    Args:
+        like: a material of the game, best one that is used on such things.
+        name: the new entry's name.
+        texture: an entry of ``Textures.lib``, ``""`` = none; the whole of it, whatever rectangle
+            the other one shows.
+        diffuse: red, green, blue, 0..1.
+        alpha: 0..1.
+        self_light: red, green, blue, 0..1.
+        kind: a :class:`MaterialKind`.
+
+    Raises:
+        ConversionError: a texture's name that does not fit, or a number outside 0..1.
+    """
+    phases = like.phases.copy()
+
+    def steps(field: str, values: Sequence[float], top: int) -> list[int]:
+        if not all(0 <= value <= 1 for value in values):
+            raise ConversionError(
+                f"{field} of material {printable(name)!r} does not fit",
+                value=list(values),
+                expected="0..1",
+            )
+        return [round(value * top) for value in values]
+
+    if texture is not None:
+        try:
+            raw = texture.encode("cp1251")
+        except UnicodeEncodeError:
+            raw = b"\0"
+        room = phases.dtype["texture"].itemsize
+        if len(raw) > room or b"\0" in raw:
+            raise ConversionError(
+                f"texture name of material {printable(name)!r} does not fit",
+                value=printable(texture),
+                expected=f"at most {room} bytes of CP1251",
+            )
+        phases["texture"] = np.frombuffer(raw.ljust(room, b"\0"), np.uint8)
+        phases["cell"] = -1
+    if diffuse is not None:
+        phases["diffuse"][:, :3] = steps("diffuse", diffuse, 255)
+    if self_light is not None:
+        phases["ambient"][:, :3] = steps("self_light", self_light, 255)
+    if alpha is not None:
+        phases["ambient"][:, 3] = steps("alpha", [alpha], 100)
+    return replace(like, name=name, kind=like.kind if kind is None else kind, phases=phases)
 
 
 def material_bytes(material: Material) -> bytes:

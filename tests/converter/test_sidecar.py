@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from converter.errors import ConversionError
+from converter.scene import ControlPoint
 from converter.sidecar import Description, Sidecar, read_sidecar, sha256, write_sidecar
 
 ABOUT = Description(
@@ -33,9 +34,18 @@ def test_layout() -> None:
     data = write_sidecar(Sidecar(ABOUT, b"model"))
     magic, version, text_size, source_size, digest = struct.unpack_from("<8sIIQ32s", data)
     assert (magic, version, source_size) == (b"MSHSIDE\x1a", 1, 5)
-    assert json.loads(data[56 : 56 + text_size]) == asdict(ABOUT)
+    # without points it is what it was before there were any
+    about = {key: value for key, value in asdict(ABOUT).items() if key != "points"}
+    assert json.loads(data[56 : 56 + text_size]) == about
     assert data[56 + text_size :] == b"model"
     assert digest == hashlib.sha256(data[56:]).digest()
+
+
+def test_points_come_back() -> None:
+    point = ControlPoint("a.point", 3, 1, (0.1, -2.0, 3e5), (0.0, 0.0, 1.0))
+    about = replace(ABOUT, points=[point])
+    back = read_sidecar(write_sidecar(Sidecar(about, b"model")), "x")
+    assert back.description.points == [point]
 
 
 GOOD = write_sidecar(Sidecar(ABOUT, b"model"))
@@ -63,7 +73,13 @@ def test_refused(data: bytes, said: str) -> None:
 
 @pytest.mark.parametrize(
     "about",
-    [replace(ABOUT, dialect="klingon"), replace(ABOUT, lod=3), replace(ABOUT, group="x")],
+    [
+        replace(ABOUT, dialect="klingon"),
+        replace(ABOUT, lod=3),
+        replace(ABOUT, group="x"),
+        replace(ABOUT, points=[1]),
+        replace(ABOUT, points=[("a", 1, 0, (0, 0), (0, 0, 1))]),
+    ],
 )
 def test_strange_descriptions(about: Description) -> None:
     with pytest.raises(ConversionError, match="description cannot be read"):
