@@ -24,8 +24,7 @@ from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
 from converter.names import readable, stem
-from converter.points import TABLE as POINTS
-from converter.points import is_point, shown_points, unread_points
+from converter.points import is_point, unread_points
 from converter.scene import Imported, Scene
 from converter.sidecar import (
     SUFFIX,
@@ -37,15 +36,13 @@ from converter.sidecar import (
     write_sidecar,
 )
 from converter.validate import Finding, require_sound
-from converter.wear import agrees, new_wear
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
-from exporters.wear import write_wear
 from importers.msh import find_model, model_at, read_model
 from importers.nres import map_file, read_nres
-from importers.wear import file_beside, read_wear, read_wear_names, wear_of
+from importers.wear import read_wear, read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
@@ -153,23 +150,12 @@ def load_from(
     if options.paths:
         scene.paths = path_segments(model, scene)
     if options.points:
-        findings = [*findings, *_show_points(scene, archive, path, index)]
+        from importers.control_points import points_in
+
+        scene.points, found = points_in(scene, archive, path, index)
+        findings = [*findings, *found]
     loaded = LoadedModel(model, readable(model.name), decision, wear, scene, findings)
     return with_dress(loaded, dress_of(text, path, options))
-
-
-def _show_points(scene: Scene, archive: Archive, path: Path, index: int | None) -> list[Finding]:
-    """Put the control points of a model into its scene; what cannot be shown is a finding."""
-    from importers.control_points import points_of, read_points
-
-    try:
-        points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
-    except ConversionError as error:
-        return [Finding("points-size", "warning", str(error))]
-    if not len(points.records):
-        return [Finding("points-none", "warning", "has no control points (.cpt)", POINTS)]
-    scene.points, findings = shown_points(points, scene)
-    return findings
 
 
 def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
@@ -371,32 +357,6 @@ class Returned:
     kept_all: bool = False
     rebuilt: bool = False
     wear: list[str] | None = None
-
-
-def wear_beside(back: Returned, target: Path, force: bool) -> tuple[Path, bytes] | None:
-    """The ``.wea`` to write beside a new model; ``None``: none, or one that is there stays.
-
-    One that names the same rows always stays. Another one stays with a warning, unless forced.
-
-    Args:
-        back: the model; warnings are added.
-        target: its file.
-        force: replace what is in the way.
-    """
-    if back.wear is None:
-        return None
-    name = target.with_suffix(".wea").name
-    there = file_beside(target, name)
-    if there is not None:
-        if agrees(back.wear, read_wear_names(map_file(there))):
-            return None
-        if not force:
-            back.warnings.append(
-                f"{there} is there already and stays, though it names other rows than the "
-                f"materials: {', '.join(map(printable, back.wear))} (--force replaces it)"
-            )
-            return None
-    return there or target.with_name(name), write_wear(new_wear(back.wear))
 
 
 def to_model(

@@ -73,7 +73,7 @@ class _Writer:
         self.options = options
         self.file = Builder()
         self.windows: dict[tuple[int, int], dict[str, int]] = {}
-        self.names = {node.name for node in scene.nodes} | {p.name for p in scene.points}
+        self.names = {node.name for node in scene.nodes}
         self.gltf_nodes: list[Json] = []
 
     def document(self) -> Document:

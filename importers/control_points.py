@@ -8,8 +8,10 @@ import numpy as np
 
 from converter.archive import Archive
 from converter.errors import ConversionError
-from converter.points import POINTS_TYPE, TABLE, ControlPoints
+from converter.points import POINTS_TYPE, TABLE, ControlPoints, shown_points
+from converter.scene import ControlPoint, Scene
 from converter.tables import NAME_DTYPE, POINT_DTYPE
+from converter.validate import Finding
 from importers.wear import companion
 
 
@@ -46,3 +48,23 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
 def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
     """The ``.cpt`` of a model's name beside it; arguments as of :func:`importers.wear.wear_of`."""
     return companion(archive, path, index, ".cpt", POINTS_TYPE)
+
+
+def points_in(
+    scene: Scene, archive: Archive, path: Path, index: int | None
+) -> tuple[list[ControlPoint], list[Finding]]:
+    """The control points of a model that have a place in its scene, and what to say of the others.
+
+    A broken ``.cpt`` is a warning too: the model is whole without it.
+
+    Args:
+        scene: the model.
+        archive, path, index: where it lies, as of :func:`importers.wear.wear_of`.
+    """
+    try:
+        points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
+    except ConversionError as error:
+        return [], [Finding("points-size", "warning", str(error))]
+    if not len(points.records):
+        return [], [Finding("points-none", "warning", "has no control points (.cpt)", TABLE)]
+    return shown_points(points, scene)

@@ -22,11 +22,12 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
 
     try:
         with Image.open(path, formats=["PNG"]) as picture:
-            if picture.mode.startswith(("I", "F")):
+            if any(
+                str(tile.args).endswith(";16B") for tile in picture.tile
+            ):  # Pillow would drop the lower bits
                 raise ConversionError(
-                    "picture has more than 8 bits a channel",
+                    "picture has 16 bits a channel",
                     file=str(path),
-                    value=f"mode {picture.mode}",
                     hint="save it with 8 bits a channel",
                 )
             return np.asarray(picture.convert("RGBA"))

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from converter.archive import Archive, decode_text, printable
 from converter.batch.manifest import Manifest, read_manifest
 from converter.batch.outcome import FAILED, Outcome, Run
 from converter.batch.restore import RestoreTask, Returning, restore_item
 from converter.batch.run import Engine, Progress
 from converter.batch.walk import BACKUP, MANIFEST, Passed, Tree, text_of, tree
 from converter.convert import ImportOptions
+from converter.convert_wear import with_wear
 from converter.errors import ConversionError
 from converter.files import (
     copy_output,
@@ -32,11 +32,8 @@ from converter.files import (
     write_outputs,
 )
 from converter.names import readable
-from converter.wear import WEAR_TYPE, agrees, new_wear
 from exporters.nres import add_entry, replace_entry, write_nres
-from exporters.wear import write_wear
 from importers.nres import map_file, read_nres
-from importers.wear import read_wear_names
 
 _MESH = int.from_bytes(b"MESH", "little")
 
@@ -294,7 +291,8 @@ class _Writer:
                 archive = archive or read_nres(map_file(source), back.source)
                 if back.name is not None:
                     archive = add_entry(archive, back.name, _MESH, back.data)
-                    archive = _with_wear(archive, back, outcome)
+                    archive, said = with_wear(archive, back.name, back.wear)
+                    outcome.warnings += said
                 else:
                     assert back.index is not None
                     archive = replace_entry(archive, back.index, back.data)
@@ -350,22 +348,6 @@ class _Writer:
         for path in self._tree.directory_links:
             with contextlib.suppress(OSError):
                 _copy_link(self._places.game / path, new / path, self._places.game)
-
-
-def _with_wear(archive: Archive, back: Returning, outcome: Outcome) -> Archive:
-    """The archive with the ``.wea`` of a new model, where its other models have theirs in it."""
-    if back.wear is None or back.name is None or WEAR_TYPE not in archive.type_ids:
-        return archive
-    name = back.name[: -len(b".msh")] + b".wea"
-    found = archive.find(name)
-    if found is None:
-        return add_entry(archive, name, WEAR_TYPE, write_wear(new_wear(back.wear)))
-    if not agrees(back.wear, read_wear_names(archive.entries[found].payload)):
-        outcome.warnings.append(
-            f"its {printable(decode_text(name))} is there already and stays, though it names other "
-            f"rows than the materials: {', '.join(map(printable, back.wear))}"
-        )
-    return archive
 
 
 def _copy_link(source: Path, target: Path, game: Path) -> None:

@@ -225,7 +225,8 @@ def _import_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from converter.convert import to_model, wear_beside
+    from converter.convert import to_model
+    from converter.convert_wear import wear_beside
     from converter.files import refuse_existing, write_outputs
 
     if output not in (None, STDOUT):  # say so before any work
@@ -241,8 +242,10 @@ def _import_one(
     if output != STDOUT:
         target = output_path(output, _file_name(back.name), (".msh", ".map"))
     files = [] if target is None else [(target, back.data)]
-    if target is not None and (wear := wear_beside(back, target, force)) is not None:
-        files.append(wear)
+    if target is not None and back.wear is not None:
+        wear, said = wear_beside(target, back.wear, force)
+        back.warnings += said
+        files += wear
     if report is not None:
         files.append((report, _report_bytes(back)))
     refuse_existing([path for path, _ in files], force)

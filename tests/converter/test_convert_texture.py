@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import shutil
+import struct
 import subprocess
 import tempfile
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,7 @@ from PIL import Image
 
 from converter import cli
 from converter.archive import Archive
+from converter.files import only_run
 from exporters.nres import write_nres
 from importers.nres import map_file, read_nres
 from importers.texm import read_texm
@@ -112,6 +115,20 @@ def test_the_commands_show_the_recorded_pixels(
     assert formats == {0, 565, 556, 4444, 888, 8888}
 
 
+def test_other_kinds_of_png(tmp_path: Path) -> None:
+    """Palettes with transparency, and shades of grey."""
+    grey = Image.fromarray(noise(4, 8)[..., 0])
+    palette = Image.fromarray(noise(4, 8, alpha=False)).quantize(7)
+    clear = palette.copy()
+    clear.info["transparency"] = 3
+    for i, picture in enumerate((grey, palette, clear, grey.convert("LA"), grey.convert("1"))):
+        picture.save(tmp_path / f"{i}.png")
+        assert call(cli.gltf2msh, tmp_path / f"{i}.png", "-o", tmp_path / f"{i}.0", "-q") == 0
+        made = read_texm((tmp_path / f"{i}.0").read_bytes(), "x").rgba()
+        np.testing.assert_array_equal(made, np.asarray(picture.convert("RGBA")))
+        assert (made[..., 3] == 0).any() == (picture is clear)
+
+
 def test_levels(tmp_path: Path) -> None:
     wall = save(tmp_path / "wall.png", noise(16, 64))
     for asked, levels in (((), 5), (("--mips", 1), 1), (("--mips", 3), 3)):
@@ -172,7 +189,9 @@ def test_a_texture_is_replaced(library: Path, tmp_path: Path) -> None:
     """Its entry, with the new size in the directory; every other entry keeps its bytes."""
     before = load(library)
     target = next(e for e in before.entries if not len(read_texm(e.payload, "x").pages))
-    pixels = noise(32, 16, 3)
+    was = read_texm(target.payload, "x")
+    width, height = 2 * was.width, 4 * was.height
+    pixels = noise(height, width, 3)
     source = save(tmp_path / f"{target.name[:-2].swapcase()}.png", pixels)
     out = run("gltf2msh", source, "--into", library)
     assert out.returncode == 0, out.stderr
@@ -182,7 +201,7 @@ def test_a_texture_is_replaced(library: Path, tmp_path: Path) -> None:
     for old, new in zip(before.entries, after.entries, strict=True):
         if old.name == target.name:
             np.testing.assert_array_equal(read_texm(new.payload, "x").rgba(), pixels)
-            assert (new.attr1, new.attr2, new.attr3) == (16, 32, old.attr3)
+            assert (new.attr1, new.attr2, new.attr3) == (width, height, old.attr3)
         else:
             assert new.payload == old.payload
             assert (new.attr1, new.attr2, new.raw_name) == (old.attr1, old.attr2, old.raw_name)
@@ -245,6 +264,15 @@ def test_rectangles_stay_with_the_size(library: Path, tmp_path: Path) -> None:
     assert not len(made.pages)
 
 
+def test_one_run_at_a_time(library: Path, tmp_path: Path) -> None:
+    """Two that read the same library would lose one of two textures."""
+    source = save(tmp_path / "new.png", noise(4, 4))
+    with only_run(library.parent):
+        out = run("gltf2msh", source, "--into", library)
+    assert (out.returncode, "another run is at work" in out.stderr) == (2, True)
+    assert library.read_bytes() == (LIBS / "Textures.lib").read_bytes()
+
+
 def test_long_names_are_said(library: Path, tmp_path: Path) -> None:
     source = save(tmp_path / "a_wall_of_bricks.png", noise(4, 4))
     out = run("gltf2msh", source, "--into", library)
@@ -255,12 +283,26 @@ def test_long_names_are_said(library: Path, tmp_path: Path) -> None:
 # ------------------------------------------------------------------ refusals
 
 
+def deep(colour: int, channels: int) -> bytes:
+    """A PNG of 4 x 4 pixels with 16 bits a channel."""
+    head = struct.pack(">IIBBBBB", 4, 4, 16, colour, 0, 0, 0)
+    rows = zlib.compress(bytes(1 + 8 * channels) * 4)
+    chunks = [(b"IHDR", head), (b"IDAT", rows), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+
+
 @pytest.mark.parametrize(
     ("make", "arguments", "said"),
     [
         (lambda p: save(p, noise(4, 6)), (), "sides of a texture must be powers of two: 6 x 4"),
         (lambda p: save(p, noise(4, 8)), ("--mips", 4), "levels do not fit the size: 4"),
-        (lambda p: save(p, noise(4, 4).astype(np.uint16)[..., 0]), (), "more than 8 bits"),
+        (lambda p: p.write_bytes(deep(0, 1)), (), "picture has 16 bits a channel"),
+        (lambda p: p.write_bytes(deep(2, 3)), (), "picture has 16 bits a channel"),
+        (lambda p: p.write_bytes(deep(6, 4)), (), "picture has 16 bits a channel"),
+        (lambda p: p.write_bytes(deep(2, 3)[:33] + deep(2, 3)[-12:]), (), "cannot be read as PNG"),
         (lambda p: p.write_bytes(b"no picture"), (), "cannot be read as PNG"),
         (lambda p: save(p, noise(64, 64)) and p.write_bytes(p.read_bytes()[:999]), (), "as PNG"),
         (lambda p: None, (), "cannot be read as PNG (No such file or directory)"),

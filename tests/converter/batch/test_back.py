@@ -219,7 +219,7 @@ def test_the_wea_of_a_new_entry_that_is_there(game: Path, out: Path, tmp_path: P
     said = {r["id"]: r["warnings"] for r in facts["items"] if r["status"] == "added"}
     assert not any(".wea" in warning for warning in said["static.rlb::one.msh"])
     (warning,) = (w for w in said["static.rlb::two.msh"] if ".wea" in w)
-    assert warning.startswith("its two.wea is there already and stays")
+    assert warning.startswith("two.wea is there already and stays")
     names = [e.name for e in read_nres(map_file(tmp_path / "new/static.rlb"), "x").entries]
     assert names[-4:] == ["one.wea", "two.WEA", "one.msh", "two.msh"]
 
