@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
-from converter.archive import Archive, decode_text, encode_name, printable
+import numpy as np
+
+from converter.archive import Archive, Entry, decode_text, encode_name, printable
 from converter.errors import ConversionError
 from converter.names import readable, unescape
 from converter.tables import PHASE_DTYPE
 from converter.texture import (
     TEXM_MAGIC,
     TEXM_TYPE,
+    WRITABLE_FORMATS,
     Texm,
     exact_format,
     new_texm,
@@ -115,7 +119,7 @@ def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
     if index is None:
         return _added(archive, wanted, texm, payload)
     entry = archive.entries[index]
-    name, warnings = printable(entry.name), []
+    name = printable(entry.name)
     if entry.type_id != TEXM_TYPE:
         raise ConversionError(
             "is no texture",
@@ -124,23 +128,66 @@ def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
             value=f"type {printable(entry.type_text)}",
             expected="type Texm",
         )
-    old = read_texm(entry.payload, f"{library}, entry {name}")
-    paged = with_pages_of(texm, old)
+    new = in_place_of(entry, texm, read_texm(entry.payload, f"{library}, entry {name}"))
+    made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
+    return Put(write_nres(made), name, False, new.warnings)
+
+
+class InPlace(NamedTuple):
+    """A texture for an entry that has one: its bytes, and the directory's fields that change."""
+
+    data: bytes
+    attr1: int | None
+    attr2: int | None
+    warnings: list[str]
+
+
+def in_place_of(entry: Entry, texm: Texm, old: Texm) -> InPlace:
+    """A texture in the place of an entry's; see :func:`put_texture`."""
+    paged, warnings = with_pages_of(texm, old), []
     if paged is None:
         warnings.append(
-            f"{name} had {len(old.pages)} rectangles (Page), which do not fit the new size "
-            f"{texm.width} x {texm.height}: they are gone, and materials that name one show all"
+            f"{printable(entry.name)} had {len(old.pages)} rectangles (Page), which do not fit the "
+            f"new size {texm.width} x {texm.height}: they are gone, and materials that name one "
+            "show all"
         )
-    else:
-        payload = write_texm(paged)
-    made = replace_entry(
-        archive,
-        index,
-        payload,
-        attr1=texm.width if entry.attr1 == old.width else None,
-        attr2=texm.height if entry.attr2 == old.height else None,
+    return InPlace(
+        write_texm(paged or texm),
+        texm.width if entry.attr1 == old.width else None,
+        texm.height if entry.attr2 == old.height else None,
+        warnings,
     )
-    return Put(write_nres(made), name, False, warnings)
+
+
+def repainted(picture: Path, entry: Entry, label: str) -> InPlace | None:
+    """An edited picture as the texture that it was made of: its format, and as many levels.
+
+    Args:
+        picture: the PNG.
+        entry: where the texture is.
+        label: what messages call its archive.
+
+    Returns:
+        ``None`` where the picture shows what the texture shows.
+
+    Raises:
+        ConversionError: unreadable, or not to be made a texture of.
+    """
+    old = read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+    rgba = read_picture(picture)
+    if np.array_equal(rgba, old.rgba()):
+        return None
+    format = old.format if old.format in WRITABLE_FORMATS else exact_format(rgba)
+    count = len(old.levels) if rgba.shape[:2] == (old.height, old.width) else None
+    new = new_texm(rgba, format, 1 if len(old.levels) == 1 else count, label=str(picture))
+    for word in ("flags", "opaque24"):
+        new.header[word] = old.header[word]
+    made = in_place_of(entry, new, old)
+    if format != old.format:
+        made.warnings.append(f"a texture of format {old.format} cannot be made: it is {format} now")
+    if not new.has_alpha and (rgba[..., 3] != 255).any():
+        made.warnings.append(f"its format {format} has no alpha: what is clear in it is solid")
+    return made
 
 
 def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> Put:

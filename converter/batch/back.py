@@ -295,7 +295,10 @@ class _Writer:
                     outcome.warnings += said
                 else:
                     assert back.index is not None
-                    archive = replace_entry(archive, back.index, back.data)
+                    width, height = back.sizes
+                    archive = replace_entry(
+                        archive, back.index, back.data, attr1=width, attr2=height
+                    )
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
         kept = any(outcome.result is not None for outcome in outcomes)

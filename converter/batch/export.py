@@ -61,7 +61,7 @@ def _export(task: ExportTask) -> Outcome:
     path = Path(item.path)
     modified = path.stat().st_mtime_ns
     archive = open_archive(item.path, item.source, modified)
-    payload = _payload(archive, item)
+    payload = payload_of(archive, item)
     digest = sha256(payload)
     wear = wear_text(archive, path, item)
     dress = dress_of(wear, path, task.options)
@@ -136,7 +136,7 @@ def _convert(
         from exporters.png import png_bytes
         from importers.texm import read_texm
 
-        texture = read_texm(_payload(archive, item), item.id)
+        texture = read_texm(payload_of(archive, item), item.id)
         return [], ("", "", ""), [(target, png_bytes(texture.rgba()))]
     if item.kind != "model":
         from converter.convert_map import load_map, map_files
@@ -173,7 +173,7 @@ def open_archive(path: str, label: str, modified: int) -> Archive:
     return read_nres(map_file(Path(path)), label)
 
 
-def _payload(archive: Archive, item: Item) -> memoryview | bytes:
+def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
     if item.index is None:
         return map_file(Path(item.path))
     if item.index >= len(archive.entries):

@@ -60,6 +60,7 @@ class Returning:
         name: the name of a new entry.
         data: its bytes.
         wear: material names by row, of a new entry.
+        sizes: the directory's attr1 and attr2, where they change too.
     """
 
     source: str
@@ -67,11 +68,13 @@ class Returning:
     name: bytes | None
     data: bytes
     wear: list[str] | None = None
+    sizes: tuple[int | None, int | None] = (None, None)
 
 
 def restore_item(task: RestoreTask) -> Outcome:
     """Bring one model back; never raises. ``result`` is a :class:`Returning` if it changed."""
-    return guarded(task.id, partial(_new if task.record is None else _known, task))
+    work = _painted if task.is_texture else _new if task.record is None else _known
+    return guarded(task.id, partial(work, task))
 
 
 def _known(task: RestoreTask) -> Outcome:
@@ -114,6 +117,43 @@ def _known(task: RestoreTask) -> Outcome:
     return outcome
 
 
+def _painted(task: RestoreTask) -> Outcome:
+    """A picture that models wear: back into its library if somebody edited it."""
+    from converter.convert_texture import repainted
+
+    record = task.record
+    assert record is not None
+    started = perf_counter()
+    picture = Path(task.out, *task.target.split("/"))
+    if not picture.is_file():
+        return Outcome(task.id, "kept", "its picture is gone: kept as it is in the game")
+    outcome = Outcome(task.id, "unchanged")
+    if _untouched(task, record):
+        return outcome
+    if task.game_file is None:
+        raise ConversionError("is not in the game's directory", file=task.source)
+    archive = _game_archive(task)
+    same = _called(archive, record)
+    new = {i: repainted(picture, archive.entries[i], task.source) for i in same}
+    outcome.seconds = {"convert": perf_counter() - started}
+    digests = [sha256(archive.entries[i].payload) for i in same]
+    if record.sha256 in digests:
+        index = same[digests.index(record.sha256)]
+    elif any(made is None or archive.entries[i].payload == made.data for i, made in new.items()):
+        outcome.detail = "the game has it already"
+        return outcome
+    elif same and task.force:
+        index = same[0]
+    else:
+        raise _another(task.source, record.name if same else None, missing=not same)
+    made = new[index]
+    if made is not None:
+        outcome.status, outcome.warnings = "changed", made.warnings
+        sizes = (made.attr1, made.attr2)
+        outcome.result = Returning(task.source, index, None, made.data, sizes=sizes)
+    return outcome
+
+
 def _untouched(task: RestoreTask, record: Record) -> bool:
     """Whether the files are the very bytes that ``msh2gltf`` wrote."""
     for output in record.outputs:
@@ -146,8 +186,7 @@ def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
             raise _another(task.source, None)
         return None
     archive = _game_archive(task)
-    same = [i for i, e in enumerate(archive.entries) if e.name_bytes.hex() == record.raw_name]
-    same.sort(key=lambda i: i != record.index)  # of several of one name, the same first
+    same = _called(archive, record)
     digests = [sha256(archive.entries[i].payload) for i in same]
     if record.sha256 in digests:
         return same[digests.index(record.sha256)]
@@ -158,11 +197,17 @@ def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
     raise _another(task.source, record.name if same else None, missing=not same)
 
 
+def _called(archive: Archive, record: Record) -> list[int]:
+    """The entries of a record's name; of several the one of its index first."""
+    same = [i for i, e in enumerate(archive.entries) if e.name_bytes.hex() == record.raw_name]
+    return sorted(same, key=lambda i: i != record.index)
+
+
 def _another(source: str, name: str | None, missing: bool = False) -> ConversionError:
     if missing:
         return ConversionError("the game's archive has no such entry any more", file=source)
     return ConversionError(
-        "the game's model is not the one that was converted",
+        "what the game has is not the one that was converted",
         file=source,
         entry=name,
         hint="convert the game again, or replace it with --force",

@@ -20,6 +20,7 @@ from converter.looks import Dress, Picture
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.nres import replace_entry, write_nres
 from importers.nres import map_file, read_nres
+from importers.texm import read_texm
 from tests.exporters.test_gltf_looks import BLENDER, VALIDATOR, export, picture
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry
@@ -380,3 +381,89 @@ def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
         for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
             back = to_model(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
             assert back.data == source
+
+
+def painted_game(game: Path, out: Path, stem: str) -> Path:
+    """A run with one picture painted over; returns the picture."""
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    found = next(p for p in (out / "textures").rglob("*.png") if p.stem.casefold() == stem)
+    with Image.open(found) as old:
+        Image.new("RGB", old.size, (200, 16, 99)).save(found)
+    return found
+
+
+@pytest.mark.parametrize("stem", sorted({"tex_012.0", "tex_006.0", "b_s_002.0", "lm_r_h_002_0_3"}))
+def test_a_painted_picture_goes_back(game: Path, tmp_path: Path, stem: str) -> None:
+    """Into its own entry, in its format, with as many levels; and nothing else changes."""
+    out, new = tmp_path / "out", tmp_path / "new"
+    try:
+        painted = painted_game(game, out, stem)
+    except StopIteration:
+        pytest.skip(f"no model at hand wears {stem}")
+    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
+    name = "lightmap.lib" if painted.parent.name == "lightmaps" else "Textures.lib"
+    before, after = snapshot(game), snapshot(new)
+    assert {path for path in before if before[path] != after[path]} == {name}
+    old, made = (read_nres(folder[name], "") for folder in (before, after))
+    for one, other in zip(old.entries, made.entries, strict=True):
+        assert one.name == other.name
+        if one.name.casefold() != stem:
+            assert bytes(one.payload) == bytes(other.payload)
+            continue
+        was, now = (read_texm(e.payload, "") for e in (one, other))
+        assert (was.format, len(was.levels), was.pages.tolist()) == (
+            now.format, len(now.levels), now.pages.tolist(),
+        )  # fmt: skip
+        assert np.abs(now.rgba()[0, 0].astype(int) - (200, 16, 99, 255)).max() <= 8
+    # the same again changes nothing; in place, a second time, neither
+    assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0
+    assert snapshot(game)[name] == after[name]
+    report = tmp_path / "report.json"
+    assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q", "--report", report) == 0
+    assert "changed" not in json.loads(report.read_text("utf-8"))["texture_counts"]
+
+
+def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
+    """Another PNG of the same pixels is no edit; a removed one neither."""
+    out, new = tmp_path / "out", tmp_path / "new"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    pictures = sorted((out / "textures").rglob("*.png"))
+    for path in pictures[1:]:
+        with Image.open(path) as old:
+            pixels = old.convert("RGBA")
+        pixels.save(path, compress_level=1)
+    pictures[0].unlink()
+    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
+    assert snapshot(new) == snapshot(game)
+
+
+def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    painted = painted_game(game, out, "tex_012.0")
+    library = read_nres(map_file(game / "Textures.lib"), "")
+    index = library.find(painted.stem)
+    assert index is not None
+    data = bytearray(library.entries[index].payload)
+    data[-1] ^= 0xFF
+    (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
+    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
+    assert result.returncode == 1
+    assert "what the game has is not the one that was converted" in result.stdout
+    forced = run("gltf2msh", out, "--game", game, "-o", tmp_path / "forced", "--force")
+    assert forced.returncode == 0
+    assert "0 models and 1 textures went into" in forced.stdout
+
+
+def test_pictures_that_no_texture_can_be_made_of(game: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    painted = painted_game(game, out, "tex_012.0")
+    Image.new("RGB", (5, 4)).save(painted)
+    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
+    assert result.returncode == 1
+    assert "sides of a texture must be powers of two" in result.stdout
+    painted.write_bytes(b"no PNG")
+    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "other")
+    assert result.returncode == 1
+    assert "cannot be read as PNG" in result.stdout
+    Image.new("RGBA", (8, 8), (1, 2, 3, 4)).save(painted)
+    assert run("gltf2msh", out, "--game", game, "-o", tmp_path / "size").returncode == 0
