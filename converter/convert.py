@@ -69,12 +69,12 @@ class ExportOptions:
     stored_keys: bool = False
     vertex_ids: bool = False
     paths: bool = False
+    points: bool = False
     textures: tuple[str, ...] = ()
     dressed: bool = True
     own_folder: bool = True
     embed: bool = True
     lightmaps: bool = True
-    points: bool = False
 
 
 @dataclass(frozen=True)

@@ -212,11 +212,11 @@ def command(
     single_gltf = output is not None and output.lower().endswith(".gltf")
     options = ExportOptions(
         dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
+        points,
         tuple(str(folder.absolute()) for folder in folders),
         dressed=not no_textures,
         embed=embed_textures or not (many or single_gltf),
         lightmaps=lightmaps == "on",
-        points=points,
     )  # fmt: skip
     if many:
         from converter.cli.batch import Settings, export_many

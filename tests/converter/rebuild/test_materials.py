@@ -148,6 +148,17 @@ def test_a_wea_that_is_there(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["Tower.WEA", "from", "tower.msh"]
 
 
+def test_a_row_that_the_file_does_not_name(tmp_path: Path) -> None:
+    """Whoever has named it by hand keeps the name, forced or not."""
+    source = foreign(tmp_path, ["wall", None])
+    wear = tmp_path / "tower.wea"
+    by_hand = b"9\r\n0 wall\r\n" + b"".join(b"%d MINE_%d\r\n" % (i, i) for i in range(1, 9))
+    wear.write_bytes(by_hand)
+    out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--force")
+    assert (out.returncode, out.stderr) == (0, "")
+    assert wear.read_bytes() == by_hand
+
+
 def test_no_wea(tmp_path: Path) -> None:
     """On standard output, and for a model that has a sidecar."""
     source = foreign(tmp_path / "from", ["wall"])
