@@ -1,9 +1,11 @@
 """Set everything up and run it. Needs Python 3.11 or newer, nothing else.
 
-    python3 dev.py demo    convert the bundled example both ways, and say where the files are
-    python3 dev.py test    style, types, and all tests (arguments after it go to pytest)
+    python3 dev.py demo         convert the bundled example both ways, and say where the files are
+    python3 dev.py test         style, types, and all tests (arguments after it go to pytest)
+    python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
 
-Both make their own virtual environments beside this file and never touch the system's Python.
+The first two make their own virtual environments beside this file; nothing touches the system's
+Python.
 ``test`` also installs Blender's ``bpy`` and the glTF validator where it can; where it cannot, the
 tests that need them are skipped and say so.
 """
@@ -33,6 +35,10 @@ def main() -> int:
         return demo()
     if command == "test":
         return test(more)
+    if command == "extension":
+        return subprocess.run(
+            [sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False
+        ).returncode
     print(__doc__)
     return 0 if command in ("help", "-h", "--help") else 2
 

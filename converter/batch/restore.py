@@ -133,7 +133,8 @@ def _painted(task: RestoreTask) -> Outcome:
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
     archive = _game_archive(task)
-    same = _called(archive, record)
+    assert record.index is not None
+    same = entries_called(archive, bytes.fromhex(record.raw_name or ""), record.index)
     new = {i: repainted(picture, archive.entries[i], task.source) for i in same}
     outcome.seconds = {"convert": perf_counter() - started}
     digests = [sha256(archive.entries[i].payload) for i in same]
@@ -186,7 +187,7 @@ def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
             raise _another(task.source, None)
         return None
     archive = _game_archive(task)
-    same = _called(archive, record)
+    same = entries_called(archive, bytes.fromhex(record.raw_name or ""), record.index)
     digests = [sha256(archive.entries[i].payload) for i in same]
     if record.sha256 in digests:
         return same[digests.index(record.sha256)]
@@ -197,10 +198,10 @@ def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
     raise _another(task.source, record.name if same else None, missing=not same)
 
 
-def _called(archive: Archive, record: Record) -> list[int]:
-    """The entries of a record's name; of several the one of its index first."""
-    same = [i for i, e in enumerate(archive.entries) if e.name_bytes.hex() == record.raw_name]
-    return sorted(same, key=lambda i: i != record.index)
+def entries_called(archive: Archive, raw_name: bytes, index: int) -> list[int]:
+    """Directory indices of the entries of a name; where it was before comes first."""
+    found = [i for i, entry in enumerate(archive.entries) if entry.name_bytes == raw_name]
+    return sorted(found, key=lambda i: i != index)
 
 
 def _another(source: str, name: str | None, missing: bool = False) -> ConversionError:

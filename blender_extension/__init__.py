@@ -1,0 +1,1 @@
+"""The Blender extension: its source (``addon``) and what builds the zip (``build``)."""

@@ -1,0 +1,224 @@
+"""File > Export > Parkan MSH: to a file, or back into the game."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+from bpy.props import BoolProperty, StringProperty
+from bpy_extras.io_utils import ExportHelper
+
+from converter.batch.put_back import put_back
+from converter.convert import ExportOptions, ImportOptions, Returned, to_model
+from converter.errors import ConversionError
+from converter.files import write_outputs
+from converter.names import file_stem, stem
+from converter.sidecar import sha256, sidecar_path
+
+from .guard import guarded
+from .state import DIALECTS, show_report, sidecar_bytes
+
+#: What leaves Blender: every property that says what is what, no pictures, this scene alone.
+#: Modifiers are applied, because the game has none.
+GLTF_OPTIONS = {
+    "export_format": "GLB",
+    "export_extras": True,
+    "export_attributes": True,
+    "export_apply": True,
+    "export_image_format": "NONE",
+    "use_active_scene": True,
+}
+REBUILD = BoolProperty(
+    name="Rebuild Everything",
+    description="Make a new model of what is seen, and leave the imported one aside",
+    options={"SKIP_SAVE"},
+)
+
+
+def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: bool) -> Returned:
+    """The scene's model as the game wants it, with the report in the scene.
+
+    Args:
+        context: Blender's; its scene is exported.
+        name: what a new model is called.
+        dialect: ``auto``, ``spec`` or ``retail``.
+        rebuild: leave the sidecar aside.
+
+    Raises:
+        ConversionError: the sidecar is missing, or an edit that the game cannot hold.
+    """
+    scene = context.scene
+    use_sidecar = bool(scene.msh_gltf.source) and not rebuild
+    kept = sidecar_bytes(scene) if use_sidecar else None
+    if not scene.objects:
+        raise ConversionError(f"scene {scene.name!r} is empty")
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder) / f"{file_stem(name)}.glb"
+        with _game_time(scene), _all_evaluated(context):
+            bpy.ops.export_scene.gltf(filepath=str(target), **GLTF_OPTIONS)
+        sidecar = None
+        if kept is not None:
+            sidecar = sidecar_path(target)
+            sidecar.write_bytes(kept)
+        try:
+            back = to_model(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
+        except ConversionError as error:
+            raise _in_words_of_blender(error, scene, folder) from None
+    show_report(scene.msh_gltf, back)
+    return back
+
+
+@contextlib.contextmanager
+def _game_time(scene: bpy.types.Scene) -> Iterator[None]:
+    """A frame of Blender is a frame of the game, whatever the scene plays at."""
+    render = scene.render
+    before = render.fps, render.fps_base
+    render.fps, render.fps_base = int(ExportOptions().fps), 1.0
+    try:
+        yield
+    finally:
+        render.fps, render.fps_base = before
+
+
+@contextlib.contextmanager
+def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
+    """Everything of the scene in Blender's eyes, switched off or not; in object mode.
+
+    Blender does not evaluate what is switched off: in a reopened .blend all levels of detail stand
+    at the origin, and the glTF exporter writes them there.
+    """
+    scene, window = context.scene, context.window
+    mode = "OBJECT" if context.object is None else context.object.mode
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    hidden = [
+        thing
+        for thing in (*scene.objects, *scene.collection.children_recursive)
+        if thing.hide_viewport
+    ]
+    before, whole = window.view_layer, scene.view_layers.new("msh")
+    try:
+        for thing in hidden:
+            thing.hide_viewport = False
+        window.view_layer = whole
+        whole.update()
+        yield
+    finally:
+        window.view_layer = before
+        scene.view_layers.remove(whole)
+        for thing in hidden:
+            thing.hide_viewport = True
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
+
+
+def _in_words_of_blender(
+    error: ConversionError, scene: bpy.types.Scene, folder: str
+) -> ConversionError:
+    """The temporary file means nothing to the user: it is the scene."""
+    if error.file is not None and error.file.startswith(folder):
+        error.file = f"scene {scene.name!r}"
+    return error
+
+
+def _say(operator, back: Returned, state) -> None:
+    for warning in back.warnings:
+        operator.report({"WARNING"}, warning)
+    operator.report({"INFO"}, f"{back.name}: {state.outcome}")
+
+
+class MSH_OT_export(bpy.types.Operator, ExportHelper):
+    """Write the scene as a model of Parkan: Iron Strategy"""
+
+    bl_idname = "export_scene.msh"
+    bl_label = "Export MSH"
+    bl_options = {"REGISTER", "PRESET"}
+
+    filename_ext = ".msh"
+    filter_glob: StringProperty(default="*.msh;*.map", options={"HIDDEN"})
+    dialect: DIALECTS
+    rebuild: REBUILD
+
+    @property
+    def _extension(self) -> str:
+        name = bpy.context.scene.msh_gltf.source
+        return ".map" if name.lower().endswith(".map") else ".msh"
+
+    def invoke(self, context, event):
+        """The file browser, with the model's own name."""
+        source = context.scene.msh_gltf.source
+        self.filename_ext = self._extension
+        self.filepath = f"{file_stem(source or context.scene.name)}"
+        self.filepath = f"{stem(self.filepath)}{self.filename_ext}"
+        return ExportHelper.invoke(self, context, event)
+
+    def check(self, context):
+        """Called by the file browser: the file's ending."""
+        self.filename_ext = self._extension
+        return ExportHelper.check(self, context)
+
+    def execute(self, context):
+        """Write the file; the file browser has asked about one that is there."""
+
+        def work() -> None:
+            path = Path(bpy.path.abspath(self.filepath))
+            back = export_model(context, stem(path.name), self.dialect, self.rebuild)
+            write_outputs([(path, back.data)], force=True)
+            _say(self, back, context.scene.msh_gltf)
+
+        return guarded(self, work)
+
+
+class MSH_OT_put_back(bpy.types.Operator):
+    """Write the model into the file or archive that it came from, which is kept as .bak"""
+
+    bl_idname = "export_scene.msh_put_back"
+    bl_label = "Put Back Into the Game"
+    bl_options = {"REGISTER"}
+
+    @classmethod
+    def poll(cls, context):
+        """Only what was imported has a place."""
+        return bool(context.scene.msh_gltf.source)
+
+    def invoke(self, context, event):
+        """Ask first: the game's own file is changed."""
+        return context.window_manager.invoke_confirm(self, event)
+
+    def execute(self, context):
+        """Replace the entry and nothing else."""
+
+        def work() -> None:
+            state = context.scene.msh_gltf
+            back = export_model(context, stem(state.source), "auto", False)
+            known = {state.digest, state.written} - {""}
+            wrote = put_back(state.origin, back.data, known)
+            state.written = sha256(back.data)
+            _say(self, back, state)
+            place = f"{os.path.basename(state.path)} has it"
+            self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
+
+        return guarded(self, work)
+
+
+def _menu(menu, context):
+    menu.layout.operator(MSH_OT_export.bl_idname, text="Parkan MSH (.msh)")
+
+
+_CLASSES = (MSH_OT_export, MSH_OT_put_back)
+
+
+def register() -> None:
+    """Operators and the menu's line."""
+    for one in _CLASSES:
+        bpy.utils.register_class(one)
+    bpy.types.TOPBAR_MT_file_export.append(_menu)
+
+
+def unregister() -> None:
+    """Take them away again."""
+    bpy.types.TOPBAR_MT_file_export.remove(_menu)
+    for one in reversed(_CLASSES):
+        bpy.utils.unregister_class(one)

@@ -1,0 +1,39 @@
+"""What goes wrong is one line in Blender's status bar, never a traceback."""
+
+import os
+import traceback
+from collections.abc import Callable
+
+import bpy
+
+from converter.errors import ConversionError
+
+
+def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
+    """Do an operator's work; returns what its ``execute`` returns."""
+    try:
+        work()
+    except ConversionError as error:
+        operator.report({"ERROR"}, str(error))
+    except ModuleNotFoundError as error:
+        operator.report({"ERROR"}, _not_here(error))
+    except Exception as error:
+        if os.environ.get("MSH_GLTF_TRACEBACK"):
+            traceback.print_exc()
+        said = " ".join(str(error).split())
+        operator.report(
+            {"ERROR"}, f"internal error, please report it: {type(error).__name__}: {said}"
+        )
+    else:
+        return {"FINISHED"}
+    return {"CANCELLED"}
+
+
+def _not_here(error: ModuleNotFoundError) -> str:
+    """What a library that is not in the zip was wanted for."""
+    if (error.name or "").partition(".")[0] == "scipy":
+        return (
+            "several materials of one name, and nothing says which is which: give the new ones "
+            "names of their own"
+        )
+    return f"needs the Python package {error.name}, which is not part of the extension"

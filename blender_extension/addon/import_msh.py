@@ -1,0 +1,247 @@
+"""File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
+
+import tempfile
+from pathlib import Path
+
+import bpy
+from bpy.props import CollectionProperty, EnumProperty, StringProperty
+from bpy_extras.io_utils import ImportHelper
+
+from converter.archive import Archive, printable
+from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from
+from converter.convert_map import load_map, map_files
+from converter.errors import ConversionError
+from converter.names import stem, without_number
+from converter.sidecar import sha256, sidecar_path
+from exporters.nres import write_nres
+from importers.msh import archive_kind, find_model, kind_at, models_in
+from importers.nres import map_file, read_nres
+
+from .guard import guarded
+from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
+
+_FILES = "*.msh;*.rlb;*.lib;*.map"
+
+
+def open_archive(path: Path) -> Archive:
+    """An NRes file. It is not mapped: Windows replaces no mapped file.
+
+    Raises:
+        ConversionError: no NRes file.
+    """
+    return read_nres(bytes(map_file(path)), str(path))
+
+
+def choices(path: Path) -> list[int]:
+    """The entries among which the user must choose; none where there is one model or an error.
+
+    Raises:
+        ConversionError: no NRes file.
+    """
+    archive = open_archive(path)
+    models = models_in(archive) if archive_kind(archive) == "archive" else []
+    return models if len(models) > 1 else []
+
+
+def import_model(
+    context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions
+) -> list[str]:
+    """Put a model into a scene of its own; returns warnings.
+
+    Args:
+        context: Blender's.
+        path: a model, a terrain, an areal map, or an archive.
+        entry: entry name or number.
+        options: how it becomes glTF.
+
+    Raises:
+        ConversionError: unreadable, or several models to choose from.
+    """
+    archive = open_archive(path)
+    if entry is None and archive_kind(archive) == "archive" and (models := choices(path)):
+        names = ", ".join(printable(archive.entries[i].name) for i in models[:8])
+        more = ", ..." if len(models) > 8 else ""
+        raise ConversionError(
+            f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}"
+        )
+    index = find_model(archive, entry)
+    kind = kind_at(archive, index)
+    if kind == "model":
+        loaded = load_from(archive, path, index, options)
+    else:
+        loaded = load_map(archive, path, index, kind)
+    with tempfile.TemporaryDirectory() as folder:
+        # objects and collections are named after the model, so the file is not
+        target = Path(folder) / "model.glb"
+        if isinstance(loaded, LoadedModel):
+            files = gltf_files(loaded, target, options)
+            source = loaded.model.archive
+        else:
+            files = map_files(loaded, target)
+            source = loaded.archive
+        for file, data in files:
+            file.write_bytes(data)
+        scene = _scene(context, stem(loaded.name))
+        _read_gltf(scene, target)
+        sidecar = sidecar_path(target).read_bytes()
+    state = scene.msh_gltf
+    state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
+    state.index = -1 if index is None else index
+    state.raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
+    state.summary, state.digest = loaded.summary, sha256(write_nres(source))
+    if isinstance(loaded, LoadedModel):
+        state.dialect = loaded.decision.dialect.value
+        scene.frame_end = max(loaded.scene.frame_count - 1, 1)
+    keep_sidecar(scene, sidecar)
+    warnings = [str(f) for f in loaded.findings if f.severity == "warning"]
+    show_warnings(state, warnings)
+    return warnings
+
+
+def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
+    """The scene for a model: this one if it is empty, else a new one. 24 frames per second."""
+    scene = context.scene
+    if scene.objects or scene.collection.children or scene.msh_gltf.source:
+        scene = bpy.data.scenes.new(name)
+        context.window.scene = scene
+    scene.name = name
+    scene.render.fps, scene.render.fps_base = int(ExportOptions().fps), 1.0
+    scene.unit_settings.scale_length = 1.0  # the glTF importer divides by it
+    scene.frame_start = 0
+    return scene
+
+
+def _read_gltf(scene: bpy.types.Scene, path: Path) -> None:
+    """Blender's importer, and then what it does not do: collections' names, no scenes left over."""
+    before = set(bpy.data.scenes)
+    bpy.ops.import_scene.gltf(filepath=str(path))
+    for left in set(bpy.data.scenes) - before:
+        if not left.objects:  # it makes one for each level of detail, and does not use it
+            bpy.data.scenes.remove(left)
+    for collection in scene.collection.children:
+        cell = without_number(collection.name)
+        collection.name = scene.name if cell == scene.name else f"{scene.name}.{cell}"
+    scene.frame_set(0)
+
+
+class MSH_OT_import(bpy.types.Operator, ImportHelper):
+    """Open models, landscapes and areal maps of Parkan: Iron Strategy"""
+
+    bl_idname = "import_scene.msh"
+    bl_label = "Import MSH"
+    bl_options = {"REGISTER", "UNDO", "PRESET"}
+
+    filename_ext = ".msh"
+    filter_glob: StringProperty(default=_FILES, options={"HIDDEN"})
+    files: CollectionProperty(
+        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
+    )
+    directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
+    entry: StringProperty(
+        name="Entry",
+        description="Which model of an archive, by name or number; empty: choose from a list",
+        options={"SKIP_SAVE"},
+    )
+    dialect: DIALECTS
+    textures: TEXTURES
+
+    def invoke(self, context, event):
+        """The file browser; files that were dropped are opened at once."""
+        if self.directory and self.files:
+            return self.execute(context)
+        return ImportHelper.invoke(self, context, event)
+
+    def execute(self, context):
+        """One scene per file."""
+        names = [file.name for file in self.files if file.name]
+        paths = [Path(self.directory, name) for name in names] or [Path(self.filepath)]
+        options = {"dialect": self.dialect, "textures": self.textures}
+
+        def work() -> None:
+            for path in paths:
+                if not self.entry and not bpy.app.background and choices(path):
+                    bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **options)
+                else:
+                    _import(self, context, path, self.entry or None)
+
+        return guarded(self, work)
+
+
+_shown: list[tuple[str, str, str]] = []  # Blender does not keep the texts of a list alive
+
+
+def _entries(operator, context):
+    """The entries of the archive that the picker shows."""
+    path = Path(operator.filepath)
+    entries = open_archive(path).entries
+    _shown[:] = [
+        (str(i), printable(entries[i].name), f"{entries[i].size:,} bytes") for i in choices(path)
+    ]
+    return _shown
+
+
+class MSH_OT_import_entry(bpy.types.Operator):
+    """Choose a model of an archive"""
+
+    bl_idname = "import_scene.msh_entry"
+    bl_label = "Model of the Archive"
+    bl_options = {"REGISTER", "UNDO", "INTERNAL"}
+    bl_property = "entry"
+
+    filepath: StringProperty()
+    entry: EnumProperty(name="Model", items=_entries)
+    dialect: DIALECTS
+    textures: TEXTURES
+
+    def invoke(self, context, event):
+        """A list to search in."""
+        context.window_manager.invoke_search_popup(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context):
+        """Import the entry by its number."""
+        return guarded(self, lambda: _import(self, context, Path(self.filepath), self.entry))
+
+
+def _import(operator, context, path: Path, entry: str | None) -> None:
+    folders = game_folders(context) if operator.textures else ()
+    options = ExportOptions(operator.dialect, textures=folders, dressed=operator.textures)
+    for warning in import_model(context, path, entry, options):
+        operator.report({"WARNING"}, f"{path.name}: {warning}")
+    state = context.scene.msh_gltf
+    operator.report({"INFO"}, f"{state.source}: {state.summary}")
+
+
+class MSH_FH_import(bpy.types.FileHandler):
+    """Files that are dropped on the 3D view or the outliner."""
+
+    bl_idname = "MSH_FH_import"
+    bl_label = "Parkan MSH"
+    bl_import_operator = MSH_OT_import.bl_idname
+    bl_file_extensions = _FILES.replace("*", "")
+
+    @classmethod
+    def poll_drop(cls, context):
+        """Where models may be dropped."""
+        return context.area is not None and context.area.type in {"VIEW_3D", "OUTLINER"}
+
+
+def _menu(menu, context):
+    menu.layout.operator(MSH_OT_import.bl_idname, text="Parkan MSH (.msh, .rlb, .map)")
+
+
+_CLASSES = (MSH_OT_import, MSH_OT_import_entry, MSH_FH_import)
+
+
+def register() -> None:
+    """Operators, drag and drop, the menu's line."""
+    for one in _CLASSES:
+        bpy.utils.register_class(one)
+    bpy.types.TOPBAR_MT_file_import.append(_menu)
+
+
+def unregister() -> None:
+    """Take them away again."""
+    bpy.types.TOPBAR_MT_file_import.remove(_menu)
+    for one in reversed(_CLASSES):
+        bpy.utils.unregister_class(one)

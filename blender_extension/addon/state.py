@@ -1,0 +1,195 @@
+"""What a .blend remembers of a model: where it came from, its sidecar, the last report.
+
+A scene per model. The sidecar is a text datablock (base64), which Blender saves, copies and appends
+like everything else; the scene points to it.
+"""
+
+import base64
+import binascii
+import textwrap
+import zlib
+from pathlib import Path
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from converter.archive import printable
+from converter.batch.put_back import Origin
+from converter.convert import Returned
+from converter.errors import ConversionError
+
+_HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
+
+
+class MshRow(bpy.types.PropertyGroup):
+    """What became of a node or a part, or a warning."""
+
+    what: StringProperty()
+    name: StringProperty()
+    status: StringProperty()
+    reason: StringProperty()
+
+
+class MshState(bpy.types.PropertyGroup):
+    """A scene's model. ``source`` is empty for a scene that was not imported."""
+
+    source: StringProperty(description="The model's name")
+    path: StringProperty(description="The file that it is, or is in")
+    index: IntProperty(default=-1, description="Its entry; -1: the file is the model")
+    raw_name: StringProperty(description="The entry's name, as hex")
+    kind: StringProperty()
+    summary: StringProperty()
+    dialect: StringProperty()
+    digest: StringProperty(description="SHA-256 of the model")
+    written: StringProperty(description="SHA-256 of what was last put back")
+    sidecar: PointerProperty(type=bpy.types.Text)
+    outcome: StringProperty(description="The last export, in a line")
+    rows: CollectionProperty(type=MshRow)
+    row: IntProperty()
+    warnings: CollectionProperty(type=MshRow)
+
+    @property
+    def origin(self) -> Origin:
+        """Where the model came from."""
+        index = None if self.index < 0 else self.index
+        return Origin(Path(self.path), index, bytes.fromhex(self.raw_name))
+
+    @property
+    def place(self) -> str:
+        """That in words: ``static.rlb: r_h_01.msh``."""
+        file = Path(self.path).name
+        return file if self.index < 0 else f"{file}: {self.source}"
+
+
+class MshPreferences(bpy.types.AddonPreferences):
+    """Edit > Preferences > Add-ons > MSH."""
+
+    bl_idname = __package__
+
+    game: StringProperty(
+        name="Game Folder",
+        description="Textures are looked for here, before the model's own folder",
+        subtype="DIR_PATH",
+    )
+
+    def draw(self, context: bpy.types.Context) -> None:
+        """The one setting."""
+        self.layout.prop(self, "game")
+
+
+DIALECTS = EnumProperty(
+    name="Dialect",
+    description="How to read and write the fields that readers of the game disagree on",
+    items=(
+        ("auto", "Automatic", "Decided from the file"),
+        ("spec", "Spec", "As the specification has them"),
+        ("retail", "Retail", "As the files of the retail game have them"),
+    ),
+)
+TEXTURES = BoolProperty(
+    name="Textures", description="Look for the game's materials and textures", default=True
+)
+
+
+def game_folders(context: bpy.types.Context) -> tuple[str, ...]:
+    """Folders with the game's libraries, as the preferences name them.
+
+    Raises:
+        ConversionError: there is no such folder.
+    """
+    addon = context.preferences.addons.get(__package__)
+    folder = addon.preferences.game if addon is not None and addon.preferences else ""
+    if not folder:
+        return ()
+    path = Path(bpy.path.abspath(folder))
+    if not path.is_dir():
+        raise ConversionError(
+            "the game's folder is not there",
+            file=str(path),
+            hint="name another in Edit > Preferences > Add-ons > MSH",
+        )
+    return (str(path),)
+
+
+def keep_sidecar(scene: bpy.types.Scene, data: bytes) -> None:
+    """Put a sidecar into the .blend."""
+    name = scene.msh_gltf.source
+    body = textwrap.wrap(base64.b64encode(zlib.compress(data)).decode(), 100)
+    text = bpy.data.texts.new(f"{name}.msh-sidecar")
+    text.write("\n".join([_HEAD.format(name=printable(name)), *body]))
+    text.current_line_index = 0
+    scene.msh_gltf.sidecar = text
+
+
+def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
+    """The sidecar of a scene.
+
+    Raises:
+        ConversionError: the text is gone, or was edited.
+    """
+    text = scene.msh_gltf.sidecar
+    if text is None:
+        raise ConversionError(
+            f"the sidecar of scene {scene.name!r} is missing from this .blend",
+            hint="import the model again, or tick Rebuild Everything",
+        )
+    body = "".join(line.body for line in text.lines[1:])
+    try:
+        return zlib.decompress(base64.b64decode(body, validate=True))
+    except (binascii.Error, ValueError, zlib.error):
+        raise ConversionError(
+            f"the sidecar text {text.name!r} was edited",
+            hint="undo that, or import the model again",
+        ) from None
+
+
+def show_warnings(state: MshState, warnings: list[str]) -> None:
+    """Replace the warnings of the panel."""
+    state.warnings.clear()
+    for text in warnings:
+        state.warnings.add().reason = text
+
+
+def show_report(state: MshState, back: Returned) -> None:
+    """Replace the report of the panel."""
+    if back.kept_all:
+        state.outcome = "unchanged, restored byte for byte"
+    elif back.rebuilt:
+        state.outcome = f"rebuilt from the scene alone, dialect {back.dialect}"
+    else:
+        state.outcome = f"{len(back.changes)} changes"
+    state.rows.clear()
+    # what was kept is counted, what was not is listed
+    for fact in sorted(back.report, key=lambda fact: fact["status"] == "kept"):
+        row = state.rows.add()
+        for key, value in fact.items():
+            setattr(row, key, value)
+    if not back.report:
+        for change in back.changes:
+            row = state.rows.add()
+            row.what, row.name, row.status, row.reason = "", change.where, "rebuilt", change.what
+    show_warnings(state, back.warnings)
+
+
+_CLASSES = (MshRow, MshState, MshPreferences)
+
+
+def register() -> None:
+    """Scenes know of models."""
+    for one in _CLASSES:
+        bpy.utils.register_class(one)
+    bpy.types.Scene.msh_gltf = PointerProperty(type=MshState)
+
+
+def unregister() -> None:
+    """Scenes keep what they have, but nobody reads it."""
+    del bpy.types.Scene.msh_gltf
+    for one in reversed(_CLASSES):
+        bpy.utils.unregister_class(one)

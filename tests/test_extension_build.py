@@ -1,0 +1,166 @@
+"""The extension's zip: our names made relative, the wheels listed, the same bytes every time."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from blender_extension import build
+from blender_extension.rewrite import NAMES, RewriteError, absolute_uses, make_relative
+from converter import __version__
+
+#: What modules of the zip may name: NumPy and bpy are Blender's, the rest is in the wheels.
+AT_ONCE = {"bpy", "bpy_extras", "numpy", "pygltflib"}
+#: Imported inside functions that the extension does not call, but for scipy, which has a message.
+LATER = {"PIL", "scipy", "rich", "trimesh", "DracoPy", "distributed", "fast_simplification"}
+
+
+@pytest.fixture(scope="module")
+def modules() -> dict[str, str]:
+    return {name: data.decode() for name, data in build.sources()}
+
+
+def test_no_module_reaches_for_our_names(modules: dict[str, str]) -> None:
+    for name, source in modules.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Import):
+                assert not {a.name.partition(".")[0] for a in node.names} & set(NAMES), name
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                assert str(node.module).partition(".")[0] not in NAMES, name
+        assert absolute_uses(source) == [], name
+
+
+def test_relative_imports_lead_to_modules_of_the_zip(modules: dict[str, str]) -> None:
+    """A twin of the rewrite: every ``from ..x import y`` is walked by hand."""
+    paths = set(modules)
+    seen = 0
+    for name, source in modules.items():
+        package = PurePosixPath(name).parent.parts
+        for node in ast.walk(ast.parse(source)):
+            if not isinstance(node, ast.ImportFrom) or node.level == 0:
+                continue
+            base = package[: len(package) - node.level + 1]
+            assert len(base) == len(package) - node.level + 1, f"{name} leads out of the zip"
+            target = "/".join([*base, *(node.module or "").split(".")]).rstrip("/")
+            submodules = {f"{target}/{alias.name}.py".lstrip("/") for alias in node.names}
+            assert {f"{target}.py", f"{target}/__init__.py"} & paths or submodules <= paths, name
+            seen += 1
+    assert seen > 300
+
+
+def test_only_what_is_there_is_imported(modules: dict[str, str]) -> None:
+    for name, source in modules.items():
+        tree = ast.parse(source)
+        for node in ast.walk(tree):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [str(node.module)]
+            tops = {text.partition(".")[0] for text in names} - set(sys.stdlib_module_names)
+            assert tops <= AT_ONCE | LATER, name
+            if node in tree.body:
+                assert tops <= AT_ONCE, name
+
+
+def test_lines_stay_where_they_are(modules: dict[str, str]) -> None:
+    root = Path(build.ROOT)
+    for name, source in modules.items():
+        if name.startswith(NAMES):
+            before = (root / name).read_text("utf-8").splitlines()
+            after = source.splitlines()
+            assert len(before) == len(after)
+            assert all("import" in a for a, b in zip(before, after, strict=True) if a != b), name
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("from converter.errors import X\n", "from ...converter.errors import X\n"),
+        ("from  importers import nres\n", "from ...importers import nres\n"),
+        ("def f():\n    from exporters.msh import (\n        a,\n    )\n", None),
+        ("from converters import a\n", "from converters import a\n"),
+        ("from .converter import a\n", "from .converter import a\n"),
+        ("facts['converter'] = 1\n", "facts['converter'] = 1\n"),
+    ],
+)
+def test_rewrite(source: str, expected: str | None) -> None:
+    path = PurePosixPath("converter/batch/x.py")
+    if expected is None:
+        expected = source.replace("from ", "from ...")
+    assert make_relative(source, path) == expected
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import converter\n",
+        "import numpy, importers.nres as n\n",
+        "import importlib\nimportlib.import_module('exporters.msh')\n",
+        "__import__('converter')\n",
+        "target = 'converter.batch.export'\n",
+        "from \\\n    converter import a\n",
+        "x = 'я'; from converter import a\n",
+    ],
+)
+def test_what_cannot_be_rewritten_stops_the_build(source: str) -> None:
+    with pytest.raises(RewriteError, match=r"x\.py"):
+        make_relative(source, PurePosixPath("x.py"))
+
+
+def test_manifest() -> None:
+    needed = build.wheels()
+    facts = tomllib.loads(build.manifest(needed))
+    assert facts["schema_version"] == "1.0.0"
+    assert facts["id"] == "msh_gltf"
+    assert facts["version"] == __version__
+    assert facts["type"] == "add-on"
+    assert facts["license"] == ["SPDX:MIT"]
+    assert facts["permissions"].keys() == {"files"}
+    assert facts["wheels"] == [f"./wheels/{wheel.file}" for wheel in needed]
+    assert len(facts["tagline"]) <= 64
+    pillow = [wheel.file for wheel in needed if wheel.file.startswith("pillow")]
+    for platform in ("win_amd64", "manylinux", "macosx_11_0_arm64", "macosx_10_10_x86_64"):
+        assert sum(platform in file for file in pillow) == 1
+    assert len(pillow) == len(facts["platforms"]) == 4
+
+
+def test_wheels_satisfy_the_project() -> None:
+    """What is pinned for Blender is what ``pyproject.toml`` asks for."""
+    from packaging.requirements import Requirement
+
+    project = tomllib.loads((build.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pinned = {w.file.split("-")[0]: w.file.split("-")[1] for w in build.wheels()}
+    asked = {r.name: r.specifier for r in map(Requirement, project["dependencies"])}
+    for name in ("pygltflib", "pillow"):
+        assert asked[name].contains(pinned[name])
+
+
+def test_a_wrong_hash_stops_the_build(tmp_path: Path) -> None:
+    good = build.wheels()[0]
+    bad = build.Wheel(good.file, "0" * 64)
+    with pytest.raises(build.BuildError, match=f"pip cannot fetch {good.file}: "):
+        build.fetch([bad], tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_zip(tmp_path: Path) -> None:
+    """Twice the same; wheels as they are; nothing but what belongs there."""
+    try:
+        first = build.build(tmp_path / "a")
+    except build.BuildError as error:
+        pytest.skip(f"no extension: {error}")
+    second = build.build(tmp_path / "b")
+    assert first.name == f"msh_gltf-{__version__}.zip"
+    assert first.read_bytes() == second.read_bytes()
+    with zipfile.ZipFile(first) as file:
+        names = set(file.namelist())
+        assert {"__init__.py", "blender_manifest.toml", "LICENSE", "converter/convert.py"} <= names
+        assert not any(n.startswith(("converter/cli", "tests", "blender_extension")) for n in names)
+        for wheel in build.wheels():
+            assert file.read(f"wheels/{wheel.file}")[:2] == b"PK"
