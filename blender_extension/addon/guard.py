@@ -33,7 +33,7 @@ def _not_here(error: ModuleNotFoundError) -> str:
     """What a library that is not in the zip was wanted for."""
     if (error.name or "").partition(".")[0] == "scipy":
         return (
-            "several materials of one name, and nothing says which is which: give the new ones "
-            "names of their own"
+            "a new material is called like several of the model's: use one of those, or call it "
+            "material_ROW, after its row of the .wea"
         )
     return f"needs the Python package {error.name}, which is not part of the extension"

@@ -1,6 +1,7 @@
 """File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import bpy
@@ -157,14 +158,14 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
         paths = [Path(self.directory, name) for name in names] or [Path(self.filepath)]
         options = {"dialect": self.dialect, "textures": self.textures}
 
-        def work() -> None:
-            for path in paths:
-                if not self.entry and not bpy.app.background and choices(path):
-                    bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **options)
-                else:
-                    _import(self, context, path, self.entry or None)
+        def one(path: Path) -> None:
+            if not self.entry and not bpy.app.background and choices(path):
+                bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **options)
+            else:
+                _import(self, context, path, self.entry or None)
 
-        return guarded(self, work)
+        done = [guarded(self, partial(one, path)) for path in paths]
+        return {"FINISHED"} if {"FINISHED"} in done else {"CANCELLED"}
 
 
 _shown: list[tuple[str, str, str]] = []  # Blender does not keep the texts of a list alive

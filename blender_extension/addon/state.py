@@ -24,6 +24,8 @@ from converter.archive import printable
 from converter.batch.put_back import Origin
 from converter.convert import Returned
 from converter.errors import ConversionError
+from converter.names import stem
+from converter.sidecar import SUFFIX
 
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
@@ -122,7 +124,7 @@ def keep_sidecar(scene: bpy.types.Scene, data: bytes) -> None:
     """Put a sidecar into the .blend."""
     name = scene.msh_gltf.source
     body = textwrap.wrap(base64.b64encode(zlib.compress(data)).decode(), 100)
-    text = bpy.data.texts.new(f"{name}.msh-sidecar")
+    text = bpy.data.texts.new(f"{stem(name)}{SUFFIX}")
     text.write("\n".join([_HEAD.format(name=printable(name)), *body]))
     text.current_line_index = 0
     scene.msh_gltf.sidecar = text
@@ -164,7 +166,8 @@ def show_report(state: MshState, back: Returned) -> None:
     elif back.rebuilt:
         state.outcome = f"rebuilt from the scene alone, dialect {back.dialect}"
     else:
-        state.outcome = f"{len(back.changes)} changes"
+        count = len(back.changes)
+        state.outcome = f"{count} change{'s' if count > 1 else ''}"
     state.rows.clear()
     # what was kept is counted, what was not is listed
     for fact in sorted(back.report, key=lambda fact: fact["status"] == "kept"):

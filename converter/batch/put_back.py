@@ -86,5 +86,5 @@ def _another(path: Path, entry: str | None) -> ConversionError:
         "holds another model than the one that was converted",
         file=str(path),
         entry=entry,
-        hint="convert it again, or write a file of its own",
+        hint="read it again, or write a file of its own",
     )

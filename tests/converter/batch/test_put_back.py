@@ -42,10 +42,10 @@ def test_an_entry(origin: Origin, tmp_path: Path) -> None:
 def test_the_first_backup_stays(origin: Origin) -> None:
     before, old = origin.path.read_bytes(), payload(origin)
     assert put_back(origin, NEW, {sha256(old)})
-    assert put_back(origin, old, {sha256(old), sha256(NEW)})
-    assert origin.path.read_bytes() == before
-    assert put_back(origin, NEW[:-9], {sha256(old)})
+    assert put_back(origin, NEW[:-9], {sha256(old), sha256(NEW)})
     assert origin.path.with_name("SYSTEM.RLB.bak").read_bytes() == before
+    assert put_back(origin, old, {sha256(NEW[:-9])})
+    assert origin.path.read_bytes() == before
 
 
 def test_nothing_new_writes_nothing(origin: Origin) -> None:

@@ -1,0 +1,366 @@
+"""The extension in real Blender: installed from its zip, used as a modder does."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from blender_extension import build
+from converter import cli
+from converter.batch.walk import BACKUP
+from converter.convert import ImportOptions, to_model
+from converter.diff import diff_models
+from converter.model import MshModel
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.converter.batch.test_back import same_but_for
+from tests.support.corpus import DATA, LIBS
+from tests.support.game import make_game, snapshot
+from tests.support.runs import call, first_difference
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+HERE = Path(__file__).parent
+EXAMPLES = HERE.parents[1] / "examples"
+WALKER = EXAMPLES / "walker.msh"
+BIRD = "птица.msh"
+STEPS = (
+    "namespace", "untouched", "textured", "reopened", "moved", "edited", "two_models", "archive",
+    "maps", "new_model", "errors", "same_names", "panel", "dropped", "switched_off",
+)  # fmt: skip
+UNTOUCHED = {
+    "walker": WALKER,
+    "hangar": EXAMPLES / "hangar.msh",
+    "retail": DATA / "retail__static__i_room_006.msh",
+    "spec": DATA / "spec__system__a_bird_007.msh",
+    "mixed": DATA / "mixed__odd__l_mast_058.msh",
+    "outlier": DATA / "retail__system__MTCHECK.msh",
+}
+LEVEL = DATA / "maps/spec__AutoMAP_00"
+
+
+class Seen:
+    """What Blender made of everything."""
+
+    def __init__(self, out: Path, facts: dict[str, Any], game: Path, before: Path) -> None:
+        self.out, self.facts, self.game, self.before = out, facts, game, before
+
+    def same(self, step: str, name: str, source: Path) -> None:
+        difference = first_difference(source.read_bytes(), (self.out / step / name).read_bytes())
+        assert difference is None, (step, name, difference)
+
+
+@pytest.fixture(scope="module")
+def zip_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    try:
+        return build.build(tmp_path_factory.mktemp("dist"))
+    except build.BuildError as error:
+        pytest.skip(f"no extension: {error}")
+
+
+@pytest.fixture(scope="module")
+def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    base = tmp_path_factory.mktemp("extension")
+    out, game = base / "out", make_game(base / "game")
+    shutil.copytree(game, base / "before")
+    (base / "dressed").mkdir()
+    for name in ("Material.lib", "Textures.lib"):
+        shutil.copy(LIBS / name, base / "dressed" / name)
+    for folder in ("dressed", "bare"):
+        (base / folder).mkdir(exist_ok=True)
+        for suffix in (".msh", ".wea"):
+            source = UNTOUCHED["retail"].with_suffix(suffix)
+            shutil.copy(source, base / folder / f"room{suffix}")
+    broken = bytearray(WALKER.read_bytes())
+    broken[16:2000] = bytes(1984)
+    (base / "broken.msh").write_bytes(broken)
+    files: dict[str, Any] = {name: str(path) for name, path in UNTOUCHED.items()}
+    files |= {
+        "untouched": list(UNTOUCHED),
+        "textured": str(base / "dressed/room.msh"),
+        "without_libraries": str(base / "bare/room.msh"),
+        "game": str(base / "dressed"),
+        "archive": str(game / "SYSTEM.RLB"),
+        "land": str(LEVEL / "Land.msh"),
+        "areals": str(LEVEL / "Land.map"),
+        "broken": str(base / "broken.msh"),
+        "no_models": str(game / "OBJECTS.RLB"),
+        "text": str(game / "DATA/notes.msh"),
+        "directory": str(game),
+    }
+    (base / "files.json").write_text(json.dumps(files), "utf-8")
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    environment["BLENDER_USER_RESOURCES"] = str(base / "user")
+    script = [BLENDER, HERE / "extension.py", zip_file, out, base / "files.json", *STEPS]
+    result = subprocess.run(
+        script, cwd=base, env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stdout[-1500:] + result.stderr[-2500:]
+    assert "Traceback" not in result.stdout + result.stderr
+    facts = json.loads((out / "facts.json").read_text("utf-8"))
+    return Seen(out, facts, game, base / "before")
+
+
+def parse(path: Path) -> MshModel:
+    return read_model(read_nres(path.read_bytes(), "x"), "x")
+
+
+def tables(old: Path, new: Path) -> set[str]:
+    """The tables that differ."""
+    return {item["table"].partition(" ")[0] for item in diff_models(parse(old), parse(new))}
+
+
+def by_command(glb: Path, source: Path, *entry: object) -> bytes:
+    """What ``gltf2msh`` makes of a Blender export, with the sidecar of ``msh2gltf``."""
+    made = glb.with_name(f"command_{glb.stem}.glb")
+    assert call(cli.msh2gltf, source, "-o", made, "-q", *entry) == 0
+    sidecar = made.with_suffix(".msh-sidecar")
+    target = made.with_suffix(".msh")
+    assert call(cli.gltf2msh, glb, "--sidecar", sidecar, "-o", target, "-q") == 0
+    return target.read_bytes()
+
+
+# ------------------------------------------------------------------ the package
+
+
+def test_blender_finds_the_manifest_valid(zip_file: Path) -> None:
+    """Blender's own validator, with the tags that extensions.blender.org knows."""
+    where = "import bpy, sys; sys.stdout.write(bpy.utils.system_resource('SCRIPTS'))"
+    scripts = subprocess.run(
+        [BLENDER, "-c", where], capture_output=True, text=True, check=True
+    ).stdout.splitlines()[-1]
+    tool = Path(scripts, "addons_core/bl_pkg/cli/blender_ext.py")
+    done = subprocess.run(
+        [BLENDER, tool, "validate", zip_file], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Success" in done.stdout
+    known = {"Import-Export", "Game Engine"}  # of its list of tags for add-ons
+    assert f"tags = {json.dumps(sorted(known, reverse=True))}" in build.manifest(build.wheels())
+
+
+def test_our_names_are_not_taken(seen: Seen) -> None:
+    facts = seen.facts["namespace"]
+    assert facts["ours"] == []
+    assert facts["decoys"] == ["converter", "importers", "exporters"]
+    assert facts["used"] == ["bl_ext.user_default.msh_gltf.converter"]
+    assert facts["numpy"].startswith("1.26.")
+
+
+# ------------------------------------------------------------------ untouched
+
+
+@pytest.mark.parametrize("name", UNTOUCHED)
+def test_untouched_is_byte_identical(seen: Seen, name: str) -> None:
+    facts = seen.facts["untouched"][name]
+    assert facts["report"]["outcome"] == "unchanged, restored byte for byte"
+    seen.same("untouched", f"{name}.msh", UNTOUCHED[name])
+
+
+def test_what_is_in_the_scene(seen: Seen) -> None:
+    facts = seen.facts["untouched"]["walker"]
+    assert facts["fps"] == 24
+    assert facts["frames"] == [0, 24, 0]
+    assert facts["scene"] == "walker"
+    assert facts["scenes"] == ["walker"]
+    assert facts["collections"] == {
+        "walker": False,
+        "walker.lod0.group1": True,
+        "walker.lod1.group0": True,
+        "walker.lod2.group0": True,
+    }
+    assert facts["parts"]["walker.lod2.group0"] == ["Base_TM.lod2.group0"]
+    assert facts["state"] == ["walker.msh", "model", "retail", -1]
+    assert seen.facts["untouched"]["spec"]["state"][2] == "spec"
+    assert seen.facts["untouched"]["retail"]["state"][2] == "retail"
+
+
+def test_textures(seen: Seen) -> None:
+    facts = seen.facts["textured"]
+    assert len(facts["images"]) >= 2
+    assert all(packed for _, _, packed in facts["images"].values())
+    assert set(facts["used"]) == set(facts["images"])
+    for step in ("report", "dressed"):
+        assert facts[step]["outcome"] == "unchanged, restored byte for byte"
+    seen.same("textured", "bare.msh", UNTOUCHED["retail"])
+    seen.same("textured", "dressed.msh", UNTOUCHED["retail"])
+    assert facts["by_preferences"] == len(facts["images"])
+    assert facts["no_folder"].startswith("Error: ")
+    assert "the game's folder is not there" in facts["no_folder"]
+
+
+def test_a_reopened_blend(seen: Seen) -> None:
+    """All collections that are switched off stay off, and nothing in them moved."""
+    facts = seen.facts["reopened"]
+    assert facts["outcome"] == "unchanged, restored byte for byte"
+    seen.same("reopened", "same.msh", WALKER)
+    assert len(facts["excluded"]) == 3
+    assert facts["hidden"] == ["Base_TM.lod1.group0", "turret"]
+    assert facts["view_layers"] == 1
+    changed = [row for row in facts["moved"]["rows"] if row[2] != "kept"]
+    assert [row[1] for row in changed] == ["Base_TM.lod1.group0"]
+
+
+def test_maps(seen: Seen) -> None:
+    facts = seen.facts["maps"]
+    assert facts["land"]["outcome"] == facts["areals"]["outcome"]
+    seen.same("maps", "land.same", LEVEL / "Land.msh")
+    seen.same("maps", "areals.same", LEVEL / "Land.map")
+    raised = seen.out / "maps/raised.glb"
+    made = (seen.out / "maps/raised.msh").read_bytes()
+    assert made == by_command(raised, LEVEL / "Land.msh")
+    assert made != (LEVEL / "Land.msh").read_bytes()
+    assert facts["raised"]["rows"]
+
+
+# ------------------------------------------------------------------ edits
+
+
+def test_moving_an_object(seen: Seen) -> None:
+    """The object's key and nothing else; the same bytes as by the command."""
+    made = seen.out / "moved/moved.msh"
+    assert tables(WALKER, made) == {"Res8"}
+    assert made.read_bytes() == by_command(seen.out / "moved/moved.glb", WALKER)
+    changed = [row for row in seen.facts["moved"]["rows"] if row[2] != "kept"]
+    assert changed == [["node", "gun", "rebuilt", "translation changed"]]
+    assert len(seen.facts["moved"]["rows"]) == 11 + 20
+    assert seen.facts["moved"]["outcome"] == "1 change"
+
+
+def test_edit_mode_frame_rate_and_modifiers(seen: Seen) -> None:
+    facts = seen.facts["edited"]
+    made = seen.out / "edited/edited.msh"
+    changed = {row[1] for row in facts["rows"] if row[2] != "kept"}
+    # what is in a collection that is switched off has its modifiers too; no animation changed
+    assert changed == {"foot_l.lod0.group0", "gun.lod0.group0", "gun.lod1.group0"}
+    old, new = parse(WALKER), parse(made)
+    assert len(new.indices) == len(old.indices) + (24 + 12) * 3
+    assert (new.keys == old.keys).all()
+    assert facts["mode"] == "EDIT"
+    assert facts["fps"] == 60
+
+
+def test_two_models_do_not_mix(seen: Seen) -> None:
+    facts = seen.facts["two_models"]
+    assert facts["scenes"] == sorted(["walker", "walker.001", "retail__static__i_room_006"])
+    assert facts["gun"] == "gun.001"
+    seen.same("two_models", "first.msh", WALKER)
+    seen.same("two_models", "third.msh", UNTOUCHED["retail"])
+    changed = [row for row in facts["second"]["rows"] if row[2] != "kept"]
+    assert changed == [["node", "gun", "rebuilt", "translation changed"]]
+    seen.same("two_models", "second.msh", seen.out / "moved/moved.msh")
+
+
+def test_into_the_archive(seen: Seen) -> None:
+    facts = seen.facts["archive"]
+    assert facts["none"].startswith("Error: ")
+    assert "SYSTEM.RLB: archive holds 3 models (expected one of R_H_002.msh" in facts["none"]
+    assert facts["state"] == ["SYSTEM.RLB: R_H_002.msh", 0]
+    assert [name for _, name, _ in facts["entries"]] == ["R_H_002.msh", "b_bun_000.msh", BIRD]
+    assert facts["same"]["outcome"] == "unchanged, restored byte for byte"
+    assert not facts["backup_of_nothing"]
+
+    new, old = seen.game / "SYSTEM.RLB", seen.before / "SYSTEM.RLB"
+    index = int(facts["entries"][2][0])
+    same_but_for(old, new, index)
+    assert Path(f"{new}{BACKUP}").read_bytes() == old.read_bytes()
+    entry = bytes(read_nres(new.read_bytes(), "x").entries[index].payload)
+    assert entry == by_command(seen.out / "archive/bird.glb", old, "--entry", BIRD)
+    assert facts["changed"]["rows"]
+    before, after = snapshot(seen.before), snapshot(seen.game)
+    assert {k for k in after if after[k] != before.get(k)} == {"SYSTEM.RLB", f"SYSTEM.RLB{BACKUP}"}
+    assert f"entry {BIRD}: holds another model" in facts["another"]
+
+
+def test_a_new_model(seen: Seen) -> None:
+    facts = seen.facts["new_model"]
+    assert facts["outcome"] == "rebuilt from the scene alone, dialect retail"
+    made = seen.out / "new_model/new.msh"
+    back = to_model(seen.out / "new_model/new.glb", None, ImportOptions("retail"))
+    assert made.read_bytes() == back.data
+    assert parse(made).node_names == [b"box"]
+    assert facts["rebuilt"]["outcome"] == "rebuilt from the scene alone, dialect retail"
+    rebuilt = parse(seen.out / "new_model/rebuilt.msh")
+    assert rebuilt.node_names == parse(WALKER).node_names
+
+
+# ------------------------------------------------------------------ errors
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("broken", "broken.msh"),
+        ("no_models", "OBJECTS.RLB: archive holds no core model"),
+        ("text", "notes.msh, NRes header, byte 0x0: not an NRes file"),
+        ("directory", "is a directory"),
+        ("gone", "gone.msh: cannot be read (No such file or directory)"),
+        ("entry", "nobody"),
+        ("empty", "is empty"),
+        ("edited_sidecar", "the sidecar text 'walker.msh-sidecar' was edited; undo that"),
+        ("no_sidecar", "the sidecar of scene 'walker' is missing from this .blend; import"),
+        ("other_sidecar", "scene 'walker': sidecar belongs to another model"),
+        ("shape_keys", "scene 'retail__static__i_room_006'"),
+        ("no_place", "x.msh: cannot be written ("),
+    ],
+)
+def test_errors_are_one_line(seen: Seen, name: str, said: str) -> None:
+    text = seen.facts["errors"][name]
+    assert text.startswith("Error: ")
+    assert said in text
+    assert len(text.splitlines()) == 1
+    assert "internal error" not in text
+    assert "Traceback" not in text
+
+
+def test_errors_leave_nothing_behind(seen: Seen) -> None:
+    assert seen.facts["errors"]["left_over"] == [1, 0, 0]
+    assert list((seen.out / "errors").iterdir()) == []
+
+
+def test_without_scipy_the_error_says_what_to_do(seen: Seen) -> None:
+    facts = seen.facts["same_names"]
+    assert "called like several of the model's: use one of those, or" in facts["error"]
+    assert [row[2] for row in facts["mended"]["rows"] if row[2] != "kept"] == ["rebuilt"]
+
+
+# ------------------------------------------------------------------ Blender's side
+
+
+def test_panel(seen: Seen) -> None:
+    facts = seen.facts["panel"]
+    assert "label text=Not an imported model" in facts["stranger"]
+    assert facts["silent"] == []
+    assert "label text=walker.msh icon=FILE_3D" in facts["model"]
+    assert any("export_scene.msh_put_back" in line for line in facts["model"])
+    assert any("not at 24 fps" in line for line in facts["model"])
+    assert "label text=1 change" in facts["report"]
+    assert "label text=1 rebuilt, 30 kept" in facts["report"]
+    assert "label text=translation changed icon=NONE" in facts["report"]
+    assert any(line.endswith("icon=ERROR") for line in facts["report"])
+    assert facts["rows"] == 31
+    assert facts["labels"] == ["label text=node gun icon=MODIFIER", "label text=rebuilt"]
+    assert facts["preferences"] == "prop"
+    assert [line.split()[1] for line in facts["menus"]] == ["import_scene.msh", "export_scene.msh"]
+    assert facts["handler"] == [".msh;.rlb;.lib;.map", "import_scene.msh"]
+
+
+def test_drag_and_drop(seen: Seen) -> None:
+    facts = seen.facts["dropped"]
+    assert facts["done"] == ["FINISHED"]
+    assert facts["scenes"] == ["hangar", "walker"]
+    assert "gone.msh: cannot be read" in facts["one_of_two"]
+    assert facts["the_other"] == ["tree"]
+
+
+def test_switched_off_and_on(seen: Seen) -> None:
+    assert seen.facts["switched_off"]["gone"]
+    seen.same("switched_off", "same.msh", WALKER)
