@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from converter import __version__
+from tests.support.gltf_view import GltfView
 from tests.support.runs import run
 
 ROOT = Path(__file__).parent.parent
@@ -83,6 +84,21 @@ def test_example_models_are_current(tmp_path: Path) -> None:
         for suffix in (".msh", ".wea"):
             made, kept = tmp_path / f"{name}{suffix}", ROOT / "examples" / f"{name}{suffix}"
             assert made.read_bytes() == kept.read_bytes(), kept.name
+
+
+def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
+    """``examples/textures`` is what the script makes today, and dresses every example."""
+    script = ROOT / "examples/make_textures.py"
+    subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
+    kept = ROOT / "examples/textures"
+    for name in ("Material.lib", "Textures.lib"):
+        assert (tmp_path / name).read_bytes() == (kept / name).read_bytes(), name
+    for name in ("walker", "hangar", "tree"):
+        target = tmp_path / f"{name}.glb"
+        shown = run("msh2gltf", ROOT / f"examples/{name}.msh", "--textures", kept, "-o", target)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        view = GltfView(target)
+        assert all("baseColorTexture" in m["pbrMetallicRoughness"] for m in view["materials"])
 
 
 def test_readme_links_exist() -> None:

@@ -20,14 +20,14 @@ from converter.sidecar import sha256, sidecar_path
 from .guard import guarded
 from .state import DIALECTS, show_report, sidecar_bytes
 
-#: What leaves Blender: every property that says what is what, no pictures, this scene alone.
-#: Modifiers are applied, because the game has none.
+#: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
+#: applied, because the game has none. Pictures go along, though nobody reads them: without them the
+#: exporter writes other vertex colours.
 GLTF_OPTIONS = {
     "export_format": "GLB",
     "export_extras": True,
     "export_attributes": True,
     "export_apply": True,
-    "export_image_format": "NONE",
     "use_active_scene": True,
 }
 REBUILD = BoolProperty(

@@ -41,6 +41,7 @@ UNTOUCHED = {
     "hangar": EXAMPLES / "hangar.msh",
     "retail": DATA / "retail__static__i_room_006.msh",
     "spec": DATA / "spec__system__a_bird_007.msh",
+    "coloured": DATA / "spec__system__R_H_002.msh",
     "mixed": DATA / "mixed__odd__l_mast_058.msh",
     "outlier": DATA / "retail__system__MTCHECK.msh",
 }
