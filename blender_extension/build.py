@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from blender_extension.rewrite import NAMES, make_relative
+from blender_extension.rewrite import NAMES, RewriteError, make_relative
 from converter import __version__
 
 HERE = Path(__file__).resolve().parent
@@ -66,7 +66,7 @@ def main() -> int:
     """Build the zip; returns an exit code."""
     try:
         path = build(ROOT / "dist")
-    except BuildError as error:
+    except (BuildError, RewriteError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"wrote {path.relative_to(ROOT)} ({path.stat().st_size / 1e6:.1f} MB)")
@@ -96,10 +96,9 @@ def build(folder: Path, cache: Path = WHEELS) -> Path:
     path = folder / f"msh_gltf-{__version__}.zip"
     with zipfile.ZipFile(path, "w") as out:
         for name, data in sorted(files.items()):
-            packed = zipfile.ZIP_STORED if name.endswith(".whl") else zipfile.ZIP_DEFLATED
             info = zipfile.ZipInfo(name, _TIME)
             info.external_attr = 0o644 << 16
-            out.writestr(info, data, packed)
+            out.writestr(info, data)  # stored: what deflate makes depends on the machine
     return path
 
 

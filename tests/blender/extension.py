@@ -136,6 +136,21 @@ def reopened(out):
     return facts
 
 
+def copied(out):
+    """A scene appended to another file, and a full copy of it."""
+    read("walker")
+    bpy.ops.wm.save_as_mainfile(filepath=str(out / "walker.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(out / "walker.blend")) as (there, here):
+        here.scenes = there.scenes
+    bpy.context.window.scene = here.scenes[0]
+    facts = {"appended": write(out / "appended.msh")}
+    bpy.ops.scene.new(type="FULL_COPY")
+    facts["name"] = bpy.context.scene.name
+    facts["copy"] = write(out / "copy.msh")
+    return facts
+
+
 def moved(out):
     read("walker")
     bpy.data.objects["gun"].location.x += 0.5

@@ -33,8 +33,8 @@ EXAMPLES = HERE.parents[1] / "examples"
 WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
-    "namespace", "untouched", "textured", "reopened", "moved", "edited", "two_models", "archive",
-    "maps", "new_model", "errors", "same_names", "panel", "dropped", "switched_off",
+    "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
+    "archive", "maps", "new_model", "errors", "same_names", "panel", "dropped", "switched_off",
 )  # fmt: skip
 UNTOUCHED = {
     "walker": WALKER,
@@ -208,6 +208,15 @@ def test_a_reopened_blend(seen: Seen) -> None:
     assert facts["view_layers"] == 1
     changed = [row for row in facts["moved"]["rows"] if row[2] != "kept"]
     assert [row[1] for row in changed] == ["Base_TM.lod1.group0"]
+
+
+def test_a_scene_that_was_copied(seen: Seen) -> None:
+    """Into another file, and inside it: the sidecar comes along."""
+    facts = seen.facts["copied"]
+    assert facts["name"] == "walker.001"
+    assert facts["appended"]["outcome"] == facts["copy"]["outcome"]
+    seen.same("copied", "appended.msh", WALKER)
+    seen.same("copied", "copy.msh", WALKER)
 
 
 def test_maps(seen: Seen) -> None:
