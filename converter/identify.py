@@ -404,6 +404,7 @@ def _parts(
     kept_rest = None if kept is None else rest_pose(kept) if kept.nodes else None
     own_rest = rest_pose(scene) if scene.nodes else None
     kept_cells = set() if kept is None else {(p.node, p.lod, p.group) for p in kept.parts}
+    at_origin: list[str] = []
     for i, role in enumerate(roles):
         if role is None or role.owner is None or imported.items[i].mesh < 0:
             continue
@@ -423,6 +424,8 @@ def _parts(
         k = out.kept_of.get(node)
         if kept_rest is not None and k is not None and (k, role.lod, role.group) in kept_cells:
             frame_r, frame_t = kept_rest[0][k], kept_rest[1][k]
+            if (world[i] == np.eye(4)).all() and np.abs(frame_t).max() > POSE_NOISE * out.size:
+                at_origin.append(imported.items[i].name)
         else:
             assert own_rest is not None
             frame_r, frame_t = own_rest[0][node], own_rest[1][node]
@@ -435,6 +438,13 @@ def _parts(
         ).max() <= 2 * POSE_NOISE * max(out.size, 1e-6):
             matrix = None
         scene.parts.append(Part(node, role.lod, role.group, imported.items[i].mesh, matrix))
+    if at_origin:
+        # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
+        more = f" and {len(at_origin) - 1} more" if len(at_origin) > 1 else ""
+        imported.warnings.append(
+            f"part {at_origin[0]!r}{more} came to the origin: so Blender exports what is switched "
+            "off in a .blend that was opened again (switch its collections on, and export again)"
+        )
 
 
 def _track(items: list[Item], track: Track, node_of: dict[int, int], out: Identified) -> Track:

@@ -126,6 +126,7 @@ def reopened(out):
     bpy.data.objects["Base_TM.lod1.group0"].hide_viewport = True
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "walker.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(out / "walker.blend"))
+    bpy.ops.export_scene.gltf(filepath=str(out / "by_hand.glb"))
     facts = write(out / "same.msh")
     layers = bpy.context.view_layer.layer_collection.children
     facts["excluded"] = [c.name for c in layers if c.exclude]

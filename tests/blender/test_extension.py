@@ -210,6 +210,14 @@ def test_a_reopened_blend(seen: Seen) -> None:
     assert [row[1] for row in changed] == ["Base_TM.lod1.group0"]
 
 
+def test_a_reopened_blend_by_hand(seen: Seen, tmp_path: Path) -> None:
+    """Without the extension, parts in collections that are switched off come to the origin."""
+    assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "walker.glb", "-q") == 0
+    back = to_model(seen.out / "reopened/by_hand.glb", tmp_path / "walker.msh-sidecar")
+    assert len(back.changes) == 9
+    assert any("and 8 more came to the origin" in warning for warning in back.warnings)
+
+
 def test_a_scene_that_was_copied(seen: Seen) -> None:
     """Into another file, and inside it: the sidecar comes along."""
     facts = seen.facts["copied"]

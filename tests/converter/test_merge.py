@@ -9,10 +9,11 @@ import numpy as np
 import pygltflib
 import pytest
 
+from converter import cli
 from converter.convert import to_model
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
-from tests.support.runs import first_difference, to_gltf
+from tests.support.runs import call, first_difference, to_gltf
 
 ANIMATED = "retail__odd__s_rock_009"
 
@@ -46,6 +47,22 @@ def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: 
     back = to_model(document.save(tmp_path / "m.gltf", indent=1))
     assert back.changes == []
     assert first_difference(sample.source, back.data) is None
+
+
+def test_parts_at_the_origin_are_warned_of(tmp_path: Path) -> None:
+    """What Blender makes of collections that are switched off in a reopened .blend."""
+    walker = Path(__file__).parents[2] / "examples/walker.msh"
+    path = tmp_path / "m.glb"
+    assert call(cli.msh2gltf, walker, "-o", path, "-q") == 0
+    assert to_model(path).warnings == []
+    document = Editable(path)
+    for name in ("gun.lod1.group0", "turret.lod1.group0"):
+        document.node(name)["translation"] = [0, 0, 0]
+    document.node("shin_l.lod1.group0")["translation"][0] += 1
+    back = to_model(document.save(path))
+    assert len(back.changes) == 3
+    (warning,) = back.warnings
+    assert "'turret.lod1.group0' and 1 more came to the origin" in warning
 
 
 def test_saved_by_pygltflib(tmp_path: Path) -> None:
