@@ -129,6 +129,10 @@ def _say(operator, back: Returned, state) -> None:
     operator.report({"INFO"}, f"{back.name}: {state.outcome}")
 
 
+def _ending(scene: bpy.types.Scene) -> str:
+    return ".map" if scene.msh_gltf.source.lower().endswith(".map") else ".msh"
+
+
 class MSH_OT_export(bpy.types.Operator, ExportHelper):
     """Write the scene as a model of Parkan: Iron Strategy"""
 
@@ -141,22 +145,16 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
     dialect: DIALECTS
     rebuild: REBUILD
 
-    @property
-    def _extension(self) -> str:
-        name = bpy.context.scene.msh_gltf.source
-        return ".map" if name.lower().endswith(".map") else ".msh"
-
     def invoke(self, context, event):
         """The file browser, with the model's own name."""
         source = context.scene.msh_gltf.source
-        self.filename_ext = self._extension
-        self.filepath = f"{file_stem(source or context.scene.name)}"
-        self.filepath = f"{stem(self.filepath)}{self.filename_ext}"
+        self.filename_ext = _ending(context.scene)
+        self.filepath = f"{stem(file_stem(source or context.scene.name))}{self.filename_ext}"
         return ExportHelper.invoke(self, context, event)
 
     def check(self, context):
         """Called by the file browser: the file's ending."""
-        self.filename_ext = self._extension
+        self.filename_ext = _ending(context.scene)
         return ExportHelper.check(self, context)
 
     def execute(self, context):
@@ -164,6 +162,8 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
 
         def work() -> None:
             path = Path(bpy.path.abspath(self.filepath))
+            if not path.name:
+                raise ConversionError("no file is named")
             back = export_model(context, stem(path.name), self.dialect, self.rebuild)
             write_outputs([(path, back.data)], force=True)
             _say(self, back, context.scene.msh_gltf)

@@ -159,6 +159,8 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
         options = {"dialect": self.dialect, "textures": self.textures}
 
         def one(path: Path) -> None:
+            if not path.name:
+                raise ConversionError("no file is named")
             if not self.entry and not bpy.app.background and choices(path):
                 bpy.ops.import_scene.msh_entry("INVOKE_DEFAULT", filepath=str(path), **options)
             else:

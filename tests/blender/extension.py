@@ -338,6 +338,53 @@ def panel(out):
     return facts
 
 
+def dialogs(out):
+    """What happens before ``execute``; without a window, Blender's dialogs are stood in for."""
+    calls = []
+
+    class Manager:
+        def __getattr__(self, name):
+            return lambda *args: calls.append(name)
+
+    def context():
+        return types.SimpleNamespace(
+            window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data
+        )
+
+    imports, exports = module("import_msh"), module("export_msh")
+    facts = {"file": [], "extension": []}
+    for name in ("walker", "areals"):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        read(name)
+        operator = types.SimpleNamespace(filepath="", check_extension=True)
+        exports.MSH_OT_export.invoke(operator, context(), None)
+        facts["file"].append(operator.filepath)
+        operator.filepath = "other"
+        exports.MSH_OT_export.check(operator, context())
+        facts["extension"].append(operator.filepath)
+    imports.MSH_OT_import.invoke(types.SimpleNamespace(files=[], directory=""), context(), None)
+    imports.MSH_OT_import_entry.invoke(None, context(), None)
+    exports.MSH_OT_put_back.invoke(None, context(), None)
+    facts["calls"] = calls
+
+    picked = []
+    scene_operators = types.SimpleNamespace(
+        msh_entry=lambda *args, **options: picked.append([*args, sorted(options)])
+    )
+    real, fake_ops = imports.bpy, types.SimpleNamespace(import_scene=scene_operators)
+    imports.bpy = types.SimpleNamespace(app=types.SimpleNamespace(background=False), ops=fake_ops)
+    operator = types.SimpleNamespace(
+        files=[], entry="", filepath=FILES["archive"], dialect="auto", textures=True
+    )
+    facts["done"] = sorted(imports.MSH_OT_import.execute(operator, bpy.context))
+    imports.bpy = real
+    facts["picked"] = picked
+    facts["unnamed"] = [
+        error_of(bpy.ops.import_scene.msh), error_of(bpy.ops.export_scene.msh, filepath="")
+    ]  # fmt: skip
+    return facts
+
+
 def dropped(out):
     """What drag and drop calls: a folder and names of files in it."""
     folder = Path(FILES["walker"]).parent

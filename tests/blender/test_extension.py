@@ -34,7 +34,8 @@ WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
     "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
-    "archive", "maps", "new_model", "errors", "same_names", "panel", "dropped", "switched_off",
+    "archive", "maps", "new_model", "errors", "same_names", "panel", "dialogs", "dropped",
+    "switched_off",
 )  # fmt: skip
 UNTOUCHED = {
     "walker": WALKER,
@@ -369,6 +370,16 @@ def test_panel(seen: Seen) -> None:
     assert facts["preferences"] == "prop"
     assert [line.split()[1] for line in facts["menus"]] == ["import_scene.msh", "export_scene.msh"]
     assert facts["handler"] == [".msh;.rlb;.lib;.map", "import_scene.msh"]
+
+
+def test_dialogs(seen: Seen) -> None:
+    facts = seen.facts["dialogs"]
+    assert facts["file"] == ["walker.msh", "Land.map"]
+    assert facts["extension"] == ["other.msh", "other.map"]
+    assert facts["calls"] == ["fileselect_add"] * 3 + ["invoke_search_popup", "invoke_confirm"]
+    assert facts["picked"] == [["INVOKE_DEFAULT", ["dialect", "filepath", "textures"]]]
+    assert facts["done"] == ["FINISHED"]
+    assert facts["unnamed"] == ["Error: no file is named"] * 2
 
 
 def test_drag_and_drop(seen: Seen) -> None:
