@@ -58,10 +58,10 @@ def absolute_uses(source: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom):
             names = [node.module or ""] if node.level == 0 else []
         elif isinstance(node, ast.Call) and _called(node) in _BY_TEXT:
-            names = [a.value for a in node.args if isinstance(a, ast.Constant)]
+            names = [str(a.value) for a in node.args if isinstance(a, ast.Constant)]
         elif isinstance(node, ast.Constant) and "." in str(node.value):
             # a dotted path of ours in a text: multiprocessing, entry points, patching
-            names = [node.value] if _OURS.fullmatch(str(node.value)) else []
+            names = [str(node.value)] if _OURS.fullmatch(str(node.value)) else []
         else:
             continue
         found += [f"line {node.lineno}: {name}" for name in names if _is_ours(name)]
@@ -74,4 +74,4 @@ def _is_ours(name: object) -> bool:
 
 def _called(node: ast.Call) -> str:
     function = node.func
-    return getattr(function, "attr", None) or getattr(function, "id", "")
+    return str(getattr(function, "attr", None) or getattr(function, "id", ""))

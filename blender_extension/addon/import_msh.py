@@ -70,7 +70,7 @@ def import_model(
     if kind == "model":
         loaded = load_from(archive, path, index, options)
     else:
-        loaded = load_map(archive, path, index, kind)
+        loaded = load_map(archive, path, index, kind, options)
     with tempfile.TemporaryDirectory() as folder:
         # objects and collections are named after the model, so the file is not
         target = Path(folder) / "model.glb"
@@ -78,7 +78,7 @@ def import_model(
             files = gltf_files(loaded, target, options)
             source = loaded.model.archive
         else:
-            files = map_files(loaded, target)
+            files = map_files(loaded, target, options)
             source = loaded.archive
         for file, data in files:
             file.write_bytes(data)
