@@ -140,6 +140,7 @@ def areal_entry(archive: Archive) -> Entry:
             table=AREALS,
             value=f"types {sorted(archive.type_ids)}",
             expected=f"an entry of type {AREAL_MAP_TYPE}",
+            code="areal-entry",
         )
     return entry
 

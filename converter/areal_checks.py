@@ -26,7 +26,7 @@ from converter.areal import (
     signed_areas,
 )
 from converter.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
-from converter.validate import Finding, Severity
+from converter.validate import Finding, more
 
 #: How far a normal's length may be from 1. Measured: 1.3e-7 (terrain page, 9).
 _NORMAL_TOLERANCE = 1e-3
@@ -51,7 +51,6 @@ def check_areal_map(areals: ArealMap) -> list[Finding]:
 
 
 def _first(
-    severity: Severity,
     code: str,
     problem: str,
     table: str,
@@ -63,10 +62,12 @@ def _first(
     rows = np.flatnonzero(bad)
     if rows.size:
         row = int(rows[0])
-        more = f" (and in {rows.size - 1} more rows)" if rows.size > 1 else ""
         shown = value[row].tolist() if isinstance(value, np.ndarray) else value
         wanted = expected[row].tolist() if isinstance(expected, np.ndarray) else expected
-        yield Finding(code, severity, problem + more, table, row, int(offset[row]), shown, wanted)
+        at = int(offset[row])
+        yield Finding(
+            code, more(problem, rows.size), table, row, at, shown, wanted, rows, rows.size
+        )
 
 
 def _offsets(areals: ArealMap, field: str = "anchor") -> Ints:
@@ -84,13 +85,10 @@ def _vertex_offsets(areals: ArealMap) -> Ints:
 def _check_counts(areals: ArealMap) -> Iterator[Finding]:
     start = areals.entry.data_offset
     if not len(areals.records):
-        yield Finding(
-            "areal-none", "error", "map has no areals", AREALS, None, start, 0, "at least 1"
-        )
+        yield Finding("areal-none", "map has no areals", AREALS, None, start, 0, "at least 1")
     if not (areals.cells_x and areals.cells_y):
         yield Finding(
             "areal-grid",
-            "error",
             "map has no cells",
             CELLS,
             None,
@@ -104,7 +102,6 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
     records = areals.records
     anchor, normal = records["anchor"], records["normal"].astype(np.float64)
     yield from _first(
-        "error",
         "areal-anchor-finite",
         "anchor is not a finite number",
         AREALS,
@@ -115,7 +112,6 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
     )
     length = np.sqrt((normal**2).sum(1))
     yield from _first(
-        "error",
         "areal-normal",
         "normal is not a unit vector",
         AREALS,
@@ -125,7 +121,6 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
         "length 1",
     )
     yield from _first(
-        "note",
         "areal-logic",
         "logic flag is neither 0 nor 1",
         AREALS,
@@ -136,7 +131,6 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
     )
     for field in ("opaque12", "opaque36", "opaque44"):
         yield from _first(
-            "note",
             "areal-opaque",
             f"unknown word +{field[6:]} is not 0; it is kept",
             AREALS,
@@ -146,7 +140,6 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
             0,
         )
     yield from _first(
-        "note",
         "areal-polys",
         "areal has polys, which are kept and not understood",
         AREALS,
@@ -161,7 +154,6 @@ def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
     records, count = areals.records, len(areals.records)
     few = np.diff(areals.vertex_start) < 3
     yield from _first(
-        "error",
         "areal-vertices",
         "areal has too few vertices",
         AREALS,
@@ -175,23 +167,22 @@ def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
     broken[areals.owner[~finite]] = True
     if broken.any():
         vertex = int(np.argmin(finite))
-        row = int(areals.owner[vertex])
-        others = int((~finite).sum()) - 1
+        row, bad = int(areals.owner[vertex]), int((~finite).sum())
+        problem = f"vertex {vertex - int(areals.vertex_start[row])} is not a finite number"
         yield Finding(
             "areal-vertex-finite",
-            "error",
-            f"vertex {vertex - int(areals.vertex_start[row])} is not a finite number"
-            + (f" (and {others} more vertices)" if others else ""),
+            more(problem, bad, "vertices"),
             AREALS,
             row,
             int(_vertex_offsets(areals)[vertex]),
             areals.vertices[vertex].tolist(),
             "finite",
+            np.flatnonzero(broken),
+            bad,
         )
     sound = ~few & ~broken
     signed = signed_areas(areals)
     yield from _first(
-        "warning",
         "areal-winding",
         "polygon is clockwise",
         AREALS,
@@ -203,7 +194,6 @@ def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
     area = np.abs(signed)
     allowed = np.maximum(_AREA_RATIO * area, _AREA_UNITS)
     yield from _first(
-        "warning",
         "areal-area",
         "stored area is far from the polygon's",
         AREALS,
@@ -213,7 +203,6 @@ def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
         area,
     )
     yield from _first(
-        "warning",
         "areal-anchor",
         "anchor lies outside its polygon; the game moves it at random",
         AREALS,
@@ -231,22 +220,20 @@ def _check_links(areals: ArealMap) -> Iterator[Finding]:
     begin = _offsets(areals) + AREAL_DTYPE.itemsize + 12 * np.diff(areals.vertex_start)
     at = begin[areals.owner] + AREAL_LINK_DTYPE.itemsize * edge
 
-    def found(
-        severity: Severity, code: str, bad: Bools, problem: str, expected: str
-    ) -> Iterator[Finding]:
+    def found(code: str, bad: Bools, problem: str, expected: str) -> Iterator[Finding]:
         row = int(np.argmax(bad)) if bad.any() else None
         if row is not None:
             where = f"edge {edge[row]} of areal {areals.owner[row]} {problem}"
-            yield from _first(severity, code, where, LINKS, bad, at, links, expected)
+            yield from _first(code, where, LINKS, bad, at, links, expected)
 
     none = (links["areal"] == -1) & (links["edge"] == -1)
     bad = (target < 0) & ~none
     yield from found(
-        "error", "areal-link", bad, "links to no edge that exists", "(-1, -1) or an areal's edge"
+        "areal-link", bad, "links to no edge that exists", "(-1, -1) or an areal's edge"
     )
     one_way = (target >= 0) & (target[target] != np.arange(len(links)))
     yield from found(
-        "warning", "areal-link-mutual", one_way, "links to an edge that does not link back", "both"
+        "areal-link-mutual", one_way, "links to an edge that does not link back", "both"
     )
 
 
@@ -256,7 +243,6 @@ def _check_cells(areals: ArealMap) -> Iterator[Finding]:
     begin = areals.entry.data_offset + int(areals.record_offsets[-1]) + 8
     at = begin + 2 * (cells + areals.cell_start[:-1])
     yield from _first(
-        "error",
         "areal-cell-full",
         "cell lists more areals than the runtime's word can count",
         CELLS,
@@ -269,15 +255,15 @@ def _check_cells(areals: ArealMap) -> Iterator[Finding]:
     if wrong.any():
         first = int(np.argmax(wrong))
         row = int(np.searchsorted(areals.cell_start, first, "right")) - 1
-        others = int(wrong.sum()) - 1
+        bad = np.flatnonzero(wrong)
         yield Finding(
             "areal-cell-id",
-            "error",
-            "cell lists an areal that does not exist"
-            + (f" (and {others} more ids)" if others else ""),
+            more("cell lists an areal that does not exist", bad.size, "ids"),
             CELLS,
             row,
             begin + 2 * (row + 1 + first),
             int(areals.cell_ids[first]),
             f"below {len(areals.records)}",
+            np.unique(np.searchsorted(areals.cell_start, bad, "right") - 1),
+            bad.size,
         )

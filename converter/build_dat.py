@@ -198,7 +198,7 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
     findings: list[Finding] = []
 
     def error(code: str, problem: str, row: int, value: object, expected: object = None) -> None:
-        findings.append(Finding(code, "error", problem, TABLE, row + 1, None, value, expected))
+        findings.append(Finding(code, problem, TABLE, row + 1, None, value, expected))
 
     for row, line in enumerate(lines):
         body = line.strip()
@@ -216,7 +216,6 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
                 findings.append(
                     Finding(
                         "build-twice",
-                        "warning",
                         "category appears twice; the first one counts",
                         TABLE,
                         row + 1,

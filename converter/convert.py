@@ -166,7 +166,7 @@ def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
 def missing_looks(dress: Dress | None) -> list[Finding]:
     """What was not found on the way to the looks."""
     missing = [] if dress is None else dress.warnings
-    return [Finding("look-missing", "warning", text) for text in missing]
+    return [Finding("look-missing", text) for text in missing]
 
 
 def dress_of(

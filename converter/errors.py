@@ -19,6 +19,7 @@ class ConversionError(Exception):
         value: the value that was found.
         expected: what should have been there.
         hint: what the user can do about it.
+        code: the rule that does not hold (``converter.rules``), where one says it.
     """
 
     def __init__(
@@ -33,6 +34,7 @@ class ConversionError(Exception):
         value: object = None,
         expected: object = None,
         hint: str | None = None,
+        code: str | None = None,
     ) -> None:
         super().__init__(problem)
         self.problem = problem
@@ -44,6 +46,7 @@ class ConversionError(Exception):
         self.value = value
         self.expected = expected
         self.hint = hint
+        self.code = code
 
     def at(self, *, file: str | None = None, entry: str | None = None) -> ConversionError:
         """Fill in the file and entry where they are not known yet; returns the error itself."""

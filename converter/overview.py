@@ -71,14 +71,8 @@ def describe(model: MshModel, decision: Decision, scene: Scene, findings: list[F
         ],
         "materials": _materials(model, decision, scene),
         "entries": list_entries(model.archive),
-        "findings": [
-            {k: v for k, v in asdict(f).items() if v is not None} | _as_text(f) for f in findings
-        ],
+        "findings": [finding.facts() for finding in findings],
     }
-
-
-def _as_text(finding: Finding) -> Json:
-    return {k: str(getattr(finding, k)) for k in ("value", "expected") if getattr(finding, k)}
 
 
 def _nodes(model: MshModel, decision: Decision, scene: Scene, triangles: list[int]) -> list[Json]:
@@ -236,9 +230,7 @@ def describe_map(loaded: LoadedMap) -> Json:
         out["classes"] = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
         out["area"] = float(content.records["area"].astype(np.float64).sum())
     out["entries"] = list_entries(loaded.archive)
-    out["findings"] = [
-        {k: v for k, v in asdict(f).items() if v is not None} | _as_text(f) for f in loaded.findings
-    ]
+    out["findings"] = [finding.facts() for finding in loaded.findings]
     return out
 
 

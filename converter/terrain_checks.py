@@ -17,7 +17,7 @@ from converter.face_flags import FaceFlag
 from converter.rebuild.adjacency import NO_EDGE
 from converter.tables import NONE16, TerrainStream
 from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, TERRAIN_TABLES, Terrain, label
-from converter.validate import Finding, Severity, without_errors
+from converter.validate import Finding, more, without_errors
 
 _T = TerrainStream
 MOST_VERTICES = 0xFFFF
@@ -46,7 +46,6 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
 def _find(
     terrain: Terrain,
     code: str,
-    severity: Severity,
     stream: TerrainStream,
     problem: str,
     bad: Any = None,
@@ -58,18 +57,20 @@ def _find(
 
     ``bad`` is a boolean per row; without it the finding is about the table.
     """
-    row = None
+    row = rows = None
     if bad is not None:
         if not np.any(bad):
             return
         row = int(np.argmax(bad))
-        if (count := int(bad.sum())) > 1:
-            problem += f" (and {count - 1} more)"
+        rows = np.flatnonzero(bad)
     offset = terrain.offset_of(stream, row or 0, within)
     shown = value[row] if row is not None and isinstance(value, np.ndarray) else value
     if isinstance(shown, np.ndarray):
         shown = shown.tolist()
-    yield Finding(code, severity, problem, label(stream), row, offset, shown, expected)
+    count = 1 if rows is None else rows.size
+    yield Finding(
+        code, more(problem, count), label(stream), row, offset, shown, expected, rows, count
+    )
 
 
 def _tables(terrain: Terrain) -> Iterator[Finding]:
@@ -78,40 +79,40 @@ def _tables(terrain: Terrain) -> Iterator[Finding]:
         rows = len(terrain.streams.get(stream, ()))
         if per_vertex and stream in terrain.streams and rows != count:
             yield from _find(
-                terrain, "terrain-vertex-count", "error", stream,
+                terrain, "terrain-vertex-count", stream,
                 "not one row per vertex", value=rows, expected=count,
             )  # fmt: skip
     if count > MOST_VERTICES:
         yield from _find(
-            terrain, "terrain-limits", "error", _T.POSITIONS, "more vertices than faces can name",
+            terrain, "terrain-limits", _T.POSITIONS, "more vertices than faces can name",
             value=count, expected=f"at most {MOST_VERTICES}",
         )  # fmt: skip
     if len(terrain.faces) > MOST_FACES:
         yield from _find(
-            terrain, "terrain-limits", "warning", _T.FACES, "more faces than the game's files have",
+            terrain, "terrain-faces", _T.FACES, "more faces than the game's files have",
             value=len(terrain.faces), expected=f"at most {MOST_FACES}",
         )  # fmt: skip
     finite = np.isfinite(terrain.positions).all(axis=1)
     yield from _find(
-        terrain, "terrain-finite", "error", _T.POSITIONS, "position is not finite", ~finite,
+        terrain, "terrain-finite", _T.POSITIONS, "position is not finite", ~finite,
         value=terrain.positions,
     )  # fmt: skip
     if terrain.blend is not None:
         blend = terrain.blend
         yield from _find(
-            terrain, "terrain-blend", "error", _T.BLEND, "blend is not finite",
+            terrain, "terrain-blend-finite", _T.BLEND, "blend is not finite",
             ~np.isfinite(blend), value=blend,
         )  # fmt: skip
         yield from _find(
-            terrain, "terrain-blend", "warning", _T.BLEND, "blend is not between 0 and 1",
-            (blend < 0) | (blend > 1), value=blend,
+            terrain, "terrain-blend", _T.BLEND, "blend is not between 0 and 1",
+            np.isfinite(blend) & ((blend < 0) | (blend > 1)), value=blend,
         )  # fmt: skip
     if not np.isfinite(terrain.header["hull"]).all():
-        yield from _find(terrain, "terrain-box", "error", _T.SLOTS, "the whole box is not finite")
+        yield from _find(terrain, "terrain-box", _T.SLOTS, "the whole box is not finite")
     entry = terrain.archive.first_of_type(_T.SLOTS)
     if entry is not None and entry.attr1 != len(terrain.slots):
         yield from _find(
-            terrain, "terrain-slot-count", "error", _T.SLOTS,
+            terrain, "terrain-slot-count", _T.SLOTS,
             "attr1 is not the number of slots", value=entry.attr1, expected=len(terrain.slots),
         )  # fmt: skip
 
@@ -120,12 +121,12 @@ def _faces(terrain: Terrain) -> Iterator[Finding]:
     faces, count = terrain.faces, len(terrain.faces)
     vertex, link = faces["vertex"], faces["link"]
     yield from _find(
-        terrain, "terrain-face-vertex", "error", _T.FACES, "face has a vertex past the table",
+        terrain, "terrain-face-vertex", _T.FACES, "face has a vertex past the table",
         (vertex >= len(terrain.positions)).any(axis=1), 8, vertex,
         f"below {len(terrain.positions)}",
     )  # fmt: skip
     yield from _find(
-        terrain, "terrain-face-link", "error", _T.FACES, "face links past the table",
+        terrain, "terrain-face-link", _T.FACES, "face links past the table",
         ((link >= count) & (link != NONE16)).any(axis=1), 14, link, f"below {count}, or 65535",
     )  # fmt: skip
 
@@ -135,24 +136,24 @@ def _squares(terrain: Terrain) -> Iterator[Finding]:
     across = terrain.across
     if not squares or across <= 0 or squares % across:
         yield from _find(
-            terrain, "terrain-squares", "error", _T.SQUARES,
+            terrain, "terrain-squares", _T.SQUARES,
             "attr2 is not a number of squares across", value=across,
             expected=f"a divisor of {squares}",
         )  # fmt: skip
         return
     words = terrain.squares["slot_index"][:, 0, :2]
     yield from _find(
-        terrain, "terrain-square-slot", "error", _T.SQUARES, "square has a slot past the table",
+        terrain, "terrain-square-slot", _T.SQUARES, "square has a slot past the table",
         ((words >= len(slots)) & (words != NONE16)).any(axis=1), 8, words, f"below {len(slots)}",
     )  # fmt: skip
     end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
     yield from _find(
-        terrain, "terrain-slot-faces", "error", _T.SLOTS, "slot reaches past the faces",
+        terrain, "terrain-slot-faces", _T.SLOTS, "slot reaches past the faces",
         end > len(terrain.faces), 0, end, f"at most {len(terrain.faces)}",
     )  # fmt: skip
     boxes = np.stack([slots["aabb_min"], slots["aabb_max"]], axis=1)
     yield from _find(
-        terrain, "terrain-slot-box", "error", _T.SLOTS, "slot's box is not finite",
+        terrain, "terrain-slot-box", _T.SLOTS, "slot's box is not finite",
         ~np.isfinite(boxes).all(axis=(1, 2)), 8,
     )  # fmt: skip
 
@@ -166,11 +167,11 @@ def _links(terrain: Terrain) -> Iterator[Finding]:
     back = np.take_along_axis(link[safe], np.minimum(edge, 2)[..., None], axis=2)[..., 0]
     mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(faces))[:, None]))
     yield from _find(
-        terrain, "terrain-link-mutual", "warning", _T.FACES,
+        terrain, "terrain-link-mutual", _T.FACES,
         "the face across an edge does not link back", ~mutual.all(axis=1), 14, link,
     )  # fmt: skip
     yield from _find(
-        terrain, "terrain-edge-class", "warning", _T.FACES,
+        terrain, "terrain-edge-class", _T.FACES,
         "edge selector does not fit its link", (none != (edge == NO_EDGE)).any(axis=1), 26, edge,
         "3 exactly where there is no neighbour",
     )  # fmt: skip
@@ -181,12 +182,12 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     start, count = (slots[k].astype(np.int64) for k in ("tri_start", "tri_count"))
     chained = np.concatenate([[0], np.cumsum(count)[:-1]])
     yield from _find(
-        terrain, "terrain-slot-run", "warning", _T.SLOTS,
+        terrain, "terrain-slot-run", _T.SLOTS,
         "slots' runs of faces do not follow one another", start != chained, 0, start,
     )  # fmt: skip
     if int(count.sum()) != len(terrain.faces):
         yield from _find(
-            terrain, "terrain-slot-run", "warning", _T.SLOTS,
+            terrain, "terrain-slot-run", _T.SLOTS,
             "slots do not have every face once", value=int(count.sum()),
             expected=len(terrain.faces),
         )  # fmt: skip
@@ -196,7 +197,7 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     room = BORDER * terrain.grid.size
     outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
     yield from _find(
-        terrain, "terrain-face-square", "warning", _T.FACES, "face crosses its square's border",
+        terrain, "terrain-face-square", _T.FACES, "face crosses its square's border",
         outside.any(axis=(1, 2)) & (square >= 0), 8, square, "inside the square that has it",
     )  # fmt: skip
     fine = np.zeros(len(terrain.positions), np.bool_)
@@ -205,7 +206,7 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     alien = np.zeros(len(terrain.faces), np.bool_)
     alien[coarse] = ~fine[terrain.faces["vertex"][coarse]].all(axis=1)
     yield from _find(
-        terrain, "terrain-coarse-vertex", "warning", _T.FACES,
+        terrain, "terrain-coarse-vertex", _T.FACES,
         f"{LEVELS[COARSE]} face has a vertex that the {LEVELS[FINE]} level does not use", alien, 8,
         terrain.faces["vertex"],
     )  # fmt: skip
@@ -216,7 +217,7 @@ def _draw_order(terrain: Terrain) -> Iterator[Finding]:
     count = len(terrain.faces)
     if len(rows) != count or not np.array_equal(np.sort(rows["face"]), np.arange(count)):
         yield from _find(
-            terrain, "terrain-draw-order", "warning", _T.DRAW_ORDER,
+            terrain, "terrain-draw-order", _T.DRAW_ORDER,
             "draw order is not a permutation of the faces", value=len(rows), expected=count,
         )  # fmt: skip
         return
@@ -224,7 +225,7 @@ def _draw_order(terrain: Terrain) -> Iterator[Finding]:
     slot = np.repeat(np.arange(len(terrain.slots)), terrain.slots["tri_count"])
     if len(slot) == count and (square >= 0).all():
         yield from _find(
-            terrain, "terrain-draw-order", "warning", _T.DRAW_ORDER,
+            terrain, "terrain-draw-order", _T.DRAW_ORDER,
             "draw order leaves its slot's run", slot[rows["face"]] != slot, 0, rows["face"],
         )  # fmt: skip
 
@@ -234,7 +235,7 @@ def _looks(terrain: Terrain) -> Iterator[Finding]:
     second = faces["second"] != NO_MATERIAL
     flagged = (faces["flags"] & np.uint32(FaceFlag.SECOND_MATERIAL)) != 0
     yield from _find(
-        terrain, "terrain-second-material", "warning", _T.FACES,
+        terrain, "terrain-second-material", _T.FACES,
         "flag 0x4 and the second material do not agree", second != flagged, 0, faces["flags"],
     )  # fmt: skip
 

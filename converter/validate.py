@@ -8,8 +8,8 @@ stops at the first one. A ``warning`` is unusual but harmless, a ``note`` just w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from converter.archive import printable
 from converter.errors import ConversionError
 from converter.model import MshModel
 from converter.pose import parents_first
+from converter.rules import RULES, Rule, Severity
 from converter.tables import (
     GROUP_COUNT,
     LOD_COUNT,
@@ -28,21 +29,54 @@ from converter.tables import (
     StreamType,
 )
 
-Severity = Literal["error", "warning", "note"]
-
 
 @dataclass(frozen=True)
 class Finding:
-    """One observation about a file; fields as in :class:`ConversionError`."""
+    """One observation about a file: a rule that does not hold, and where.
+
+    Attributes:
+        code: a key of ``converter.rules.RULES``.
+        problem: what is wrong, in a few words.
+        table, row, offset, value, expected: as in :class:`ConversionError`, of the first place.
+        rows: every row of the table that is concerned, where there may be several. A tolerant
+            reader leaves out what :attr:`Rule.drops` says of them.
+        count: how many places are concerned.
+    """
 
     code: str
-    severity: Severity
     problem: str
     table: str | None = None
     row: int | None = None
     offset: int | None = None
     value: object = None
     expected: object = None
+    rows: NDArray[np.int64] | None = field(default=None, repr=False, compare=False)
+    count: int = 1
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that does not hold."""
+        return RULES[self.code]
+
+    @property
+    def severity(self) -> Severity:
+        """``error``, ``warning`` or ``note``."""
+        return self.rule.severity
+
+    def facts(self) -> dict[str, Any]:
+        """The finding as plain JSON values; what is not known is left out."""
+        facts = {
+            "code": self.code,
+            "severity": self.severity,
+            "problem": self.problem,
+            "table": self.table,
+            "row": self.row,
+            "offset": self.offset,
+            "value": None if self.value is None else str(self.value),
+            "expected": None if self.expected is None else str(self.expected),
+            "count": self.count,
+        }
+        return {key: value for key, value in facts.items() if value is not None}
 
     def to_error(self) -> ConversionError:
         """The finding as an error."""
@@ -53,10 +87,16 @@ class Finding:
             offset=self.offset,
             value=self.value,
             expected=self.expected,
+            code=self.code,
         )
 
     def __str__(self) -> str:
         return str(self.to_error())
+
+
+def more(problem: str, count: int, what: str = "rows") -> str:
+    """The problem, with in how many other places it is."""
+    return problem + (f" (and in {count - 1} more {what})" if count > 1 else "")
 
 
 def require_sound(model: MshModel) -> list[Finding]:
@@ -108,7 +148,6 @@ def _at(
     value: Any,
     expected: Any,
     field: str | None = None,
-    severity: Severity = "error",
 ) -> Iterator[Finding]:
     """A finding for the first bad row of a table, saying how many there are."""
     rows = np.flatnonzero(bad)
@@ -119,16 +158,16 @@ def _at(
     if field is not None:
         dtype = SLOT_DTYPE if stream is StreamType.SLOTS else TABLES[stream].dtype
         within = dtype.fields[field][1] if dtype is not None and dtype.fields else 0
-    others = rows.size - 1
     yield Finding(
         code,
-        severity,
-        problem + (f" (and in {others} more rows)" if others else ""),
+        more(problem, rows.size),
         TABLES[stream].label,
         row,
         model.offset_of(stream, row, within),
         value[row] if isinstance(value, np.ndarray) else value,
         expected[row] if isinstance(expected, np.ndarray) else expected,
+        rows,
+        rows.size,
     )
 
 
@@ -140,7 +179,6 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
         if spec is None:
             yield Finding(
                 "entry-unknown",
-                "note",
                 f"entry {name} of unknown type is kept",
                 "NRes directory",
                 row,
@@ -150,7 +188,6 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
         elif entry.type_id in seen:
             yield Finding(
                 "entry-twice",
-                "warning",
                 f"second {spec.label}; the first one counts",
                 "NRes directory",
                 row,
@@ -158,7 +195,6 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
         elif entry.attr3 != spec.attr3 and not model.legacy:
             yield Finding(
                 "entry-attr3",
-                "warning",
                 f"attr3 of {spec.label} is unusual",
                 "NRes directory",
                 row,
@@ -169,7 +205,7 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
         seen.add(entry.type_id)
     for spec in TABLES.values():
         if spec.presence is Presence.USUAL and spec.stream not in seen:
-            yield Finding("table-missing", "warning", f"model has no {spec.label}", spec.label)
+            yield Finding("table-missing", f"model has no {spec.label}", spec.label)
 
 
 def _check_vertices(model: MshModel) -> Iterator[Finding]:
@@ -187,10 +223,8 @@ def _check_vertices(model: MshModel) -> Iterator[Finding]:
     for stream, table in model.streams.items():
         spec = TABLES[stream]
         if spec.per_vertex and len(table) != count:
-            severity: Severity = "error" if len(table) < count else "warning"
             yield Finding(
-                "vertex-count",
-                severity,
+                "vertex-count" if len(table) < count else "vertex-extra",
                 "not one record per vertex",
                 spec.label,
                 None,
@@ -204,7 +238,6 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
     if model.legacy:
         yield Finding(
             "node-legacy",
-            "warning",
             "nodes have the legacy stride of 24 bytes: no hierarchy, poses or LODs are "
             "known, all batches are shown in one node",
             TABLES[1].label,
@@ -314,7 +347,6 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
         batches["index_count"],
         "a multiple of 3",
         "index_count",
-        "warning",
     )
 
 
@@ -372,7 +404,6 @@ def check_links(model: MshModel) -> Iterator[Finding]:
         np.where(linked, link, -1).max(1, initial=-1),
         "mutual links",
         "link",
-        "warning",
     )
     window = largest_indices(model) + (model.batches["index_count"] > 0)
     yield from _at(
@@ -384,7 +415,6 @@ def check_links(model: MshModel) -> Iterator[Finding]:
         model.batches["window"],
         window,
         "window",
-        "warning",
     )
 
 
@@ -436,7 +466,6 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
         "0, 0, 0, 0",
         "unit length",
         "quaternion",
-        "note",
     )
 
 
@@ -444,7 +473,6 @@ def _check_strings(model: MshModel) -> Iterator[Finding]:
     if model.strings is not None and model.strings.tail:
         yield Finding(
             "string-tail",
-            "warning",
             "bytes behind the last string are kept",
             TABLES[10].label,
             None,

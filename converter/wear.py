@@ -19,7 +19,7 @@ from functools import cached_property
 from converter.archive import printable
 from converter.errors import ConversionError
 from converter.material import DEFAULT_MATERIAL
-from converter.validate import Finding, Severity
+from converter.validate import Finding, more
 
 #: What findings and errors call the file.
 TABLE = "WEAR"
@@ -158,7 +158,7 @@ def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
     if border < len(lines):
         if border and not _is_blank(lines[border - 1]):
             problem = f"no blank line before {_LIGHTMAPS}"
-            findings.append(Finding("wear-blank", "warning", problem, TABLE, border + 1))
+            findings.append(Finding("wear-blank", problem, TABLE, border + 1))
         head = border + 1
         while head < len(lines) and _is_blank(lines[head]):
             head += 1
@@ -171,9 +171,10 @@ def _read_section(
 ) -> list[str]:
     """Names of the rows behind the count in line ``head``, which end before ``border``."""
 
-    def find(code: str, problem: str, at: int, value: object, expected: object) -> None:
-        severity: Severity = "error" if code in ("wear-count", "wear-row") else "warning"
-        findings.append(Finding(code, severity, problem, TABLE, at + 1, None, value, expected))
+    def find(
+        code: str, problem: str, at: int, value: object, expected: object, count: int = 1
+    ) -> None:
+        findings.append(Finding(code, problem, TABLE, at + 1, None, value, expected, count=count))
 
     if head >= border:
         find("wear-count", "count is missing", head, None, "a number of rows")
@@ -197,13 +198,12 @@ def _read_section(
         elif (line.split()[0].lstrip("0") or "0") != str(row):
             wrong.append(row)
     if wrong:
-        row, others = wrong[0], len(wrong) - 1
-        problem = "id is not the row's position"
-        problem += f" (and in {others} more rows)" if others else ""
-        find("wear-id", problem, first + row, printable(lines[first + row].split()[0]), row)
+        row = wrong[0]
+        problem = more("id is not the row's position", len(wrong))
+        shown = printable(lines[first + row].split()[0])
+        find("wear-id", problem, first + row, shown, row, len(wrong))
     if extra:
-        others = len(extra) - 1
-        problem = "line behind the rows is not read"
-        problem += f" (and {others} more lines)" if others else ""
-        find("wear-extra", problem, extra[0], printable(lines[extra[0]]), f"{count} rows")
+        problem = more("line behind the rows is not read", len(extra), "lines")
+        shown = printable(lines[extra[0]])
+        find("wear-extra", problem, extra[0], shown, f"{count} rows", len(extra))
     return [row_name(line) for line in lines[first:end]]

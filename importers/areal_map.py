@@ -43,6 +43,7 @@ def read_areal_map(archive: Archive) -> ArealMap:
                 offset=entry.data_offset + at,
                 value=f"{size} bytes",
                 expected=f"at most {len(data) - at}",
+                code="areal-size",
             )
 
     need(entry.attr1 * AREAL_DTYPE.itemsize, 0, 0, f"{entry.attr1} areals (attr1)")
@@ -96,6 +97,7 @@ def read_areal_map(archive: Archive) -> ArealMap:
             offset=entry.data_offset + end,
             value=f"{len(data) - end} bytes",
             expected="none: the runtime says Incorrect ArealMap",
+            code="areal-tail",
         )
     listed = np.ones(len(words_left), np.bool_)
     listed[heads[:-1]] = False

@@ -71,7 +71,7 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
         path = take(suffix)
         names.append(read_wear_names(map_file(path)))
         if not names[-1]:
-            note(path, [Finding("level-wear", "error", "is no list of materials (WEAR)")])
+            note(path, [Finding("level-wear", "is no list of materials (WEAR)")])
     path = take(".map")
     areals = read_areal_map(read_nres(map_file(path), str(path)))
     note(path, check_areal_map(areals))
@@ -109,7 +109,6 @@ def _misfits(
                 files["2.wea"],
                 Finding(
                     "level-wear-parallel",
-                    "warning",
                     "the two material lists are not parallel",
                     value=f"{len(micro)} rows",
                     expected=f"{len(wear)} rows, as in {files['1.wea'].name}",
@@ -127,7 +126,6 @@ def _misfits(
                     files[".msh"],
                     Finding(
                         "level-material",
-                        "warning",
                         f"face has a {column} material past {files['1.wea'].name}",
                         table="Res21 (faces)",
                         row=at,

@@ -31,7 +31,9 @@ def read_material(entry: Entry, label: str) -> Material:
     """
     data = memoryview(entry.payload)
 
-    def fail(problem: str, value: object, expected: object, **place: int) -> ConversionError:
+    def fail(
+        code: str | None, problem: str, value: object, expected: object, **place: int
+    ) -> ConversionError:
         return ConversionError(
             problem,
             file=label,
@@ -41,21 +43,30 @@ def read_material(entry: Entry, label: str) -> Material:
             row=place.get("row"),
             value=value,
             expected=expected,
+            code=code,
         )
 
     if entry.type_id != MATERIAL_TYPE:
-        raise fail("not a material", printable(entry.type_text), "type MAT0")
+        raise fail(None, "not a material", printable(entry.type_text), "type MAT0")
     if entry.attr2 != MATERIAL_VERSION:
-        raise fail("unknown version (attr2)", entry.attr2, MATERIAL_VERSION)
+        raise fail("material-version", "unknown version (attr2)", entry.attr2, MATERIAL_VERSION)
     if len(data) < MATERIAL_HEADER_DTYPE.itemsize:
         size = MATERIAL_HEADER_DTYPE.itemsize
-        raise fail("too short for its header", f"{len(data)} bytes", f"at least {size}", offset=0)
+        raise fail(
+            "material-header",
+            "too short for its header",
+            f"{len(data)} bytes",
+            f"at least {size}",
+            offset=0,
+        )
     at = MATERIAL_HEADER_DTYPE.itemsize
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
     phase_count, track_count = int(header["phase_count"][0]), int(header["track_count"][0])
     room = (len(data) - at) // PHASE_DTYPE.itemsize
     if not 0 < phase_count <= room:
-        raise fail("phases do not fit the entry", phase_count, f"1..{room}", offset=0)
+        raise fail(
+            "material-phases", "phases do not fit the entry", phase_count, f"1..{room}", offset=0
+        )
     end = at + phase_count * PHASE_DTYPE.itemsize
     phases = np.frombuffer(data[at:end], PHASE_DTYPE)
 
@@ -64,13 +75,25 @@ def read_material(entry: Entry, label: str) -> Material:
         at, end = end, end + MATERIAL_TRACK_DTYPE.itemsize
         if end > len(data):
             raise fail(
-                "tracks do not fit the entry", track_count, f"at most {row}", offset=2, row=row
+                "material-tracks",
+                "tracks do not fit the entry",
+                track_count,
+                f"at most {row}",
+                offset=2,
+                row=row,
             )
         head = np.frombuffer(data[at:end], MATERIAL_TRACK_DTYPE)[0]
         word, keys = int(head["word"]), int(head["key_count"])
         at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
         if end > len(data):
             room = (len(data) - at) // MATERIAL_KEY_DTYPE.itemsize
-            raise fail("keys do not fit the entry", keys, f"at most {room}", offset=at - 2, row=row)
+            raise fail(
+                "material-keys",
+                "keys do not fit the entry",
+                keys,
+                f"at most {room}",
+                offset=at - 2,
+                row=row,
+            )
         tracks.append(Track(word, np.frombuffer(data[at:end], MATERIAL_KEY_DTYPE)))
     return Material(entry.name, entry.attr1, header, phases, tracks, bytes(data[end:]))

@@ -179,6 +179,7 @@ def read_model(archive: Archive, name: str) -> MshModel:
             file=archive.label,
             value=f"{kind} without {absent}",
             expected="tables 1, 2, 3, 6 and 13",
+            code="model-tables",
         )
     header, slots = _slots(archive, _entry(archive, StreamType.SLOTS))
     model = MshModel(name, archive, _nodes(archive), header, slots)
@@ -216,6 +217,7 @@ def _require_stride(archive: Archive, stream: StreamType, entry: Entry, stride: 
             offset=entry.data_offset,
             value=f"{entry.size} bytes",
             expected=f"a multiple of {stride}",
+            code="table-stride",
         )
 
 
@@ -237,6 +239,7 @@ def _slots(archive: Archive, entry: Entry) -> tuple[Records, Records]:
             offset=entry.data_offset,
             value=f"{entry.size} bytes",
             expected=f"{size} + n * {SLOT_DTYPE.itemsize}",
+            code="slots-size",
         )
     header = np.frombuffer(entry.payload[:size], HEADER_DTYPE)
     return header, np.frombuffer(entry.payload[size:], SLOT_DTYPE)
@@ -258,6 +261,7 @@ def _strings(archive: Archive, entry: Entry, count: int) -> StringTable:
                 offset=entry.data_offset + at,
                 value=f"length {length}" if at + 4 <= len(data) else "no length word",
                 expected=f"at most {max(0, len(data) - at - 5)} bytes of {len(data)} left",
+                code="string-run",
             )
         records.append(data[at + 4 : end])
         at = end

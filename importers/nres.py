@@ -30,10 +30,11 @@ def map_file(path: Path) -> memoryview:
             "is a directory",
             file=str(path),
             hint="give a file; msh2gltf DIR --list shows the models below it",
+            code="unreadable",
         ) from None
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(path)) from error
+        raise ConversionError(problem, file=str(path), code="unreadable") from error
 
 
 def is_nres(data: memoryview | bytes) -> bool:
@@ -53,24 +54,36 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
     """
     view = memoryview(data)
 
-    def fail(problem: str, offset: int, value: object, expected: object) -> ConversionError:
+    def fail(
+        code: str, problem: str, offset: int, value: object, expected: object
+    ) -> ConversionError:
         return ConversionError(
-            problem, file=label, table="NRes header", offset=offset, value=value, expected=expected
+            problem,
+            file=label,
+            table="NRes header",
+            offset=offset,
+            value=value,
+            expected=expected,
+            code=code,
         )
 
     if not is_nres(view):
-        raise fail("not an NRes file", 0, bytes(view[:4]) or "an empty file", "NRes")
+        raise fail("nres-magic", "not an NRes file", 0, bytes(view[:4]) or "an empty file", "NRes")
     if len(view) < NRES_HEADER_DTYPE.itemsize:
-        raise fail("file too short for a header", 0, f"{len(view)} bytes", "at least 16")
+        raise fail(
+            "nres-header", "file too short for a header", 0, f"{len(view)} bytes", "at least 16"
+        )
     header = np.frombuffer(view[:16], NRES_HEADER_DTYPE)[0]
     version, count, total = (int(header[k]) for k in ("version", "entry_count", "total_size"))
     if version != NRES_VERSION:
-        raise fail("unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
+        raise fail("nres-version", "unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
     if total != len(view):
-        raise fail("total_size is not the file's length", 12, total, len(view))
+        raise fail("nres-size", "total_size is not the file's length", 12, total, len(view))
     directory = total - 64 * count
     if count < 0 or directory < 16:
-        raise fail("entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}")
+        raise fail(
+            "nres-count", "entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}"
+        )
 
     rows = np.frombuffer(view[directory:], NRES_ENTRY_DTYPE)
     offsets = rows["data_offset"].astype(np.int64)
@@ -87,6 +100,7 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             offset=directory + 64 * i + 56,
             value=f"bytes {offsets[i]}..{ends[i]}",
             expected=f"inside 16..{directory}",
+            code="nres-payload",
         )
     names = rows["name"].tobytes()
     columns = (rows[key].tolist() for key in ("type_id", "attr1", "attr2", "size", "attr3"))

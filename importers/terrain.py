@@ -30,6 +30,7 @@ def read_terrain(archive: Archive, name: str) -> Terrain:
             file=archive.label,
             value=f"without {', '.join(label(stream) for stream in sorted(missing))}",
             expected="tables 1, 2, 3, 4, 5, 11, 18 and 21",
+            code="terrain-tables",
         )
     header_size = HEADER_DTYPE.itemsize
     streams = {}
@@ -47,6 +48,7 @@ def read_terrain(archive: Archive, name: str) -> Terrain:
                 offset=entry.data_offset,
                 value=f"{entry.size} bytes",
                 expected=f"{f'{head} + ' if head else ''}n * {dtype.itemsize}",
+                code="terrain-stride",
             )
         if not head:
             streams[int(stream)] = np.frombuffer(entry.payload, dtype)

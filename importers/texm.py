@@ -34,33 +34,49 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
     """
     view = memoryview(data)
 
-    def fail(problem: str, offset: int, value: object, expected: object) -> ConversionError:
+    def fail(
+        code: str, problem: str, offset: int, value: object, expected: object
+    ) -> ConversionError:
         return ConversionError(
-            problem, file=label, table="Texm header", offset=offset, value=value, expected=expected
+            problem,
+            file=label,
+            table="Texm header",
+            offset=offset,
+            value=value,
+            expected=expected,
+            code=code,
         )
 
     if bytes(view[:4]) != TEXM_MAGIC:
         found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"
-        raise fail("not a texture", 0, found, "Texm")
+        raise fail("texm-magic", "not a texture", 0, found, "Texm")
     at = TEXM_HEADER_DTYPE.itemsize
     if len(view) < at:
-        raise fail("too short for its header", 0, f"{len(view)} bytes", f"at least {at}")
+        raise fail(
+            "texm-header", "too short for its header", 0, f"{len(view)} bytes", f"at least {at}"
+        )
     header = np.frombuffer(view[:at], TEXM_HEADER_DTYPE)
     width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
     if kind not in FORMATS:
-        raise fail("unknown format", 28, kind, "one of " + ", ".join(map(str, FORMATS)))
+        raise fail(
+            "texm-format", "unknown format", 28, kind, "one of " + ", ".join(map(str, FORMATS))
+        )
     if not width or not height:
-        raise fail("picture of no pixels", 4, f"{width} x {height}", "sides of 1 or more")
+        raise fail(
+            "texm-sides", "picture of no pixels", 4, f"{width} x {height}", "sides of 1 or more"
+        )
     most = max(width, height).bit_length()
     if not 0 < mips <= most:
-        raise fail("levels do not fit the size", 12, mips, f"1..{most} at {width} x {height}")
+        raise fail(
+            "texm-mips", "levels do not fit the size", 12, mips, f"1..{most} at {width} x {height}"
+        )
     dtype, _ = FORMATS[kind]
     shapes = level_shapes(width, height, mips)
     colours = 4 * PALETTE_SIZE if kind == INDEXED else 0
     needed = at + colours + dtype.itemsize * sum(rows * across for rows, across in shapes)
     if needed > len(view):
         problem = f"levels of {width} x {height} pixels do not fit the data"
-        raise fail(problem, 4, f"{len(view)} bytes", f"at least {needed}")
+        raise fail("texm-size", problem, 4, f"{len(view)} bytes", f"at least {needed}")
 
     palette = None
     if colours:

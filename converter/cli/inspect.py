@@ -94,14 +94,12 @@ def command(
 
 def _build_dat(data: bytes, label: str, as_json: bool) -> None:
     """The categories of ``BuildDat.lst``."""
-    from dataclasses import asdict
-
     from converter.build_dat import CATEGORIES
     from importers.build_dat import read_build_dat
 
     found, findings = read_build_dat(data, label)
     if as_json:
-        rows = [{k: v for k, v in asdict(f).items() if v is not None} for f in findings]
+        rows = [finding.facts() for finding in findings]
         print_json({"kind": "BuildDat.lst", "categories": found.categories, "findings": rows})
         return
     for name, paths in found.categories.items():

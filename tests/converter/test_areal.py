@@ -421,7 +421,7 @@ def test_polygons_that_break_a_rule() -> None:
     ]
     assert "and in 1 more rows" in found[0].problem
     two = edited(S, "vertices", slice(vertex, vertex + 2), np.nan)
-    assert "and 1 more vertices" in check_areal_map(two)[0].problem
+    assert "and in 1 more vertices" in check_areal_map(two)[0].problem
 
 
 @pytest.mark.parametrize(

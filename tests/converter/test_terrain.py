@@ -102,7 +102,7 @@ def broken(stream: TerrainStream, row: int, field: str | None, value: object) ->
     ("code", "severity", "stream", "row", "field", "value", "within"),
     [
         ("terrain-finite", "error", T.POSITIONS, 7, None, (0, np.nan, 0), 0),
-        ("terrain-blend", "error", T.BLEND, 7, None, np.inf, 0),
+        ("terrain-blend-finite", "error", T.BLEND, 7, None, np.inf, 0),
         ("terrain-blend", "warning", T.BLEND, 7, None, 1.5, 0),
         ("terrain-face-vertex", "error", T.FACES, 3, "vertex", (0, 1, 60000), 8),
         ("terrain-face-link", "error", T.FACES, 3, "link", (0, 1, 60000), 14),

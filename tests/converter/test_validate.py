@@ -78,7 +78,7 @@ def test_errors_say_where(code: str, stream: S, row: int, values: dict, within: 
     ("code", "severity", "change"),
     [
         ("vertex-count", "error", lambda m: shorten(m, S.NORMALS)),
-        ("vertex-count", "warning", lambda m: lengthen(m, S.UV0)),
+        ("vertex-extra", "warning", lambda m: lengthen(m, S.UV0)),
         ("table-missing", "warning", lambda m: m.archive.entries.pop(3)),
         ("entry-unknown", "note", lambda m: setattr(m.archive.entries[13], "type_id", 99)),
         ("entry-twice", "warning", lambda m: setattr(m.archive.entries[13], "type_id", 9)),
