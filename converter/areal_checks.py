@@ -50,7 +50,7 @@ def check_areal_map(areals: ArealMap) -> list[Finding]:
         ]
 
 
-def _first(
+def find_first(
     code: str,
     problem: str,
     table: str,
@@ -70,7 +70,7 @@ def _first(
         )
 
 
-def _offsets(areals: ArealMap, field: str = "anchor") -> Ints:
+def record_offsets_of(areals: ArealMap, field: str = "anchor") -> Ints:
     """Where a field of each record lies in the file."""
     fields = AREAL_DTYPE.fields
     assert fields is not None
@@ -79,7 +79,7 @@ def _offsets(areals: ArealMap, field: str = "anchor") -> Ints:
 
 def _vertex_offsets(areals: ArealMap) -> Ints:
     corner = np.arange(len(areals.vertices)) - areals.vertex_start[areals.owner]
-    return (_offsets(areals) + AREAL_DTYPE.itemsize)[areals.owner] + 12 * corner
+    return (record_offsets_of(areals) + AREAL_DTYPE.itemsize)[areals.owner] + 12 * corner
 
 
 def _check_counts(areals: ArealMap) -> Iterator[Finding]:
@@ -101,50 +101,50 @@ def _check_counts(areals: ArealMap) -> Iterator[Finding]:
 def _check_records(areals: ArealMap) -> Iterator[Finding]:
     records = areals.records
     anchor, normal = records["anchor"], records["normal"].astype(np.float64)
-    yield from _first(
+    yield from find_first(
         "areal-anchor-finite",
         "anchor is not a finite number",
         AREALS,
         ~np.isfinite(anchor).all(1),
-        _offsets(areals, "anchor"),
+        record_offsets_of(areals, "anchor"),
         anchor,
         "finite",
     )
     length = np.sqrt((normal**2).sum(1))
-    yield from _first(
+    yield from find_first(
         "areal-normal",
         "normal is not a unit vector",
         AREALS,
         ~(np.abs(length - 1) <= _NORMAL_TOLERANCE),
-        _offsets(areals, "normal"),
+        record_offsets_of(areals, "normal"),
         records["normal"],
         "length 1",
     )
-    yield from _first(
+    yield from find_first(
         "areal-logic",
         "logic flag is neither 0 nor 1",
         AREALS,
         records["logic"] > 1,
-        _offsets(areals, "logic"),
+        record_offsets_of(areals, "logic"),
         records["logic"],
         "0 or 1",
     )
     for field in ("opaque12", "opaque36", "opaque44"):
-        yield from _first(
+        yield from find_first(
             "areal-opaque",
             f"unknown word +{field[6:]} is not 0; it is kept",
             AREALS,
             records[field] != 0,
-            _offsets(areals, field),
+            record_offsets_of(areals, field),
             records[field],
             0,
         )
-    yield from _first(
+    yield from find_first(
         "areal-polys",
         "areal has polys, which are kept and not understood",
         AREALS,
         records["poly_count"] > 0,
-        _offsets(areals, "poly_count"),
+        record_offsets_of(areals, "poly_count"),
         records["poly_count"],
         0,
     )
@@ -153,12 +153,12 @@ def _check_records(areals: ArealMap) -> Iterator[Finding]:
 def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
     records, count = areals.records, len(areals.records)
     few = np.diff(areals.vertex_start) < 3
-    yield from _first(
+    yield from find_first(
         "areal-vertices",
         "areal has too few vertices",
         AREALS,
         few,
-        _offsets(areals, "vertex_count"),
+        record_offsets_of(areals, "vertex_count"),
         records["vertex_count"],
         "at least 3",
     )
@@ -182,32 +182,32 @@ def _check_polygons(areals: ArealMap) -> Iterator[Finding]:
         )
     sound = ~few & ~broken
     signed = signed_areas(areals)
-    yield from _first(
+    yield from find_first(
         "areal-winding",
         "polygon is clockwise",
         AREALS,
         sound & (signed < 0),
-        _offsets(areals) + AREAL_DTYPE.itemsize,
+        record_offsets_of(areals) + AREAL_DTYPE.itemsize,
         signed,
         "a positive area: counter-clockwise",
     )
     area = np.abs(signed)
     allowed = np.maximum(_AREA_RATIO * area, _AREA_UNITS)
-    yield from _first(
+    yield from find_first(
         "areal-area",
         "stored area is far from the polygon's",
         AREALS,
         sound & ~(np.abs(records["area"] - area) <= allowed),
-        _offsets(areals, "area"),
+        record_offsets_of(areals, "area"),
         records["area"],
         area,
     )
-    yield from _first(
+    yield from find_first(
         "areal-anchor",
         "anchor lies outside its polygon; the game moves it at random",
         AREALS,
         sound & np.isfinite(records["anchor"]).all(1) & ~anchor_inside(areals),
-        _offsets(areals, "anchor"),
+        record_offsets_of(areals, "anchor"),
         records["anchor"],
         "inside",
     )
@@ -217,14 +217,14 @@ def _check_links(areals: ArealMap) -> Iterator[Finding]:
     links, target = areals.links, link_targets(areals)
     edge = np.arange(len(links)) - areals.vertex_start[areals.owner]
     # the links of an areal lie behind all of its vertices
-    begin = _offsets(areals) + AREAL_DTYPE.itemsize + 12 * np.diff(areals.vertex_start)
+    begin = record_offsets_of(areals) + AREAL_DTYPE.itemsize + 12 * np.diff(areals.vertex_start)
     at = begin[areals.owner] + AREAL_LINK_DTYPE.itemsize * edge
 
     def found(code: str, bad: Bools, problem: str, expected: str) -> Iterator[Finding]:
         row = int(np.argmax(bad)) if bad.any() else None
         if row is not None:
             where = f"edge {edge[row]} of areal {areals.owner[row]} {problem}"
-            yield from _first(code, where, LINKS, bad, at, links, expected)
+            yield from find_first(code, where, LINKS, bad, at, links, expected)
 
     none = (links["areal"] == -1) & (links["edge"] == -1)
     bad = (target < 0) & ~none
@@ -242,7 +242,7 @@ def _check_cells(areals: ArealMap) -> Iterator[Finding]:
     cells = np.arange(len(counts))
     begin = areals.entry.data_offset + int(areals.record_offsets[-1]) + 8
     at = begin + 2 * (cells + areals.cell_start[:-1])
-    yield from _first(
+    yield from find_first(
         "areal-cell-full",
         "cell lists more areals than the runtime's word can count",
         CELLS,

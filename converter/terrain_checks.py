@@ -43,7 +43,7 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
     return [*findings, *_links(terrain), *_runs(terrain), *_draw_order(terrain), *_looks(terrain)]
 
 
-def _find(
+def find_rows(
     terrain: Terrain,
     code: str,
     stream: TerrainStream,
@@ -78,40 +78,40 @@ def _tables(terrain: Terrain) -> Iterator[Finding]:
     for stream, (_, _, per_vertex, _) in TERRAIN_TABLES.items():
         rows = len(terrain.streams.get(stream, ()))
         if per_vertex and stream in terrain.streams and rows != count:
-            yield from _find(
+            yield from find_rows(
                 terrain, "terrain-vertex-count", stream,
                 "not one row per vertex", value=rows, expected=count,
             )  # fmt: skip
     if count > MOST_VERTICES:
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-limits", _T.POSITIONS, "more vertices than faces can name",
             value=count, expected=f"at most {MOST_VERTICES}",
         )  # fmt: skip
     if len(terrain.faces) > MOST_FACES:
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-faces", _T.FACES, "more faces than the game's files have",
             value=len(terrain.faces), expected=f"at most {MOST_FACES}",
         )  # fmt: skip
     finite = np.isfinite(terrain.positions).all(axis=1)
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-finite", _T.POSITIONS, "position is not finite", ~finite,
         value=terrain.positions,
     )  # fmt: skip
     if terrain.blend is not None:
         blend = terrain.blend
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-blend-finite", _T.BLEND, "blend is not finite",
             ~np.isfinite(blend), value=blend,
         )  # fmt: skip
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-blend", _T.BLEND, "blend is not between 0 and 1",
             np.isfinite(blend) & ((blend < 0) | (blend > 1)), value=blend,
         )  # fmt: skip
     if not np.isfinite(terrain.header["hull"]).all():
-        yield from _find(terrain, "terrain-box", _T.SLOTS, "the whole box is not finite")
+        yield from find_rows(terrain, "terrain-box", _T.SLOTS, "the whole box is not finite")
     entry = terrain.archive.first_of_type(_T.SLOTS)
     if entry is not None and entry.attr1 != len(terrain.slots):
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-slot-count", _T.SLOTS,
             "attr1 is not the number of slots", value=entry.attr1, expected=len(terrain.slots),
         )  # fmt: skip
@@ -120,12 +120,12 @@ def _tables(terrain: Terrain) -> Iterator[Finding]:
 def _faces(terrain: Terrain) -> Iterator[Finding]:
     faces, count = terrain.faces, len(terrain.faces)
     vertex, link = faces["vertex"], faces["link"]
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-face-vertex", _T.FACES, "face has a vertex past the table",
         (vertex >= len(terrain.positions)).any(axis=1), 8, vertex,
         f"below {len(terrain.positions)}",
     )  # fmt: skip
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-face-link", _T.FACES, "face links past the table",
         ((link >= count) & (link != NONE16)).any(axis=1), 14, link, f"below {count}, or 65535",
     )  # fmt: skip
@@ -135,24 +135,24 @@ def _squares(terrain: Terrain) -> Iterator[Finding]:
     squares, slots = len(terrain.squares), terrain.slots
     across = terrain.across
     if not squares or across <= 0 or squares % across:
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-squares", _T.SQUARES,
             "attr2 is not a number of squares across", value=across,
             expected=f"a divisor of {squares}",
         )  # fmt: skip
         return
     words = terrain.squares["slot_index"][:, 0, :2]
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-square-slot", _T.SQUARES, "square has a slot past the table",
         ((words >= len(slots)) & (words != NONE16)).any(axis=1), 8, words, f"below {len(slots)}",
     )  # fmt: skip
     end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-slot-faces", _T.SLOTS, "slot reaches past the faces",
         end > len(terrain.faces), 0, end, f"at most {len(terrain.faces)}",
     )  # fmt: skip
     boxes = np.stack([slots["aabb_min"], slots["aabb_max"]], axis=1)
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-slot-box", _T.SLOTS, "slot's box is not finite",
         ~np.isfinite(boxes).all(axis=(1, 2)), 8,
     )  # fmt: skip
@@ -166,11 +166,11 @@ def _links(terrain: Terrain) -> Iterator[Finding]:
     safe = np.where(none, 0, link)
     back = np.take_along_axis(link[safe], np.minimum(edge, 2)[..., None], axis=2)[..., 0]
     mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(faces))[:, None]))
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-link-mutual", _T.FACES,
         "the face across an edge does not link back", ~mutual.all(axis=1), 14, link,
     )  # fmt: skip
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-edge-class", _T.FACES,
         "edge selector does not fit its link", (none != (edge == NO_EDGE)).any(axis=1), 26, edge,
         "3 exactly where there is no neighbour",
@@ -181,12 +181,12 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     slots = terrain.slots
     start, count = (slots[k].astype(np.int64) for k in ("tri_start", "tri_count"))
     chained = np.concatenate([[0], np.cumsum(count)[:-1]])
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-slot-run", _T.SLOTS,
         "slots' runs of faces do not follow one another", start != chained, 0, start,
     )  # fmt: skip
     if int(count.sum()) != len(terrain.faces):
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-slot-run", _T.SLOTS,
             "slots do not have every face once", value=int(count.sum()),
             expected=len(terrain.faces),
@@ -196,7 +196,7 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     low, high = terrain.grid.box(np.maximum(square, 0))
     room = BORDER * terrain.grid.size
     outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-face-square", _T.FACES, "face crosses its square's border",
         outside.any(axis=(1, 2)) & (square >= 0), 8, square, "inside the square that has it",
     )  # fmt: skip
@@ -205,7 +205,7 @@ def _runs(terrain: Terrain) -> Iterator[Finding]:
     coarse = terrain.faces_of(COARSE)
     alien = np.zeros(len(terrain.faces), np.bool_)
     alien[coarse] = ~fine[terrain.faces["vertex"][coarse]].all(axis=1)
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-coarse-vertex", _T.FACES,
         f"{LEVELS[COARSE]} face has a vertex that the {LEVELS[FINE]} level does not use", alien, 8,
         terrain.faces["vertex"],
@@ -216,7 +216,7 @@ def _draw_order(terrain: Terrain) -> Iterator[Finding]:
     rows = terrain.draw_order
     count = len(terrain.faces)
     if len(rows) != count or not np.array_equal(np.sort(rows["face"]), np.arange(count)):
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-draw-order", _T.DRAW_ORDER,
             "draw order is not a permutation of the faces", value=len(rows), expected=count,
         )  # fmt: skip
@@ -224,7 +224,7 @@ def _draw_order(terrain: Terrain) -> Iterator[Finding]:
     square = terrain.square_of_face
     slot = np.repeat(np.arange(len(terrain.slots)), terrain.slots["tri_count"])
     if len(slot) == count and (square >= 0).all():
-        yield from _find(
+        yield from find_rows(
             terrain, "terrain-draw-order", _T.DRAW_ORDER,
             "draw order leaves its slot's run", slot[rows["face"]] != slot, 0, rows["face"],
         )  # fmt: skip
@@ -234,7 +234,7 @@ def _looks(terrain: Terrain) -> Iterator[Finding]:
     faces = terrain.faces
     second = faces["second"] != NO_MATERIAL
     flagged = (faces["flags"] & np.uint32(FaceFlag.SECOND_MATERIAL)) != 0
-    yield from _find(
+    yield from find_rows(
         terrain, "terrain-second-material", _T.FACES,
         "flag 0x4 and the second material do not agree", second != flagged, 0, faces["flags"],
     )  # fmt: skip

@@ -139,7 +139,7 @@ def check_model(model: MshModel) -> list[Finding]:
     ]
 
 
-def _at(
+def findings_at(
     model: MshModel,
     stream: StreamType,
     bad: NDArray[np.bool_] | np.bool_,
@@ -164,11 +164,17 @@ def _at(
         TABLES[stream].label,
         row,
         model.offset_of(stream, row, within),
-        value[row] if isinstance(value, np.ndarray) else value,
-        expected[row] if isinstance(expected, np.ndarray) else expected,
+        _of_row(value, row),
+        _of_row(expected, row),
         rows,
         rows.size,
     )
+
+
+def _of_row(values: Any, row: int) -> Any:
+    if not isinstance(values, np.ndarray):
+        return values
+    return values[row].tolist() if values.ndim > 1 else values[row]
 
 
 def _check_entries(model: MshModel) -> Iterator[Finding]:
@@ -211,7 +217,7 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
 def _check_vertices(model: MshModel) -> Iterator[Finding]:
     count = len(model.positions)
     finite = np.isfinite(model.positions)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.POSITIONS,
         ~finite.all(1),
@@ -246,7 +252,7 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
     nodes, count = model.nodes, len(model.nodes)
     parent = nodes["parent"].astype(np.int64)
     bad = (parent != NONE16) & (parent >= count)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.NODES,
         bad,
@@ -259,7 +265,7 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
     if not bad.any():
         looping = np.ones(count, np.bool_)
         looping[parents_first(model.parents)] = False
-        yield from _at(
+        yield from findings_at(
             model,
             StreamType.NODES,
             looping,
@@ -271,7 +277,7 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
         )
     slot = nodes["slot_index"].reshape(count, LOD_COUNT * GROUP_COUNT).astype(np.int64)
     bad = ((slot != NONE16) & (slot >= len(model.slots))).any(1)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.NODES,
         bad,
@@ -286,7 +292,7 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
 def _check_slots(model: MshModel) -> Iterator[Finding]:
     slots, batches = model.slots, len(model.batches)
     end = slots["batch_start"].astype(np.int64) + slots["batch_count"]
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.SLOTS,
         end > batches,
@@ -298,7 +304,7 @@ def _check_slots(model: MshModel) -> Iterator[Finding]:
     )
     if model.triangles is not None:
         end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
-        yield from _at(
+        yield from findings_at(
             model,
             StreamType.SLOTS,
             end > len(model.triangles),
@@ -314,7 +320,7 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
     batches, total = model.batches, len(model.indices)
     start = batches["index_start"].astype(np.int64)
     end = start + batches["index_count"]
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.BATCHES,
         end > total,
@@ -328,7 +334,7 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
         return
     largest = batches["base_vertex"].astype(np.int64) + largest_indices(model)
     bad = (batches["index_count"] > 0) & (largest >= len(model.positions))
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.BATCHES,
         bad,
@@ -338,7 +344,7 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
         f"below {len(model.positions)}",
         "base_vertex",
     )
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.BATCHES,
         batches["index_count"] % 3 != 0,
@@ -372,7 +378,7 @@ def _check_triangles(model: MshModel) -> Iterator[Finding]:
         return
     link = model.triangles["link"].astype(np.int64)
     bad = ((link != NONE16) & (link >= len(link))).any(1)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.TRIANGLES,
         bad,
@@ -395,7 +401,7 @@ def check_links(model: MshModel) -> Iterator[Finding]:
     inside = linked & (link < len(link)) & (edge < 3)
     back = link[np.where(inside, link, 0), np.where(inside, edge, 0)]
     bad = linked & ~(inside & (back == np.arange(len(link))[:, None]))
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.TRIANGLES,
         bad.any(axis=1),
@@ -406,7 +412,7 @@ def check_links(model: MshModel) -> Iterator[Finding]:
         "link",
     )
     window = largest_indices(model) + (model.batches["index_count"] > 0)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.BATCHES,
         model.batches["window"] != window & 0xFFFF,
@@ -424,7 +430,7 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
         return
     keys, nodes = model.keys, model.nodes
     bad = ~(np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"]))
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.KEYS,
         bad,
@@ -434,7 +440,7 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
         "finite",
     )
     fallback = nodes["fallback_key"].astype(np.int64)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.NODES,
         fallback >= len(keys),
@@ -447,7 +453,7 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
     start = nodes["map_start"].astype(np.int64)
     end = np.where(start == NONE16, 0, start + model.frame_count)
     words = len(model.frame_map)
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.NODES,
         end > words,
@@ -457,7 +463,7 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
         f"at most {words}",
         "map_start",
     )
-    yield from _at(
+    yield from findings_at(
         model,
         StreamType.KEYS,
         ~keys["quaternion"].any(1),

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from converter.areal import ArealMap
 from converter.areal_checks import check_areal_map
+from converter.checks.terrain import check_level_lists
 from converter.errors import ConversionError
-from converter.terrain import NO_MATERIAL, Terrain
+from converter.terrain import Terrain
 from converter.terrain_checks import check_terrain
 from converter.validate import Finding, without_errors
 from importers.areal_map import read_areal_map
@@ -79,8 +78,10 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
     terrain = read_terrain(read_nres(map_file(path), str(path)), path.name)
     note(path, check_terrain(terrain))
     wear, micro = names
-    for path, finding in _misfits(files, terrain, wear, micro):
-        note(path, [finding])
+    called = files["1.wea"].name, files["2.wea"].name
+    about = {0: files[".msh"], 2: files["2.wea"]}
+    for number, finding in check_level_lists(terrain, wear, micro, called):
+        note(about[number], [finding])
     return Level(files, wear, micro, areals, terrain, findings)
 
 
@@ -96,42 +97,3 @@ def _find(base: Path, suffix: str) -> Path:
             "a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing"
         )
     return found[0]
-
-
-def _misfits(
-    files: dict[str, Path], terrain: Terrain, wear: list[str], micro: list[str]
-) -> list[tuple[Path, Finding]]:
-    """What is sound by itself and does not fit the rest (``evidence`` page, Terrain)."""
-    out = []
-    if len(wear) != len(micro):
-        out.append(
-            (
-                files["2.wea"],
-                Finding(
-                    "level-wear-parallel",
-                    "the two material lists are not parallel",
-                    value=f"{len(micro)} rows",
-                    expected=f"{len(wear)} rows, as in {files['1.wea'].name}",
-                ),
-            )
-        )
-    faces = terrain.faces
-    for column in ("first", "second"):
-        row = faces[column].astype(np.int64)
-        past = (row >= len(wear)) & ((row != NO_MATERIAL) | (column == "first"))
-        if past.any():
-            at = int(np.argmax(past))
-            out.append(
-                (
-                    files[".msh"],
-                    Finding(
-                        "level-material",
-                        f"face has a {column} material past {files['1.wea'].name}",
-                        table="Res21 (faces)",
-                        row=at,
-                        value=int(row[at]),
-                        expected=f"below {len(wear)}",
-                    ),
-                )
-            )
-    return out

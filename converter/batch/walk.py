@@ -156,15 +156,27 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     return out
 
 
-def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, Found]:
-    """Look through files, archives and directories.
+@dataclass
+class Files:
+    """The files below what a user named.
+
+    Attributes:
+        root: the directory that sources are named from.
+        opened: ``(source, path)`` of the files worth opening, and why others are not.
+        found: what else was met.
+    """
+
+    root: Path
+    opened: list[tuple[str, Path, str | None]]
+    found: Found
+
+
+def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
+    """Every file that is named, or below a directory that is.
 
     Args:
         inputs: what the user named.
         leave_out: a directory that is not looked into: the output's.
-
-    Returns:
-        The root that sources are named from, and what was found.
 
     Raises:
         ConversionError: an input is not there.
@@ -187,36 +199,60 @@ def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, F
             Passed(text_of(base / link), "a link to a directory is not followed")
             for link in below.directory_links
         ]
-    targets = _Targets()
-    seen: set[str] = set()
+    opened: dict[str, tuple[str, Path, str | None]] = {}
     for file in sorted(files):
         source = text_of(file)
-        if source in seen:
+        if source in opened:
             found.broken.append(Passed(source, "two files have this name, as UTF-8 and as CP1251"))
             continue
-        seen.add(source)
-        if reason := _passed_by(root, file, files):
-            found.passed.append(Passed(source, reason))
+        opened[source] = source, root / file, _passed_by(root, file, files)
+    return Files(root, list(opened.values()), found)
+
+
+def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, Found]:
+    """Look through files, archives and directories.
+
+    Args:
+        inputs: what the user named.
+        leave_out: a directory that is not looked into: the output's.
+
+    Returns:
+        The root that sources are named from, and what was found.
+
+    Raises:
+        ConversionError: an input is not there.
+    """
+    below = files_below(inputs, leave_out)
+    targets = _Targets()
+    for source, path, reason in below.opened:
+        if reason := reason or foreign(path):
+            below.found.passed.append(Passed(source, reason))
         else:
-            _look_into(root / file, source, targets, found)
-    return root, found
+            _look_into(path, source, targets, below.found)
+    return below.root, below.found
 
 
 def _passed_by(root: Path, file: Path, files: Iterable[Path]) -> str | None:
-    """Why a file is not even opened as an archive."""
+    """Why a file is not even opened."""
     path = root / file
     if file.name.startswith(TEMPORARY):
         return "left behind by a run that was killed"
     if file.suffix.lower() == BACKUP and file.with_suffix("") in files:
         return "the backup of a file beside it"
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            return "not a regular file"
-        with path.open("rb") as opened:
-            head = opened.read(4)
+        return None if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
     except OSError:
         # a link that leads nowhere is passed by, a file that refuses is worth an error
         return "a link that leads nowhere" if path.is_symlink() else None
+
+
+def foreign(path: Path) -> str | None:
+    """Why a file is no NRes file, by its first bytes; ``None``: it is one, or cannot be read."""
+    try:
+        with path.open("rb") as opened:
+            head = opened.read(4)
+    except OSError:
+        return None  # opening it says what is wrong
     if is_nres(head):
         return None
     return "RsLi, a container of another kind" if head[:3] == b"NL\0" else "not an NRes file"
