@@ -40,6 +40,8 @@ from importers.texm import read_texm
 from importers.wear import read_wear, wear_of, wears_of_level
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
+#: The game's other container, which is nobody's fault.
+RSLI_MAGIC = b"NL\0"
 #: Tables that only a terrain has.
 _TERRAIN_ONLY = {11, 21}
 
@@ -118,7 +120,7 @@ def _check(
         yield about("WEAR", lambda: _wear(data, source, folders))
     elif bytes(data[:4]) == TEXM_MAGIC:
         yield about("Texm", lambda: check_texm(read_texm(data, source)))
-    elif known:
+    elif known and bytes(data[:3]) != RSLI_MAGIC:
         yield about("unknown", lambda: _never(read_nres(data, source)))
 
 

@@ -211,7 +211,7 @@ def _vertices(model: MshModel) -> Iterator[Finding]:
         model, StreamType.POSITIONS, ~reached, "vertex-unreached", "no batch reaches the vertex",
         None, None,
     )  # fmt: skip
-    if model.legacy:
+    if model.legacy or not len(model.nodes):
         return
     words = model.nodes["slot_index"].reshape(len(model.nodes), -1)
     node, column = np.nonzero(words != NONE16)

@@ -21,7 +21,7 @@ from converter.cli.common import (
 @click.command(
     name="msh-inspect",
     context_settings=SETTINGS,
-    help="""Show what is in a model, a terrain, an areal map or an archive.
+    help="""Show what is in a model, a terrain, an areal map or an archive, and whether it is sound.
 
 \b
 Examples:
@@ -33,23 +33,89 @@ Examples:
   msh-inspect Textures.lib --entry WALL.0    a texture
   msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect --diff old.msh new.msh         what differs, table by table
+  msh-inspect --check robot.msh              is it sound?
+  msh-inspect --check GAME                   a whole game; archives and directories too
+  msh-inspect --check GAME --ignore wear-id --strict
+  msh-inspect --explain slot-box             what a code means (list: all of them)
+
+--check exits with 1 where something is not sound: with errors, which conversion refuses; with
+--strict with warnings too; with --tolerant only with errors that cannot be left out.
 """,
 )
-@click.argument("source", metavar="FILE", type=FILE)
-@click.argument("other", metavar="[FILE]", type=FILE, required=False)
+@click.argument("sources", metavar="FILE...", nargs=-1, type=FILE)
 @click.option("--diff", is_flag=True, help="Compare two models, row by row; exit 1 if they differ.")
+@click.option(
+    "--check", is_flag=True, help="Check files, archives, directories; exit 1 if unsound."
+)
+@click.option("--strict", is_flag=True, help="With --check: warnings count as well.")
+@click.option(
+    "--tolerant",
+    is_flag=True,
+    help="With --check: errors that concern a part which can be left out do not count.",
+)
+@click.option(
+    "--ignore", multiple=True, metavar="CODE", help="With --check: not this code; may be repeated."
+)
+@click.option("--explain", metavar="CODE", help="Say what a code of --check means, or list them.")
 @entry_option
 @dialect_option
+@click.option(
+    "-j", "--jobs", type=click.IntRange(1, 256), metavar="N", help="With --check: processes."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
+@click.option("-q", "--quiet", is_flag=True, help="With --check: say only what is not sound.")
+@click.option("-v", "--verbose", is_flag=True, help="With --check: list every finding, notes too.")
 @version_option
+@click.pass_context
 def command(
-    source: Path, other: Path | None, diff: bool, entry: str | None, dialect: str, as_json: bool
+    context: click.Context,
+    sources: tuple[Path, ...],
+    diff: bool,
+    check: bool,
+    strict: bool,
+    tolerant: bool,
+    ignore: tuple[str, ...],
+    explain: str | None,
+    entry: str | None,
+    dialect: str,
+    jobs: int | None,
+    as_json: bool,
+    quiet: bool,
+    verbose: bool,
 ) -> None:
-    if diff != (other is not None):
-        raise click.UsageError("--diff takes two files, everything else takes one")
-    if other is not None:
-        _diff(source, other, entry, as_json)
+    if explain is not None:
+        from converter.cli.check import explain as explain_code
+
+        explain_code(explain)
         return
+    if not sources:
+        raise click.UsageError("Missing argument 'FILE...'.")
+    if check:
+        from converter.cli.check import CheckOptions, known_code
+        from converter.cli.check import check as check_sources
+
+        if diff or (strict and tolerant):
+            raise click.UsageError("--check goes with one of --strict and --tolerant, not --diff")
+        mode = "strict" if strict else "tolerant" if tolerant else "default"
+        codes = frozenset(map(known_code, ignore))
+        check_sources(sources, CheckOptions(mode, codes, entry, jobs, as_json, quiet, verbose))
+        return
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "")
+        if parameter.name in _OF_CHECK and given is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[-1]} goes with --check")
+    if len(sources) != 1 + diff:
+        raise click.UsageError("--diff takes two files, everything else takes one")
+    if diff:
+        _diff(sources[0], sources[1], entry, as_json)
+        return
+    _inspect(sources[0], entry, dialect, as_json)
+
+
+_OF_CHECK = {"strict", "tolerant", "ignore", "jobs", "quiet", "verbose"}
+
+
+def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:
     from converter import overview
     from converter.convert import ExportOptions, load_from
     from converter.convert_texture import texture_at

@@ -1,0 +1,259 @@
+"""``msh-inspect --check`` and ``--explain``."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from converter.cli.common import EXIT_INTERRUPTED, console, print_json
+from converter.rules import RULES, Rule, near
+
+if TYPE_CHECKING:
+    from converter.batch.check import CheckRun
+    from converter.convert_check import Checked
+    from converter.validate import Finding
+
+EXIT_UNSOUND = 1
+#: The version of the JSON's form.
+FORMAT = 1
+#: How many files and entries are shown with one code before the rest is only counted.
+_SHOWN = 5
+_SEVERITIES = ("error", "warning", "note")
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """What the user asked for; see ``msh-inspect --help``.
+
+    Attributes:
+        mode: ``default``, ``strict`` or ``tolerant``.
+        ignore: codes that are left out.
+        entry: an entry's name or number; only it is reported.
+    """
+
+    mode: str = "default"
+    ignore: frozenset[str] = frozenset()
+    entry: str | None = None
+    jobs: int | None = None
+    as_json: bool = False
+    quiet: bool = False
+    verbose: bool = False
+
+
+def fails(rule: Rule, mode: str) -> bool:
+    """Whether a finding makes a check fail (core page, 7.3).
+
+    Args:
+        rule: its rule.
+        mode: ``strict``: any violation does, notes apart; ``tolerant``: only what cannot be left
+            out; ``default``: what conversion refuses.
+    """
+    if mode == "strict":
+        return rule.severity != "note"
+    return rule.severity == "error" and not (mode == "tolerant" and rule.drops)
+
+
+def known_code(code: str) -> str:
+    """The code as it is listed.
+
+    Raises:
+        click.UsageError: there is none of this name.
+    """
+    if code in RULES:
+        return code
+    found = near(code)
+    hint = f"did you mean {', '.join(found)}?" if found else "--explain list shows them all"
+    raise click.UsageError(f"unknown code {code!r}: {hint}")
+
+
+def explain(code: str) -> None:
+    """Print a rule, or with ``list`` one line for each."""
+    if code == "list":
+        for rule in RULES.values():
+            click.echo(f"{rule.code:24}{rule.severity:9}{rule.format:23}{rule.rule}")
+        return
+    rule = RULES[known_code(code)]
+    click.echo(f"{rule.code}  {rule.severity}, {rule.format}")
+    for title, text in (
+        ("rule", rule.rule),
+        ("why", rule.why),
+        ("mend", rule.mend),
+        ("tolerant", f"leaves out {rule.drops}" if rule.drops else ""),
+        ("source", rule.source),
+    ):
+        if text:
+            click.echo(f"{title:10}{text}")
+
+
+def check(sources: Sequence[Path], options: CheckOptions) -> None:
+    """Check files, archives and directories; exits with 0 or 1."""
+    from converter.archive import printable
+    from converter.batch.check import check_run, check_tasks
+    from converter.batch.console import progress_bar
+    from converter.batch.run import Engine
+    from converter.batch.workers import cores
+
+    tasks, run = check_tasks(sources)
+    engine = Engine(options.jobs or cores())
+    with progress_bar("checking", len(tasks), options.quiet or options.as_json) as progress:
+        check_run(tasks, run, engine, progress)
+    run.checked = _chosen(run.checked, options)
+    failing = [one for one in run.checked if any(fails(f.rule, options.mode) for f in one.findings)]
+    if options.as_json:
+        print_json(as_json(run, options.mode, not failing))
+    elif options.quiet:
+        for one in failing:
+            for finding in one.findings:
+                if fails(finding.rule, options.mode):
+                    click.echo(f"{one.id}: {finding.severity} {finding.code}: {finding}", err=True)
+    else:
+        _show(run, options)
+    for id, error in run.failures:
+        click.echo(f"msh-inspect: {printable(id)}: {error}", err=True)
+    if run.interrupted:
+        sys.exit(EXIT_INTERRUPTED)
+    if failing or run.failures:
+        sys.exit(EXIT_UNSOUND)
+
+
+def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
+    """What the user wants to hear of."""
+    if options.entry is not None:
+        wanted = options.entry.casefold()
+        checked = [
+            one
+            for one in checked
+            if one.entry is not None and wanted in (one.entry.casefold(), str(one.index))
+        ]
+        if not checked:
+            raise click.UsageError(f"--entry {options.entry}: no entry of this name is checked")
+    return [
+        replace(one, findings=[f for f in one.findings if f.code not in options.ignore])
+        for one in checked
+    ]
+
+
+def as_json(run: CheckRun, mode: str, sound: bool) -> dict[str, Any]:
+    """The run as JSON data; ``docs/checks.md`` describes it."""
+    files, places = _totals(run.checked)
+    return {
+        "format": FORMAT,
+        "mode": mode,
+        "sound": sound and not run.failures,
+        "counts": _counts(run.checked),
+        "codes": {
+            code: {"severity": RULES[code].severity, "files": files[code], "count": places[code]}
+            for code in sorted(files)
+        },
+        "items": [
+            {
+                "id": one.id,
+                "file": one.file,
+                "entry": one.entry,
+                "index": one.index,
+                "kind": one.kind,
+                "findings": [
+                    finding.facts()
+                    | {"fails": fails(finding.rule, mode), "mend": finding.rule.mend}
+                    for finding in one.findings
+                ],
+            }
+            for one in run.checked
+        ],
+        "skipped": [{"id": p.id, "reason": p.reason} for p in run.passed],
+        "failures": [{"id": id, "error": error} for id, error in run.failures],
+        "interrupted": run.interrupted,
+    }
+
+
+def _totals(checked: Sequence[Checked]) -> tuple[Counter[str], Counter[str]]:
+    """By code: in how many files and entries, and in how many places."""
+    files: Counter[str] = Counter()
+    places: Counter[str] = Counter()
+    for one in checked:
+        files.update({finding.code for finding in one.findings})
+        for finding in one.findings:
+            places[finding.code] += finding.count
+    return files, places
+
+
+def _counts(checked: Sequence[Checked]) -> dict[str, int]:
+    """Findings by severity."""
+    counts: Counter[str] = Counter(finding.severity for one in checked for finding in one.findings)
+    return {severity: counts[severity] for severity in _SEVERITIES}
+
+
+def _show(run: CheckRun, options: CheckOptions) -> None:
+    """Findings by file and entry, then a table of codes, then a verdict."""
+    out = console()
+    colours = {"error": "red", "warning": "yellow", "note": "cyan"}
+    shown: Counter[str] = Counter()
+
+    def wanted(finding: Finding) -> bool:
+        if options.verbose:
+            return True
+        return finding.severity != "note" and shown[finding.code] < _SHOWN
+
+    from rich.markup import escape
+
+    from converter.archive import printable
+
+    for one in run.checked:
+        lines = [finding for finding in one.findings if wanted(finding)]
+        shown.update({finding.code for finding in lines})
+        if lines:
+            out.print(f"[bold]{escape(one.id)}[/]  {one.kind}", soft_wrap=True)
+        for finding in sorted(lines, key=lambda f: _SEVERITIES.index(f.severity)):
+            out.print(
+                f"  [{colours[finding.severity]}]{finding.severity:8}[/] {finding.code}: "
+                f"{escape(printable(str(finding)))}",
+                soft_wrap=True,
+            )
+    files, places = _totals(run.checked)
+    if files:
+        out.print(_table(files, places))
+        hidden = sum(files[code] - shown[code] for code in files if shown[code])
+        if hidden and not options.verbose:
+            out.print(f"{hidden} more like these are not listed (-v lists all)")
+    if options.verbose:
+        for passed in run.passed:
+            out.print(f"skipped {passed.id}: {passed.reason}", markup=False, soft_wrap=True)
+    out.print(_verdict(run, options.mode), markup=False, soft_wrap=True)
+
+
+def _table(files: Counter[str], places: Counter[str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title, right in (
+        ("severity", 0), ("code", 0), ("files", 1), ("places", 1), ("rule that is broken", 0),
+    ):  # fmt: skip
+        table.add_column(title, justify="right" if right else "left")
+    for code in sorted(files, key=lambda c: (_SEVERITIES.index(RULES[c].severity), c)):
+        rule = RULES[code]
+        row = (rule.severity, code, f"{files[code]:,}", f"{places[code]:,}", rule.rule)
+        table.add_row(*row)
+    return table
+
+
+def _verdict(run: CheckRun, mode: str) -> str:
+    counts = _counts(run.checked)
+    said = ", ".join(f"{counts[s]:,} {s}{'s' * (counts[s] != 1)}" for s in _SEVERITIES)
+    what = "file" if len(run.checked) == 1 else "files and entries"
+    text = f"{len(run.checked):,} {what} checked: {said}"
+    failing = {f.code for one in run.checked for f in one.findings if fails(f.rule, mode)}
+    if failing:
+        first = min(failing, key=list(RULES).index)
+        text += f"; not sound ({mode}), msh-inspect --explain {first} says more"
+    elif run.checked and not run.interrupted:
+        text += "; sound" + ("" if mode == "default" else f" ({mode})")
+    if run.passed:
+        text += f"; {len(run.passed):,} other files skipped"
+    return text + ("; interrupted" if run.interrupted else "")

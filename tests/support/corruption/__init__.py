@@ -1,0 +1,20 @@
+"""A catalogue of named corruptions: each breaks one rule of a sound file, and knows which.
+
+The mutator reads and writes containers with ``struct`` and shares no code with the project. To add
+kinds for another format, give it a module here with a source of sound files and a decorator, and
+import it below.
+"""
+
+from tests.support.corruption import (  # noqa: F401
+    animation,
+    areal,
+    container,
+    geometry,
+    level,
+    model,
+    terrain,
+    text,
+)
+from tests.support.corruption.base import CATALOGUE
+
+__all__ = ["CATALOGUE"]

@@ -1,0 +1,253 @@
+"""Broken areal maps."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.support.corruption.base import INF, NAN, NotHere, Nres, kinds
+from tests.support.corruption.terrain import Land, levels
+
+
+class Map:
+    """The bytes of an areal map, and where its records and cells are."""
+
+    def __init__(self, box: Nres) -> None:
+        self.box = box
+        self.entry = box.entry(12)
+        self.data = self.entry.data
+        self.records: list[int] = []
+        at = 0
+        for _ in range(self.entry.attr1):
+            self.records.append(at)
+            corners, polys = struct.unpack_from("<2I", self.data, at + 48)
+            at += 56 + 20 * corners + 24 * polys
+            for _ in range(polys):
+                at += 4 * (3 * struct.unpack_from("<I", self.data, at)[0] + 1)
+        self.cells = at
+
+    def corners(self, row: int) -> int:
+        return int(struct.unpack_from("<I", self.data, self.records[row] + 48)[0])
+
+    def links(self, row: int) -> int:
+        """Where the links of an areal start."""
+        return self.records[row] + 56 + 12 * self.corners(row)
+
+    def put(self, at: int, form: str, *values: object) -> None:
+        struct.pack_into("<" + form, self.data, at, *values)
+
+    def linked(self) -> tuple[int, int]:
+        """A link that leads somewhere: where it is, and the areal that it leads to."""
+        for row in range(len(self.records)):
+            for edge in range(self.corners(row)):
+                at = self.links(row) + 8 * edge
+                areal = struct.unpack_from("<i", self.data, at)[0]
+                if areal >= 0:
+                    return at, areal
+        raise NotHere
+
+    def full_cell(self) -> int:
+        """Where a cell that lists something starts."""
+        at = self.cells + 8
+        while at + 2 <= len(self.data):
+            count = struct.unpack_from("<H", self.data, at)[0]
+            if count:
+                return at
+            at += 2
+        raise NotHere
+
+
+def write_map(folder: Path, sample: Land, change: Callable[[Map], None]) -> Path:
+    box = Nres.read((sample.folder / "Land.map").read_bytes())
+    change(Map(box))
+    path = folder / "Land.map"
+    path.write_bytes(box.write())
+    return path
+
+
+of_map = kinds("areal map", levels, write_map)
+
+
+@of_map("areal-entry")
+def no_type_12(land: Map) -> None:
+    land.entry.type = 13
+
+
+@of_map("areal-twice")
+def two_areal_maps(land: Map) -> None:
+    land.box.add(12, bytes(land.data), land.entry.attr1)
+
+
+@of_map("areal-size")
+def entry_cut(land: Map) -> None:
+    del land.data[-1:]
+
+
+@of_map("areal-size")
+def areal_count_huge(land: Map) -> None:
+    land.entry.attr1 = 0xFFFFFFFF
+
+
+@of_map("areal-size")
+def one_areal_too_many(land: Map) -> None:
+    land.entry.attr1 += 1
+
+
+@of_map("areal-size")
+def vertex_count_huge(land: Map) -> None:
+    land.put(land.records[0] + 48, "I", 0xFFFFFFFF)
+
+
+@of_map("areal-size")
+def poly_count_huge(land: Map) -> None:
+    land.put(land.records[0] + 52, "I", 0xFFFFFFFF)
+
+
+@of_map("areal-size")
+def cells_huge(land: Map) -> None:
+    land.put(land.cells, "2I", 0xFFFFFFFF, 0xFFFFFFFF)
+
+
+@of_map("areal-size")
+def cell_count_huge(land: Map) -> None:
+    land.put(land.full_cell(), "H", 0xFFFF)
+
+
+@of_map("areal-tail")
+def bytes_left(land: Map) -> None:
+    land.data += b"\0\0\0\0"
+
+
+@of_map("areal-tail")
+def one_row_of_cells_less(land: Map) -> None:
+    across = struct.unpack_from("<I", land.data, land.cells)[0]
+    land.put(land.cells, "I", across - 1)
+
+
+@of_map("areal-none")
+def no_areals(land: Map) -> None:
+    land.entry.attr1 = 0
+    land.data[:] = struct.pack("<2I", 1, 1) + b"\0\0"
+
+
+@of_map("areal-grid")
+def no_cells(land: Map) -> None:
+    del land.data[land.cells :]
+    land.data += bytes(8)
+
+
+@of_map("areal-grid-size")
+def one_cell(land: Map) -> None:
+    del land.data[land.cells :]
+    land.data += struct.pack("<2I", 1, 1) + b"\0\0"
+
+
+@of_map("areal-anchor-finite")
+def anchor_nan(land: Map) -> None:
+    land.put(land.records[0], "f", NAN)
+
+
+@of_map("areal-anchor")
+def anchor_far_away(land: Map) -> None:
+    land.put(land.records[0], "2f", 1e7, 1e7)
+
+
+@of_map("areal-normal")
+def normal_zero(land: Map) -> None:
+    land.put(land.records[0] + 20, "3f", 0, 0, 0)
+
+
+@of_map("areal-normal")
+def normal_infinite(land: Map) -> None:
+    land.put(land.records[1] + 20, "f", INF)
+
+
+@of_map("areal-logic")
+def logic_of_two(land: Map) -> None:
+    land.put(land.records[0] + 32, "I", 2)
+
+
+@of_map("areal-class")
+def class_of_100(land: Map) -> None:
+    land.put(land.records[0] + 40, "I", 100)
+
+
+@of_map("areal-opaque")
+def unknown_word_not_zero(land: Map) -> None:
+    land.put(land.records[0] + 36, "I", 1)
+
+
+@of_map("areal-polys")
+def a_poly(land: Map) -> None:
+    at = land.records[0]
+    if struct.unpack_from("<I", land.data, at + 52)[0]:
+        raise NotHere
+    land.put(at + 52, "I", 1)
+    end = land.links(0) + 8 * land.corners(0)
+    land.data[end:end] = bytes(24) + struct.pack("<I", 0)
+
+
+@of_map("areal-vertices")
+def two_vertices(land: Map) -> None:
+    at, corners = land.records[0], land.corners(0)
+    links = land.links(0)
+    del land.data[links + 16 : links + 8 * corners]
+    del land.data[at + 56 + 24 : at + 56 + 12 * corners]
+    land.put(at + 48, "I", 2)
+
+
+@of_map("areal-vertex-finite")
+def vertex_nan(land: Map) -> None:
+    land.put(land.records[0] + 56 + 12, "f", NAN)
+
+
+@of_map("areal-winding")
+def polygon_turned_round(land: Map) -> None:
+    at, corners = land.records[0] + 56, land.corners(0)
+    points = [bytes(land.data[at + 12 * i : at + 12 * i + 12]) for i in range(corners)]
+    land.data[at : at + 12 * corners] = b"".join(reversed(points))
+
+
+@of_map("areal-area")
+def area_ten_times(land: Map) -> None:
+    at = land.records[0] + 16
+    land.put(at, "f", struct.unpack_from("<f", land.data, at)[0] * 10 + 1000)
+
+
+@of_map("areal-tiling")
+def polygon_stretched(land: Map) -> None:
+    land.put(land.records[0] + 56, "2f", -1e5, -1e5)
+
+
+@of_map("areal-link")
+def link_past_the_areals(land: Map) -> None:
+    land.put(land.links(0), "2i", 0x7FFFFFFF, 0)
+
+
+@of_map("areal-link")
+def link_half_none(land: Map) -> None:
+    land.put(land.links(0), "2i", -1, 0)
+
+
+@of_map("areal-link")
+def link_past_the_edges(land: Map) -> None:
+    land.put(land.linked()[0] + 4, "i", 1000)
+
+
+@of_map("areal-link-mutual")
+def link_one_way(land: Map) -> None:
+    at, _ = land.linked()
+    land.put(at, "2i", -1, -1)
+
+
+@of_map("areal-cell-full")
+def cell_of_1024(land: Map) -> None:
+    at = land.full_cell()
+    count = struct.unpack_from("<H", land.data, at)[0]
+    land.data[at : at + 2 + 2 * count] = struct.pack("<H", 1024) + bytes(2 * 1024)
+
+
+@of_map("areal-cell-id")
+def cell_lists_no_areal(land: Map) -> None:
+    land.put(land.full_cell() + 2, "H", 0xFFFF)

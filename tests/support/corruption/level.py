@@ -1,0 +1,78 @@
+"""Files that do not fit one another: a terrain and its lists, a list and the libraries."""
+
+from __future__ import annotations
+
+import shutil
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.corruption.base import DATA, Nres, kinds
+from tests.support.corruption.terrain import Land, levels
+
+
+def write_level(folder: Path, sample: Land, change: Callable[[Path], None]) -> Path:
+    """A whole level's directory, in lower case."""
+    for path in sample.folder.iterdir():
+        if path.suffix.lower() in (".msh", ".map", ".wea"):
+            shutil.copyfile(path, folder / path.name.lower())
+    change(folder)
+    return folder
+
+
+of_level = kinds("level", levels, write_level)
+
+
+@of_level("level-wear")
+def second_list_is_no_list(folder: Path) -> None:
+    (folder / "land2.wea").write_bytes(b"not a list")
+
+
+@of_level("level-wear-parallel")
+def second_list_shorter(folder: Path) -> None:
+    (folder / "land2.wea").write_bytes(b"1\r\n0 ONLY\r\n")
+
+
+@of_level("level-material")
+def face_material_past_the_list(folder: Path) -> None:
+    path = folder / "land.msh"
+    box = Nres.read(path.read_bytes())
+    box.table(21).set(0, 4, "B", 200)
+    path.write_bytes(box.write())
+
+
+@dataclass(frozen=True)
+class Looks:
+    """The bundled libraries with a list beside them."""
+
+    id: str = "libs"
+
+
+def write_looks(folder: Path, sample: Looks, change: Callable[[Path], None]) -> Path:
+    for path in (DATA / "libs").glob("*.lib"):
+        shutil.copyfile(path, folder / path.name)
+    (folder / "good.wea").write_bytes(b"1\r\n0 DEFAULT\r\n")
+    change(folder)
+    return folder
+
+
+of_looks = kinds("looks", lambda: [Looks()], write_looks)
+
+
+@of_looks("look-missing")
+def material_unknown(folder: Path) -> None:
+    (folder / "good.wea").write_bytes(b"1\r\n0 NO_SUCH_THING\r\n")
+
+
+@of_looks("look-missing")
+def lightmap_unknown(folder: Path) -> None:
+    (folder / "good.wea").write_bytes(b"1\r\n0 DEFAULT\r\n\r\nLIGHTMAPS\r\n1\r\n0 NO_SUCH\r\n")
+
+
+@of_looks("look-missing")
+def texture_unknown(folder: Path) -> None:
+    path = folder / "Material.lib"
+    box = Nres.read(path.read_bytes())
+    struct.pack_into("<16s", box.entries[0].data, 14 + 18, b"NO_SUCH.0")
+    path.write_bytes(box.write())

@@ -1,0 +1,438 @@
+"""Broken tables of core models: directory, vertices, nodes, slots, header, names, graph."""
+
+from __future__ import annotations
+
+import struct
+
+from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, of_model, sound_nodes
+
+
+@of_model("model-tables")
+def no_batches(box: Nres) -> None:
+    box.remove(13)
+
+
+@of_model("model-tables")
+def no_nodes_table(box: Nres) -> None:
+    box.remove(1)
+
+
+@of_model("model-tables")
+def no_positions(box: Nres) -> None:
+    box.remove(3)
+
+
+@of_model("table-missing")
+def no_normals(box: Nres) -> None:
+    box.remove(4)
+
+
+@of_model("table-missing")
+def no_strings(box: Nres) -> None:
+    box.remove(10)
+
+
+@of_model("table-stride")
+def nodes_cut(box: Nres) -> None:
+    del box.entry(1).data[-1:]
+
+
+@of_model("table-stride")
+def positions_cut(box: Nres) -> None:
+    del box.entry(3).data[-4:]
+
+
+@of_model("table-stride")
+def keys_cut(box: Nres) -> None:
+    del box.entry(8).data[-8:]
+
+
+@of_model("table-stride")
+def map_of_odd_bytes(box: Nres) -> None:
+    box.entry(19).data += b"\0"
+
+
+@of_model("table-stride")
+def batches_cut(box: Nres) -> None:
+    del box.entry(13).data[-2:]
+
+
+@of_model("slots-size")
+def header_cut_off(box: Nres) -> None:
+    del box.entry(2).data[100:]
+
+
+@of_model("slots-size")
+def slot_cut_off(box: Nres) -> None:
+    del box.entry(2).data[-4:]
+
+
+@of_model("entry-unknown")
+def table_99(box: Nres) -> None:
+    box.add(99, b"what is this")
+
+
+@of_model("entry-twice")
+def two_position_tables(box: Nres) -> None:
+    entry = box.entry(3)
+    box.add(3, bytes(entry.data), entry.attr1, entry.attr2, entry.attr3)
+
+
+@of_model("entry-attr1")
+def slot_count_wrong(box: Nres) -> None:
+    box.entry(2).attr1 += 1
+
+
+@of_model("entry-attr1")
+def key_count_wrong(box: Nres) -> None:
+    box.entry(8).attr1 = 0xFFFFFFFF
+
+
+@of_model("entry-attr1")
+def map_count_wrong(box: Nres) -> None:
+    box.entry(19).attr1 += 7
+
+
+@of_model("entry-attr2")
+def attr2_of_positions(box: Nres) -> None:
+    box.entry(3).attr2 = 7
+
+
+@of_model("entry-attr3")
+def attr3_of_keys_is_the_stride(box: Nres) -> None:
+    if box.facts["legacy"]:
+        raise NotHere
+    box.entry(8).attr3 = 24
+
+
+@of_model("entry-attr3")
+def attr3_of_batches(box: Nres) -> None:
+    if box.facts["legacy"]:
+        raise NotHere
+    box.entry(13).attr3 = 0
+
+
+@of_model("vertex-finite")
+def position_nan(box: Nres) -> None:
+    box.table(3).set(1, 4, "f", NAN)
+
+
+@of_model("vertex-finite")
+def position_infinite(box: Nres) -> None:
+    box.table(3).set(0, 0, "f", -INF)
+
+
+@of_model("vertex-count")
+def normals_too_few(box: Nres) -> None:
+    del box.entry(4).data[-4:]
+
+
+@of_model("vertex-count")
+def uv_empty(box: Nres) -> None:
+    box.entry(5).data.clear()
+
+
+@of_model("vertex-extra")
+def normals_too_many(box: Nres) -> None:
+    box.table(4).append()
+
+
+@of_model("vertex-unreached")
+def vertex_nobody_uses(box: Nres) -> None:
+    for kind in (3, 4, 5, 15, 18):
+        if box.has(kind):
+            box.table(kind).append()
+
+
+@of_model("vertex-shared")
+def slot_of_two_nodes(box: Nres) -> None:
+    nodes = sound_nodes(box)
+    filled = [row for row in range(len(nodes)) if nodes.get(row, 8) != NONE]
+    slots = box.table(2)
+    filled = [row for row in filled if slots.get(nodes.get(row, 8), 6)]
+    if len(filled) < 2 or nodes.get(filled[0], 8) == nodes.get(filled[1], 8):
+        raise NotHere
+    nodes.set(filled[1], 8, "H", nodes.get(filled[0], 8))
+
+
+@of_model("node-none")
+def no_node_records(box: Nres) -> None:
+    entry = box.entry(1)
+    sound_nodes(box)
+    entry.data.clear()
+    entry.attr1 = 0
+
+
+@of_model("node-legacy")
+def nodes_of_24_bytes(box: Nres) -> None:
+    entry = box.entry(1)
+    sound_nodes(box)
+    count = len(entry.data) // 38
+    entry.data = bytearray(24 * count)
+    entry.attr3 = 24
+
+
+@of_model("node-parent")
+def parent_past_the_table(box: Nres) -> None:
+    sound_nodes(box).set(1, 2, "H", 60000)
+
+
+@of_model("node-parent")
+def parent_just_past_the_table(box: Nres) -> None:
+    nodes = sound_nodes(box)
+    nodes.set(0, 2, "H", len(nodes))
+
+
+@of_model("node-cycle")
+def parent_is_itself(box: Nres) -> None:
+    sound_nodes(box).set(0, 2, "H", 0)
+
+
+@of_model("node-cycle")
+def two_nodes_in_a_ring(box: Nres) -> None:
+    nodes = sound_nodes(box)
+    nodes.set(0, 2, "H", 1)
+    nodes.set(1, 2, "H", 0)
+
+
+@of_model("node-order")
+def child_before_its_parent(box: Nres) -> None:
+    nodes = sound_nodes(box)
+    parents = nodes.column(2)
+
+    def leads_to(row: int, goal: int) -> bool:
+        while row != NONE:
+            if row == goal:
+                return True
+            row = parents[row]
+        return False
+
+    for late in range(len(nodes) - 1, 0, -1):
+        for early in range(1, late):
+            if not leads_to(late, early):
+                nodes.set(early, 2, "H", late)
+                return
+    raise NotHere
+
+
+@of_model("node-slot")
+def slot_index_past_the_slots(box: Nres) -> None:
+    sound_nodes(box).set(1, 8, "H", 60000)
+
+
+@of_model("node-slot")
+def slot_index_in_the_last_word(box: Nres) -> None:
+    sound_nodes(box).set(0, 36, "H", 0xFFFE)
+
+
+@of_model("node-stage")
+def later_block_only(box: Nres) -> None:
+    nodes = sound_nodes(box)
+    row = nodes.first(lambda r: nodes.get(r, 8, "5H") != (NONE,) * 5)
+    nodes.set(row, 28, "5H", *nodes.get(row, 8, "5H"))
+    nodes.set(row, 8, "10H", *[NONE] * 10)
+
+
+@of_model("slot-finite")
+def slot_box_nan(box: Nres) -> None:
+    box.table(2).set(0, 8, "f", NAN)
+
+
+@of_model("slot-finite")
+def slot_radius_negative(box: Nres) -> None:
+    box.table(2).set(0, 44, "f", -1.0)
+
+
+def _drawn(box: Nres) -> int:
+    """A slot with geometry of some size."""
+    slots = box.table(2)
+
+    def wanted(row: int) -> bool:
+        low, high = slots.get(row, 8, "3f"), slots.get(row, 20, "3f")
+        return bool(slots.get(row, 6)) and all(b - a > 1e-3 for a, b in zip(low, high, strict=True))
+
+    return slots.first(wanted)
+
+
+@of_model("slot-batches")
+def batches_past_the_table(box: Nres) -> None:
+    box.table(2).set(0, 4, "H", 60000)
+
+
+@of_model("slot-batches")
+def batch_count_huge(box: Nres) -> None:
+    box.table(2).set(0, 6, "H", 0xFFFF)
+
+
+@of_model("slot-triangles")
+def triangles_past_the_table(box: Nres) -> None:
+    box.entry(7)
+    box.table(2).set(0, 0, "H", 60000)
+
+
+@of_model("slot-triangles")
+def triangle_count_huge(box: Nres) -> None:
+    box.entry(7)
+    box.table(2).set(0, 2, "H", 0xFFFF)
+
+
+@of_model("slot-cover")
+def one_triangle_less(box: Nres) -> None:
+    slots = box.table(2)
+    box.entry(7)
+    row = slots.first(lambda r: slots.get(r, 2) > 1)
+    slots.set(row, 2, "H", slots.get(row, 2) - 1)
+
+
+@of_model("slot-unused")
+def slot_nobody_uses(box: Nres) -> None:
+    sound_nodes(box)
+    box.table(2).append()
+
+
+@of_model("slot-box")
+def box_too_small(box: Nres) -> None:
+    slots, row = box.table(2), _drawn(box)
+    slots.set(row, 20, "3f", *slots.get(row, 8, "3f"))
+
+
+@of_model("slot-box")
+def box_elsewhere(box: Nres) -> None:
+    slots, row = box.table(2), _drawn(box)
+    slots.set(row, 8, "6f", *(value + 1e6 for value in slots.get(row, 8, "6f")))
+
+
+@of_model("slot-box-loose")
+def box_too_large(box: Nres) -> None:
+    slots, row = box.table(2), _drawn(box)
+    low, high = slots.get(row, 8, "3f"), slots.get(row, 20, "3f")
+    slots.set(row, 8, "3f", *(2 * a - b for a, b in zip(low, high, strict=True)))
+
+
+@of_model("slot-sphere")
+def sphere_too_small(box: Nres) -> None:
+    box.table(2).set(_drawn(box), 44, "f", 0.0)
+
+
+@of_model("slot-sphere")
+def sphere_elsewhere(box: Nres) -> None:
+    box.table(2).set(_drawn(box), 32, "3f", 1e6, 0, 0)
+
+
+@of_model("slot-area")
+def area_doubled(box: Nres) -> None:
+    slots, row = box.table(2), _drawn(box)
+    slots.set(row, 48, "f", slots.get(row, 48, "f") * 2 + 1)
+
+
+@of_model("slot-volume")
+def volume_negative(box: Nres) -> None:
+    box.table(2).set(_drawn(box), 52, "f", -1.0)
+
+
+@of_model("header-finite")
+def header_nan(box: Nres) -> None:
+    struct.pack_into("<f", box.entry(2).data, 4, NAN)
+
+
+@of_model("header-finite")
+def header_radius_negative(box: Nres) -> None:
+    struct.pack_into("<f", box.entry(2).data, 108, -5.0)
+
+
+@of_model("header-corners")
+def corners_swapped(box: Nres) -> None:
+    data = box.entry(2).data
+    data[0:12], data[12:24] = data[12:24], data[0:12]
+
+
+@of_model("header-box")
+def header_ten_times_as_large(box: Nres) -> None:
+    if box.facts["dialect"] is None:
+        raise NotHere
+    data = box.entry(2).data
+    corners = struct.unpack_from("<24f", data)
+    struct.pack_into("<24f", data, 0, *(10 * value for value in corners))
+
+
+@of_model("string-run")
+def string_longer_than_the_table(box: Nres) -> None:
+    struct.pack_into("<I", box.entry(10).data, 0, 0xFFFFFFF0)
+
+
+@of_model("string-run")
+def strings_cut_off(box: Nres) -> None:
+    del box.entry(10).data[-1:]
+
+
+@of_model("string-run")
+def no_strings_at_all(box: Nres) -> None:
+    box.entry(10).data.clear()
+
+
+@of_model("string-nul")
+def string_without_end(box: Nres) -> None:
+    data, at = box.entry(10).data, 0
+    while at + 4 <= len(data):
+        length = struct.unpack_from("<I", data, at)[0]
+        if length:
+            data[at + 4 + length] = ord("x")
+            return
+        at += 4
+    raise NotHere
+
+
+@of_model("string-tail")
+def bytes_behind_the_strings(box: Nres) -> None:
+    box.entry(10).data += b"tail"
+
+
+@of_model("name-stride")
+def names_cut(box: Nres) -> None:
+    del box.entry(9).data[-1:]
+
+
+@of_model("name-count")
+def one_name_too_many(box: Nres) -> None:
+    sound_nodes(box)
+    box.table(9).append()
+
+
+@of_model("name-nul")
+def name_of_32_bytes(box: Nres) -> None:
+    box.entry(9).data[:32] = b"n" * 32
+
+
+def _graph(box: Nres) -> bytearray:
+    """Two points and a link, sound."""
+    entry = box.entry(17)
+    points = struct.pack("<3fII", 0, 0, 0, 0, 0) * 2
+    entry.data[:] = points + struct.pack("<10I", 0, 1, *[0xFFFFFFFF] * 8)
+    entry.attr1, entry.attr2 = 2, 1
+    return entry.data
+
+
+@of_model("graph-size")
+def graph_cut(box: Nres) -> None:
+    del _graph(box)[-4:]
+
+
+@of_model("graph-size")
+def graph_counts_huge(box: Nres) -> None:
+    _graph(box)
+    box.entry(17).attr1 = 0xFFFFFFFF
+
+
+@of_model("graph-finite")
+def graph_point_nan(box: Nres) -> None:
+    struct.pack_into("<f", _graph(box), 20, NAN)
+
+
+@of_model("graph-node")
+def graph_point_without_node(box: Nres) -> None:
+    struct.pack_into("<I", _graph(box), 16, 0xFFFFFFFF)
+
+
+@of_model("graph-link")
+def graph_link_past_the_points(box: Nres) -> None:
+    struct.pack_into("<I", _graph(box), 44, 2)
