@@ -1,0 +1,37 @@
+"""Write the table of codes in ``checks.md`` anew, from the registry.
+
+python docs/make_checks.py
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+from converter.rules import RULES
+
+PAGE = Path(__file__).with_name("checks.md")
+START = "<!-- made by docs/make_checks.py -->\n"
+
+
+def tables() -> str:
+    """A section for each format, with a row for each rule."""
+    parts = []
+    for title, rules in groupby(RULES.values(), key=lambda rule: rule.format):
+        parts.append(f"\n### {title}\n\n| code | severity | rule | tolerant | source |\n")
+        parts.append("|---|---|---|---|---|\n")
+        for rule in rules:
+            drops = f"leaves out {rule.drops}" if rule.drops else ""
+            row = (f"`{rule.code}`", rule.severity, rule.rule, drops, rule.source)
+            parts.append(f"| {' | '.join(row)} |\n")
+    return "".join(parts)
+
+
+def updated(text: str) -> str:
+    """The page with its tables as they should be."""
+    head, _, _ = text.partition(START)
+    return head + START + tables()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(updated(PAGE.read_text("utf-8")), "utf-8")
