@@ -249,10 +249,10 @@ def _model(own: Archive, archive: Archive, path: Path, index: int | None) -> Ite
     yield from findings
     if _broken(findings):
         return
-    yield from check_tables(model)
+    decision = decide(model)
+    yield from check_tables(model, decision)
     yield from check_animation(model)
     yield from check_geometry(model)
-    decision = decide(model)
     wear, broken = read_wear(wear_of(archive, path, index), "")
     names = ([], []) if _broken(broken) else (wear.materials, wear.lightmaps)
     yield from check_materials(model, *names, None if decision.step == "d" else decision.dialect)

@@ -189,15 +189,28 @@ def majority(decisions: Sequence[Decision]) -> Decision | None:
 
 def _box_errors(model: MshModel) -> dict[Dialect, float]:
     """Largest difference of a box face from the header's, over the header's diagonal."""
-    vertices, owner = header_vertices(model)
     hull = model.header["hull"][0].astype(np.float64)
     low, high = hull.min(0), hull.max(0)
     diagonal = float(np.linalg.norm(high - low))
-    if not vertices.size or not np.isfinite(diagonal) or diagonal == 0:
+    if not np.isfinite(diagonal) or diagonal == 0:
         return {}
+    out = {}
+    for dialect, posed in posed_at_rest(model).items():
+        error = max(np.abs(posed.min(0) - low).max(), np.abs(posed.max(0) - high).max())
+        out[dialect] = float(error) / diagonal
+    return out
+
+
+def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
+    """What the header's bounds are of, at rest under each reading of the keys.
+
+    Returns:
+        (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
+    """
+    vertices, owner = header_vertices(model)
     dialects = list(Dialect)
     both = [tracks(model, dialect) for dialect in dialects]
-    if both[0] is None or both[1] is None:
+    if not vertices.size or both[0] is None or both[1] is None:
         return {}
     poses = [sample(t, np.arange(len(model.nodes)), [0.0]) for t in both if t is not None]
     rotations = np.stack([rotation(p.quaternion[:, 0]) for p in poses])
@@ -205,12 +218,10 @@ def _box_errors(model: MshModel) -> dict[Dialect, float]:
     world_r, world_t = compose(model.parents, rotations, translations)
     matrices = rotation_matrix(world_r)
     points = model.positions[vertices].astype(np.float64)
-    out = {}
-    for k, dialect in enumerate(dialects):
-        posed = np.einsum("vij,vj->vi", matrices[k][owner], points) + world_t[k][owner]
-        error = max(np.abs(posed.min(0) - low).max(), np.abs(posed.max(0) - high).max())
-        out[dialect] = float(error) / diagonal
-    return out
+    return {
+        dialect: np.einsum("vij,vj->vi", matrices[k][owner], points) + world_t[k][owner]
+        for k, dialect in enumerate(dialects)
+    }
 
 
 def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

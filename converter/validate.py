@@ -198,7 +198,7 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
                 "NRes directory",
                 row,
             )
-        elif entry.attr3 != spec.attr3 and not model.legacy:
+        elif entry.attr3 != spec.attr3 and not (model.legacy and spec.stream is StreamType.NODES):
             yield Finding(
                 "entry-attr3",
                 f"attr3 of {spec.label} is unusual",

@@ -32,6 +32,15 @@ def _material(material: Material) -> Iterator[Finding]:
             "material-kind", "kind (attr1) is unknown", MAT0, value=material.kind,
             expected=", ".join(str(int(kind)) for kind in MaterialKind),
         )  # fmt: skip
+    alpha = material.phases["ambient"][:, 3]
+    rows = np.flatnonzero(alpha > 100)
+    if rows.size:
+        row = int(rows[0])
+        yield Finding(
+            "material-alpha", more("alpha is above 100 per cent", rows.size), f"{MAT0} (phases)",
+            row, MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * row + 3,
+            int(alpha[row]), "at most 100", rows, rows.size,
+        )  # fmt: skip
     at = MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * len(material.phases)
     for number, track in enumerate(material.tracks):
         at += MATERIAL_TRACK_DTYPE.itemsize

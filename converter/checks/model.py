@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from converter.dialect import Dialect, batch_materials, decide
+from converter.dialect import Decision, Dialect, batch_materials, posed_at_rest
 from converter.model import MshModel
+from converter.rebuild.bounds import header as bounds_header
 from converter.rebuild.bounds import hull
 from converter.tables import (
     BATCH_LIGHTMAP,
@@ -30,17 +31,24 @@ _OTHER_ATTR2 = {1, 9, 17, 19, 20}
 _OTHER_ATTR1 = {9, 17, 20}
 #: How far geometry may stick out of the header's box, as in ``dialect.decide``.
 _BOX = 0.05
+#: How far sphere and cylinder may be off, over the diagonal of the box.
+_ROUND = 1e-3
 
 
-def check_tables(model: MshModel) -> list[Finding]:
-    """Findings about directory attributes, nodes, names, path graph and header of a sound model."""
+def check_tables(model: MshModel, decision: Decision) -> list[Finding]:
+    """Findings about directory attributes, nodes, names, path graph and header.
+
+    Args:
+        model: a sound model.
+        decision: its dialect (``dialect.decide``), which the header's bounds depend on.
+    """
     return [
         *_attributes(model),
         *_nodes(model),
         *_strings(model),
         *_names(model),
         *_graph(model),
-        *_header(model),
+        *_header(model, decision),
     ]
 
 
@@ -166,7 +174,7 @@ def _graph(model: MshModel) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-def _header(model: MshModel) -> Iterator[Finding]:
+def _header(model: MshModel, decision: Decision) -> Iterator[Finding]:
     table, offset = TABLES[StreamType.SLOTS].label, model.offset_of(StreamType.SLOTS)
     start = None if offset is None else offset - HEADER_DTYPE.itemsize
     header = model.header[0]
@@ -184,12 +192,40 @@ def _header(model: MshModel) -> Iterator[Finding]:
             "header-corners", "header's corners are not a box in the usual order", table, None,
             start, corners[0].tolist(), corners.min(axis=0).tolist(),
         )  # fmt: skip
-    errors = decide(model).box_error
+    yield from _round_bounds(model, decision.dialect, table, start)
+    errors = decision.box_error
     if errors and min(errors.values()) > _BOX:
         yield Finding(
             "header-box", "header's box does not fit the geometry at rest", table, None, start,
             f"off by {min(errors.values()):.2g} of its diagonal", f"at most {_BOX}",
         )  # fmt: skip
+
+
+def _round_bounds(
+    model: MshModel, dialect: Dialect, table: str, start: int | None
+) -> Iterator[Finding]:
+    """The header's sphere and cylinder, which must be finite."""
+    header = model.header[0]
+    low, high = header["hull"].min(axis=0), header["hull"].max(axis=0)
+    room = _ROUND * (1e-3 + float(np.linalg.norm(high - low)))
+    points = posed_at_rest(model).get(dialect)
+    if points is not None:
+        center, radius = header["sphere_center"].astype(np.float64), float(header["sphere_radius"])
+        reach = float(np.linalg.norm(points - center, axis=1).max())
+        if not reach <= radius + room:
+            yield Finding(
+                "header-sphere", "header's sphere does not contain the geometry at rest", table,
+                None, None if start is None else start + 96, radius, f"{reach:g}",
+            )  # fmt: skip
+    wanted = bounds_header(header["hull"].astype(np.float64))[0]
+    for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
+        if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
+            yield Finding(
+                "header-cylinder", "header's cylinder is not the one round its box", table, None,
+                None if start is None else start + 112, header[field].tolist(),
+                wanted[field].tolist(),
+            )  # fmt: skip
+            return
 
 
 def check_materials(
@@ -229,6 +265,10 @@ def _materials(
             "model-lightmap", lit & (meaning.lightmap >= len(lightmaps)),
             "lightmap is no row of the WEAR", meaning.lightmap, f"below {len(lightmaps)}", "word4",
         )  # fmt: skip
+    yield from found(
+        "batch-flags", meaning.flags >> 16 != 0, "flags have a high half", meaning.flags,
+        "below 0x10000", "word2",
+    )  # fmt: skip
     flagged = (meaning.flags & BATCH_LIGHTMAP) != 0
     yield from found(
         "batch-lightmap", lit != flagged, "flag 0x2000 and the lightmap row do not agree",
@@ -241,6 +281,16 @@ def _materials(
         "batch-portal", wrong & (not model.legacy), "node behind a portal is no node", beyond,
         f"below {len(model.nodes)} on a portal, else {NONE16}", "word6",
     )  # fmt: skip
+    if materials and (model.vertex_extra is not None) != bool(lightmaps):
+        table = TABLES[StreamType.VERTEX_EXTRA].label
+        said = f"WEAR has {len(lightmaps)} lightmaps"
+        yield Finding(
+            "lightmap-table",
+            "lightmap coordinates and WEAR do not agree",
+            table,
+            value="no table" if model.vertex_extra is None else "a table",
+            expected=said,
+        )
     if model.vertex_extra is not None:
         words = model.vertex_extra.view("<u2")
         yield from findings_at(

@@ -91,6 +91,12 @@ def _slots(terrain: Terrain) -> Iterator[Finding]:
     unknown = np.zeros(len(slots), np.bool_)
     for key in ("batch_start", "batch_count", "area", "volume", "opaque56", "opaque60", "opaque64"):
         unknown |= slots[key] != 0
+    hull = terrain.header["hull"][0]
+    if (hull[0, :2] != hull[:, :2].min(axis=0)).any():
+        yield Finding(
+            "terrain-corner", "corner 0 is not the grid's origin", label(_T.SLOTS), None,
+            (terrain.offset_of(_T.SLOTS) or 0) - 140, hull[0].tolist(), hull.min(axis=0).tolist(),
+        )  # fmt: skip
     if terrain.header.tobytes()[96:].strip(b"\0"):
         yield Finding(
             "terrain-opaque", "bytes behind the header's corners are not zero", label(_T.SLOTS),
@@ -112,6 +118,14 @@ def _faces(terrain: Terrain) -> Iterator[Finding]:
     yield from find_rows(
         terrain, "terrain-normal", _T.FACES, "normal is no unit vector along the winding",
         (np.abs(length - 1) > _LENGTH) | ((size > 1e-9) & ~along), 20, faces["normal"],
+    )  # fmt: skip
+    yield from find_rows(
+        terrain, "terrain-winding", _T.FACES, "face looks down", side[:, 2] < 0, 8,
+        faces["vertex"], "counter-clockwise from above",
+    )  # fmt: skip
+    yield from find_rows(
+        terrain, "terrain-footing", _T.FACES, "face has material row 0",
+        (faces["first"] == 0) | (faces["second"] == 0), 4, faces["first"],
     )  # fmt: skip
     yield from find_rows(
         terrain, "terrain-flags", _T.FACES, "face lacks the flags 0x600",

@@ -82,6 +82,15 @@ RULES = (
         mend="Mend flag or row.",
     ),
     Rule(
+        code="batch-flags",
+        severity="note",
+        format="core model",
+        rule="The high half of a batch's flags is 0.",
+        source="evidence page, Core models (Batch20 +0); retail dialect",
+        why="No batch of the game has such a flag; it is kept.",
+        mend="Nothing to do.",
+    ),
+    Rule(
         code="model-material",
         severity="warning",
         format="core model",
@@ -107,6 +116,15 @@ RULES = (
         source="evidence page, Core models (Res18); retail dialect",
         why="A lightmap does not repeat.",
         mend="Map the surface into the lightmap.",
+    ),
+    Rule(
+        code="lightmap-table",
+        severity="note",
+        format="core model",
+        rule="A model has lightmap coordinates (Res18) exactly if its WEAR has LIGHTMAPS.",
+        source="evidence page, Core models (Res18); retail dialect",
+        why="Lightmaps are not shown, or nobody says how they lie.",
+        mend="Add the section to the WEAR, or remove it.",
     ),
     Rule(
         code="triangle-count",

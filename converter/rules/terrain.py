@@ -110,6 +110,15 @@ RULES = (
         mend="Take the file from a backup.",
     ),
     Rule(
+        code="terrain-corner",
+        severity="note",
+        format="terrain",
+        rule="Corner 0 of the header is the lowest in x and y: the grid's origin.",
+        source="evidence page, Terrain (Res2)",
+        why="Squares are counted from here.",
+        mend="Take the file from a backup.",
+    ),
+    Rule(
         code="terrain-opaque",
         severity="note",
         format="terrain",
@@ -277,6 +286,15 @@ RULES = (
         mend="Convert to glTF, touch the face and convert back.",
     ),
     Rule(
+        code="terrain-winding",
+        severity="note",
+        format="terrain",
+        rule="Faces wind counter-clockwise seen from above.",
+        source="evidence page, Terrain (face normal)",
+        why="Nobody can stand on it: it looks down.",
+        mend="Flip the face.",
+    ),
+    Rule(
         code="terrain-flags",
         severity="note",
         format="terrain",
@@ -284,6 +302,15 @@ RULES = (
         source="evidence page, Terrain (face +0)",
         why="All faces of the game have them.",
         mend="Nothing to do.",
+    ),
+    Rule(
+        code="terrain-footing",
+        severity="note",
+        format="terrain",
+        rule="No face has row 0 of 1.wea: it is reserved for the footings of buildings.",
+        source="evidence page, Terrain (face +4, +5)",
+        why="The game may paint it over.",
+        mend="Give the face another material.",
     ),
     Rule(
         code="terrain-second-material",

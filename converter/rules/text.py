@@ -112,6 +112,15 @@ RULES = (
         mend="Add a blank line.",
     ),
     Rule(
+        code="look-missing",
+        severity="warning",
+        format="WEAR, MAT0",
+        rule="What a WEAR names is in Material.lib, and its textures in Textures.lib.",
+        source="evidence page, Text and materials (MAT0)",
+        why="The game shows DEFAULT, else the first material.",
+        mend="Mend the name, or add the material.",
+    ),
+    Rule(
         code="material-version",
         severity="error",
         format="MAT0",
@@ -163,6 +172,15 @@ RULES = (
         rule="The kind (attr1) is 0, 2, 4, 5 or 8.",
         source="evidence page, Text and materials (MAT0)",
         why="Nobody knows how another one is drawn.",
+        mend="Nothing to do.",
+    ),
+    Rule(
+        code="material-alpha",
+        severity="note",
+        format="MAT0",
+        rule="The ambient alpha is 100 or less.",
+        source="evidence page, Text and materials (MAT0)",
+        why="It is per cent; more is drawn as 100.",
         mend="Nothing to do.",
     ),
     Rule(

@@ -107,6 +107,27 @@ def lightmap_uv_above_1(box: Nres) -> None:
     box.table(18).set(0, 0, "H", 60000)
 
 
+@of_model("batch-flags")
+def flags_of_32_bits(box: Nres) -> None:
+    of_dialect(box, "retail")
+    box.table(13).set(0, 2, "H", 0x4000)
+
+
+@of_model("lightmap-table")
+def lightmap_coordinates_without_lightmaps(box: Nres) -> None:
+    of_dialect(box, "retail")
+    if box.has(18):
+        raise NotHere
+    count = len(box.table(3))
+    box.add(18, bytes(4 * count), count, 0, 4)
+
+
+@of_model("lightmap-table")
+def lightmaps_without_coordinates(box: Nres) -> None:
+    of_dialect(box, "retail")
+    box.remove(18)
+
+
 @of_model("triangle-count")
 def descriptor_too_many(box: Nres) -> None:
     box.table(7).append()

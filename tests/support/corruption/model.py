@@ -100,15 +100,11 @@ def attr2_of_positions(box: Nres) -> None:
 
 @of_model("entry-attr3")
 def attr3_of_keys_is_the_stride(box: Nres) -> None:
-    if box.facts["legacy"]:
-        raise NotHere
     box.entry(8).attr3 = 24
 
 
 @of_model("entry-attr3")
 def attr3_of_batches(box: Nres) -> None:
-    if box.facts["legacy"]:
-        raise NotHere
     box.entry(13).attr3 = 0
 
 
@@ -353,6 +349,18 @@ def header_ten_times_as_large(box: Nres) -> None:
     data = box.entry(2).data
     corners = struct.unpack_from("<24f", data)
     struct.pack_into("<24f", data, 0, *(10 * value for value in corners))
+
+
+@of_model("header-sphere")
+def sphere_of_a_point(box: Nres) -> None:
+    if box.facts["dialect"] is None:
+        raise NotHere
+    struct.pack_into("<f", box.entry(2).data, 108, 0.0)
+
+
+@of_model("header-cylinder")
+def cylinder_of_a_point(box: Nres) -> None:
+    struct.pack_into("<7f", box.entry(2).data, 112, *[0.0] * 7)
 
 
 @of_model("string-run")

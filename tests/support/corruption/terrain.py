@@ -253,6 +253,23 @@ def face_without_0x600(box: Nres) -> None:
     faces.set(0, 0, "I", faces.get(0, 0, "I") & ~0x600)
 
 
+@of_terrain("terrain-winding")
+def face_turned_over(box: Nres) -> None:
+    faces = box.table(21)
+    faces.set(0, 8, "3H", *reversed(faces.get(0, 8, "3H")))
+
+
+@of_terrain("terrain-footing")
+def face_of_row_0(box: Nres) -> None:
+    box.table(21).set(0, 4, "B", 0)
+
+
+@of_terrain("terrain-corner")
+def first_corner_elsewhere(box: Nres) -> None:
+    data = box.entry(2).data
+    data[0:12], data[24:36] = data[24:36], data[0:12]
+
+
 @of_terrain("terrain-second-material")
 def second_material_flag_flipped(box: Nres) -> None:
     faces = box.table(21)

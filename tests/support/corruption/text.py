@@ -243,6 +243,11 @@ def keys_past_the_entry(entry: Entry) -> None:
     struct.pack_into("<H", entry.data, at - 2, 0xFFFF)
 
 
+@of_material("material-alpha")
+def alpha_of_200(entry: Entry) -> None:
+    entry.data[14 + 3] = 200
+
+
 @of_material("material-kind")
 def kind_of_77(entry: Entry) -> None:
     entry.attr1 = 77
