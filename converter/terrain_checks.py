@@ -1,8 +1,7 @@
 """Invariants of a terrain, as data (terrain page, 3.2, 3.3, 6.2; ``evidence`` page, Terrain).
 
-An ``error`` means that the runtime or a converter would read out of bounds, or that glTF cannot
-hold the value. What other tools and the game's own files keep but nothing crashes on is a
-``warning``.
+Severities are those of ``converter.rules``. What conversion does not need is in
+``converter.checks.terrain``.
 """
 
 from __future__ import annotations

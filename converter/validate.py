@@ -1,8 +1,8 @@
-"""Invariants of a core model, as data: each check returns findings.
+"""Findings, and the invariants of a core model that conversion rests on.
 
-Sources: core page, section 7; animation page, section 9. An ``error`` finding means that the
-runtime or a converter would read out of bounds or that glTF cannot hold the value; conversion
-stops at the first one. A ``warning`` is unusual but harmless, a ``note`` just worth knowing.
+Sources: core page, section 7; animation page, section 9. Conversion stops at the first finding
+whose rule (``converter.rules``) is an error. What conversion does not need is in
+``converter.checks``.
 """
 
 from __future__ import annotations

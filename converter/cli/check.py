@@ -103,6 +103,7 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
     engine = Engine(options.jobs or cores())
     with progress_bar("checking", len(tasks), options.quiet or options.as_json) as progress:
         check_run(tasks, run, engine, progress)
+    _require_something(run, sources)
     run.checked = _chosen(run.checked, options)
     failing = [one for one in run.checked if any(fails(f.rule, options.mode) for f in one.findings)]
     if options.as_json:
@@ -122,15 +123,33 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
         sys.exit(EXIT_UNSOUND)
 
 
+def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
+    """Stop where nothing was checked: that is no verdict.
+
+    Raises:
+        ConversionError: no file is of a kind known here.
+    """
+    from converter.errors import ConversionError
+
+    if run.checked or run.failures or run.interrupted:
+        return
+    where = ", ".join(map(str, sources))
+    reason = f"{run.passed[0].id}: {run.passed[0].reason}" if run.passed else "no files"
+    raise ConversionError("holds nothing that can be checked", file=where, value=reason)
+
+
 def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
     """What the user wants to hear of."""
     if options.entry is not None:
         wanted = options.entry.casefold()
+        files = [one for one in checked if one.entry is None]
         checked = [
             one
             for one in checked
             if one.entry is not None and wanted in (one.entry.casefold(), str(one.index))
         ]
+        if not checked:  # perhaps because the archive cannot be read
+            checked = [one for one in files if any(f.severity == "error" for f in one.findings)]
         if not checked:
             raise click.UsageError(f"--entry {options.entry}: no entry of this name is checked")
     return [

@@ -14,9 +14,10 @@ class Rule:
 
     Attributes:
         code: its stable name.
-        severity: ``error``: the runtime or a converter would read out of bounds, or glTF cannot
-            hold the value; conversion refuses it. ``warning``: no sound file of the game is known
-            to have it. ``note``: worth knowing, harmless.
+        severity: ``error``: the game stops at it, or it or a converter would read out of bounds,
+            or glTF cannot hold the value; conversion refuses such a model, terrain or map.
+            ``warning``: no sound file of the game is known to have it. ``note``: worth knowing,
+            harmless.
         format: what kind of file or entry it is about.
         rule: what holds in a sound file, in one line.
         source: page and section that it comes from.

@@ -186,10 +186,21 @@ def test_junk_that_is_named_is_a_finding(data: bytes, tmp_path: Path) -> None:
     assert "Traceback" not in out.stdout + out.stderr
 
 
-def test_another_container_is_nobodys_fault() -> None:
+def test_nothing_to_check_is_no_verdict(tmp_path: Path) -> None:
     out = run("msh-inspect", "--check", DATA / "gamefont.rlb")
-    assert out.returncode == 0
-    assert "1 other files skipped" in out.stdout
+    assert out.returncode == 2
+    assert "nothing that can be checked: gamefont.rlb: RsLi, a container of another" in out.stderr
+    out = run("msh-inspect", "--check", tmp_path)
+    assert out.returncode == 2
+    assert "nothing that can be checked: no files" in out.stderr
+
+
+def test_one_entry_of_an_archive_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "cut.rlb"
+    path.write_bytes(archive([entry(2, b"x", b"12345678")])[:-1])
+    out = run("msh-inspect", "--check", path, "--entry", "x")
+    assert out.returncode == 1
+    assert "nres-size" in out.stdout
 
 
 def test_an_archive_of_many_broken_entries(tmp_path: Path) -> None:
