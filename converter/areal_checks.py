@@ -1,9 +1,9 @@
 """Invariants of an areal map, as findings (``converter.validate.Finding``).
 
-Sources: terrain page, 6.3 (obligatory checks), 4.4, 4.5 and 9; ``evidence`` page, Areal map. Severities
-are those of ``converter.rules``; what conversion does not need is in ``converter.checks.areal``.
-Whether a cell lists every areal that overlaps it is
-not checked: which areals the game's own tools list is not established.
+Sources: terrain page, 6.3 (obligatory checks), 4.4, 4.5 and 9; ``evidence`` page, Areal map.
+Severities are those of ``converter.rules``; what conversion does not need is in
+``converter.checks.areal``. Whether a cell lists every areal that overlaps it is not checked: which
+areals the game's own tools list is not established.
 """
 
 from __future__ import annotations
