@@ -6,6 +6,7 @@ cannot be read is a finding like any other; nothing is raised but for faults of 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -27,7 +28,7 @@ from converter.errors import ConversionError
 from converter.material import MATERIAL_TYPE, Material
 from converter.terrain_checks import check_terrain
 from converter.texture import TEXM_MAGIC
-from converter.validate import Finding, check_model
+from converter.validate import Finding, check_model, more
 from converter.wear import Wear
 from importers.areal_map import read_areal_map
 from importers.build_dat import read_build_dat
@@ -41,7 +42,7 @@ from importers.wear import read_wear, wear_of, wears_of_level
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 #: The game's other container, which is nobody's fault.
-RSLI_MAGIC = b"NL\0"
+_RSLI_MAGIC = b"NL\0"
 #: Tables that only a terrain has.
 _TERRAIN_ONLY = {11, 21}
 
@@ -120,12 +121,8 @@ def _check(
         yield about("WEAR", lambda: _wear(data, source, folders))
     elif bytes(data[:4]) == TEXM_MAGIC:
         yield about("Texm", lambda: check_texm(read_texm(data, source)))
-    elif known and bytes(data[:3]) != RSLI_MAGIC:
-        yield about("unknown", lambda: _never(read_nres(data, source)))
-
-
-def _never(archive: Archive) -> list[Finding]:
-    raise AssertionError(f"{archive.label} is no NRes file")
+    elif known and bytes(data[:3]) != _RSLI_MAGIC:
+        yield from _check_nres(data, path, source, folders)  # says what is wrong
 
 
 def _check_nres(
@@ -134,7 +131,8 @@ def _check_nres(
     try:
         archive = read_nres(data, source)
     except ConversionError as error:
-        yield Checked(source, None, None, "archive", [finding_of(error)])
+        kind = "archive" if is_nres(data) else "unknown"
+        yield Checked(source, None, None, kind, [finding_of(error)])
         return
     kind = _kind(archive, path.name)
     if kind != "archive":
@@ -344,18 +342,25 @@ def _names_in(folders: tuple[str, ...]) -> tuple[frozenset[bytes] | None, ...]:
 
 def _collected(work: Callable[[], Iterable[Finding]]) -> list[Finding]:
     """Findings of some work, one per code and table; what cannot be read is the last one."""
-    found: dict[tuple[str, str | None], Finding] = {}
+    firsts: dict[tuple[str, str | None], Finding] = {}
+    counts: Counter[tuple[str, str | None]] = Counter()
 
     def take(finding: Finding) -> None:
         key = finding.code, finding.table
-        if (first := found.get(key)) is None:
-            found[key] = finding
-        else:
-            found[key] = replace(first, rows=None, count=first.count + finding.count)
+        firsts.setdefault(key, finding)
+        counts[key] += finding.count
 
     try:
         for finding in work():
             take(finding)
     except ConversionError as error:
         take(finding_of(error))
-    return list(found.values())
+    return [_with_count(first, counts[key]) for key, first in firsts.items()]
+
+
+def _with_count(first: Finding, count: int) -> Finding:
+    """The first of several findings, with the number of all places."""
+    if first.count == count:
+        return first
+    problem = more(first.problem, count, "places") if first.count == 1 else first.problem
+    return replace(first, problem=problem, rows=None, count=count)

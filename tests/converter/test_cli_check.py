@@ -82,6 +82,17 @@ def test_what_is_said(with_error: Path, with_note: Path) -> None:
     assert "entry-attr2: " in run("msh-inspect", "--check", with_note, "-v").stdout
 
 
+def test_equal_findings_of_a_table_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "BuildDat.lst"
+    path.write_bytes(
+        b"".join(b"junk %d\r\n" % i * 2 for i in range(0, 2000, 2)).replace(b" ", b"/")
+    )
+    (item,) = json.loads(run("msh-inspect", "--check", path, "--json").stdout)["items"]
+    (finding,) = item["findings"]
+    assert (finding["code"], finding["row"], finding["count"]) == ("build-line", 1, 2000)
+    assert finding["problem"].endswith("(and in 1999 more places)")
+
+
 def test_quiet_says_what_fails(with_error: Path, with_warning: Path) -> None:
     out = run("msh-inspect", "--check", with_error, with_warning, "-q")
     assert (out.returncode, out.stdout) == (1, "")
