@@ -101,7 +101,8 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
 
     tasks, run = check_tasks(sources)
     engine = Engine(options.jobs or cores())
-    with progress_bar("checking", len(tasks), options.quiet or options.as_json) as progress:
+    silent = options.quiet or options.as_json or len(tasks) == 1
+    with progress_bar("checking", len(tasks), silent) as progress:
         check_run(tasks, run, engine, progress)
     _require_something(run, sources)
     run.checked = _chosen(run.checked, options)

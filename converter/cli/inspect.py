@@ -96,6 +96,8 @@ def command(
 
         if diff or (strict and tolerant):
             raise click.UsageError("--check goes with one of --strict and --tolerant, not --diff")
+        if context.get_parameter_source("dialect") is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("--check decides the dialect by itself: without --dialect")
         mode = "strict" if strict else "tolerant" if tolerant else "default"
         codes = frozenset(map(known_code, ignore))
         check_sources(sources, CheckOptions(mode, codes, entry, jobs, as_json, quiet, verbose))

@@ -241,6 +241,7 @@ def test_usage() -> None:
         (["--check"], "Missing argument"),
         (["--check", CLEAN, "--strict", "--tolerant"], "one of --strict and --tolerant"),
         ([CLEAN, "--strict"], "--strict goes with --check"),
+        (["--check", CLEAN, "--dialect", "spec"], "without --dialect"),
         ([CLEAN, CLEAN], "--diff takes two files"),
         (["--diff", CLEAN], "--diff takes two files"),
         (["--check", "no/such/file"], "No such file or directory"),
