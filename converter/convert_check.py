@@ -25,13 +25,16 @@ from converter.checks.model import check_materials, check_tables
 from converter.checks.terrain import check_level_lists, check_terrain_further
 from converter.dialect import decide
 from converter.errors import ConversionError
+from converter.looks import LIGHTMAPS, MATERIALS, TEXTURES
 from converter.material import MATERIAL_TYPE, Material
+from converter.points import POINTS_TYPE, misplaced
 from converter.terrain_checks import check_terrain
 from converter.texture import TEXM_MAGIC
 from converter.validate import Finding, check_model, more
 from converter.wear import Wear
 from importers.areal_map import read_areal_map
 from importers.build_dat import read_build_dat
+from importers.control_points import read_points
 from importers.looks import Libraries
 from importers.material import read_material
 from importers.msh import archive_kind, read_model
@@ -56,7 +59,7 @@ class Checked:
         entry: the entry's name, ``None`` for the file.
         index: the entry's directory index.
         kind: ``core model``, ``terrain``, ``areal map``, ``archive``, ``WEAR``, ``MAT0``, ``Texm``,
-            ``BuildDat.lst``, or ``unknown``.
+            ``control points``, ``BuildDat.lst``, or ``unknown``.
         findings: one per code and table, the first place with the number of all.
     """
 
@@ -206,6 +209,8 @@ def _entry(
         return "WEAR", lambda: _wear(entry.payload, label, folders)
     if entry.type_id == MATERIAL_TYPE:
         return "MAT0", lambda: _material(read_material(entry, label), folders)
+    if entry.type_id == POINTS_TYPE:
+        return "control points", lambda: _points(archive, index, entry)
     if entry.type_id == _TEXM:
         return "Texm", lambda: check_texm(read_texm(entry.payload, label))
     return None
@@ -315,6 +320,16 @@ def _material(material: Material, folders: tuple[str, ...]) -> Iterator[Finding]
             )  # fmt: skip
 
 
+def _points(archive: Archive, index: int, entry: Entry) -> Iterator[Finding]:
+    points = read_points(entry.payload, archive.label)
+    name, nodes = archive.entries[index].name, None
+    model = archive.find(f"{name.rpartition('.')[0] or name}.msh")
+    if model is not None and _entry_kind(archive.entries[model]) == "core model":
+        inner = read_nres(archive.entries[model].payload, archive.label)
+        nodes = len(read_model(inner, name).nodes)
+    yield from misplaced(points, nodes).values()
+
+
 def _folded(name: str) -> bytes:
     return fold_upper(name.encode("cp1251", "replace"))
 
@@ -324,20 +339,13 @@ def _names_in(folders: tuple[str, ...]) -> tuple[frozenset[bytes] | None, ...]:
     """Names in ``Material.lib``, ``Textures.lib``, ``lightmap.lib``; ``None``: no such library."""
     libraries = Libraries([Path(folder) for folder in folders])
 
-    def names(which: Callable[[], Archive | None]) -> frozenset[bytes] | None:
-        try:
-            library = which()
-        except ConversionError:
-            return None  # the library's own findings say what is wrong
+    def names(of: str) -> frozenset[bytes] | None:
+        library = libraries.library(of)  # its own findings say what is wrong with it
         if library is None:
             return None
         return frozenset(fold_upper(entry.name_bytes) for entry in library.entries)
 
-    return (
-        names(lambda: libraries.materials),
-        names(lambda: libraries.textures),
-        names(lambda: libraries.lightmaps),
-    )
+    return tuple(names(name) for name in (MATERIALS, TEXTURES, LIGHTMAPS))
 
 
 def _collected(work: Callable[[], Iterable[Finding]]) -> list[Finding]:

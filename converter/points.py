@@ -49,27 +49,44 @@ class ControlPoints:
         return decode_text(self.names["name"][row].tobytes().partition(b"\0")[0])
 
 
+def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
+    """What is wrong with the points that have no place, by row.
+
+    Args:
+        points: the points.
+        nodes: how many nodes the model has; ``None``: nobody knows.
+    """
+    found = {}
+    for row, record in enumerate(points.records):
+        numbers = np.concatenate([record["position"], record["direction"]])
+        node = int(record["node"])
+        value: object = node
+        if node < 0 or (nodes is not None and node >= nodes):
+            problem = f"no node {node} in the model"
+            expected = "0 or more" if nodes is None else f"0..{nodes - 1}"
+        elif not (np.abs(numbers) <= _FAR).all():  # nor is NaN
+            problem = "numbers that no place has"
+            value = " ".join(f"{number:g}" for number in numbers)
+            expected = f"6 of at most {_FAR:g}"
+        else:
+            continue
+        said = f"control point {printable(points.name(row))!r} has no place: {problem}"
+        found[row] = Finding("point-place", said, TABLE, row, value=value, expected=expected)
+    return found
+
+
 def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
     """The points that have a place in a scene, by row, and a warning for each that has none.
 
     A point is called ``NAME.point``, with ``#`` and its row where that is taken.
     """
     taken = {node.name for node in scene.nodes}
-    shown, findings = [], []
+    wrong, shown = misplaced(points, len(scene.nodes)), []
     for row, record in enumerate(points.records):
+        if row in wrong:
+            continue
         numbers = np.concatenate([record["position"], record["direction"]])
         name, node = points.name(row), int(record["node"])
-        problem: tuple[str, object, str] | None = None
-        if not 0 <= node < len(scene.nodes):
-            problem = (f"no node {node} in the model", node, f"0..{len(scene.nodes) - 1}")
-        elif not (np.abs(numbers) <= _FAR).all():  # nor is NaN
-            said = " ".join(f"{value:g}" for value in numbers)
-            problem = ("numbers that no place has", said, f"6 of at most {_FAR:g}")
-        if problem is not None:
-            text = f"control point {printable(name)!r} is not shown: {problem[0]}"
-            finding = Finding("point-place", "warning", text, TABLE, row, None, *problem[1:])
-            findings.append(finding)
-            continue
         label = f"{name or row}.point"
         while label in taken:
             label += f"#{row}"
@@ -77,7 +94,7 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
         x, y, z, *direction = map(float, numbers)
         across, along, up = direction
         shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up)))
-    return shown, findings
+    return shown, list(wrong.values())
 
 
 def is_point(item: Item, nodes: Container[str] = ()) -> bool:

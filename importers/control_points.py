@@ -38,6 +38,7 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
             offset=0,
             value=f"{len(view)} bytes",
             expected=size,
+            code="points-size",
         )
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(
@@ -64,7 +65,7 @@ def points_in(
     try:
         points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
     except ConversionError as error:
-        return [], [Finding("points-size", "warning", str(error))]
+        return [], [Finding("points-size", str(error))]
     if not len(points.records):
-        return [], [Finding("points-none", "warning", "has no control points (.cpt)", TABLE)]
+        return [], [Finding("points-none", "has no control points (.cpt)", TABLE)]
     return shown_points(points, scene)

@@ -153,7 +153,7 @@ def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
     [
         (
             [("a", 99, (0, 0, 0), (0, 0, 1))],
-            "control point 'a' is not shown: no node 99 in the model",
+            "control point 'a' has no place: no node 99 in the model",
         ),
         ([("a", -1, (0, 0, 0), (0, 0, 1))], "no node -1 in the model"),
         ([("a", 0, (float("nan"), 0, 0), (0, 0, 1))], "numbers that no place has: nan 0 0 0 0 1"),

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from converter.points import POINTS_TYPE
 from tests.support.corruption.base import DATA, Entry, NotHere, Nres, kinds
+from tests.support.game import MESH, archive, entry
+from tests.support.points import cpt
 
 
 @dataclass(frozen=True)
@@ -266,6 +269,48 @@ def key_word_not_zero(entry: Entry) -> None:
 @of_material("material-tail")
 def bytes_behind_the_tracks(entry: Entry) -> None:
     entry.data += b"tail"
+
+
+def _points() -> list[Text]:
+    return [Text(path) for path in sorted(DATA.glob("retail__*.msh"))]
+
+
+def _write_points(folder: Path, sample: Text, change: Callable[[bytearray], None]) -> Path:
+    """An archive of a model and its control points."""
+    data = bytearray(cpt([("Eye", 0, (1.0, 2.0, 3.0), (0.0, 1.0, 0.0))]))
+    change(data)
+    path = folder / "game.rlb"
+    rows = [(MESH, b"a.msh", sample.path.read_bytes()), (POINTS_TYPE, b"a.cpt", bytes(data))]
+    path.write_bytes(archive([entry(*row) for row in rows]))
+    return path
+
+
+of_points = kinds("control points", _points, _write_points)
+
+
+@of_points("points-size")
+def points_cut(data: bytearray) -> None:
+    del data[-1]
+
+
+@of_points("points-size")
+def points_many(data: bytearray) -> None:
+    struct.pack_into("<I", data, 0, 0xFFFFFFFF)
+
+
+@of_points("point-place")
+def point_on_no_node(data: bytearray) -> None:
+    struct.pack_into("<i", data, 8, 9999)
+
+
+@of_points("point-place")
+def point_on_a_negative_node(data: bytearray) -> None:
+    struct.pack_into("<i", data, 8, -1)
+
+
+@of_points("point-place")
+def point_nowhere(data: bytearray) -> None:
+    struct.pack_into("<f", data, 4 + 12, float("nan"))
 
 
 def _twice(code: str) -> Callable[[Callable[[Entry], None]], Callable[[Entry], None]]:
