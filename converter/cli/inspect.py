@@ -37,6 +37,7 @@ Examples:
   msh-inspect --check GAME                   a whole game; archives and directories too
   msh-inspect --check GAME --ignore wear-id --strict
   msh-inspect --explain slot-box             what a code means (list: all of them)
+  msh-inspect --roundtrip GAME               does every model come back from glTF byte for byte?
 
 --check exits with 1 where something is not sound: with errors, which conversion refuses; with
 --strict with warnings too; with --tolerant only with errors that cannot be left out.
@@ -56,14 +57,24 @@ Examples:
 @click.option(
     "--ignore", multiple=True, metavar="CODE", help="With --check: not this code; may be repeated."
 )
+@click.option(
+    "--roundtrip",
+    is_flag=True,
+    help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where "
+    "a byte differs.",
+)
 @click.option("--explain", metavar="CODE", help="Say what a code of --check means, or list them.")
 @entry_option
 @dialect_option
 @click.option(
-    "-j", "--jobs", type=click.IntRange(1, 256), metavar="N", help="With --check: processes."
+    "-j",
+    "--jobs",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="Processes, with --check or --roundtrip.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-@click.option("-q", "--quiet", is_flag=True, help="With --check: say only what is not sound.")
+@click.option("-q", "--quiet", is_flag=True, help="With --check or --roundtrip: failures only.")
 @click.option("-v", "--verbose", is_flag=True, help="With --check: list every finding, notes too.")
 @version_option
 @click.pass_context
@@ -75,6 +86,7 @@ def command(
     strict: bool,
     tolerant: bool,
     ignore: tuple[str, ...],
+    roundtrip: bool,
     explain: str | None,
     entry: str | None,
     dialect: str,
@@ -94,8 +106,10 @@ def command(
         from converter.cli.check import CheckOptions, known_code
         from converter.cli.check import check as check_sources
 
-        if diff or (strict and tolerant):
-            raise click.UsageError("--check goes with one of --strict and --tolerant, not --diff")
+        if diff or roundtrip or (strict and tolerant):
+            raise click.UsageError(
+                "--check goes with one of --strict and --tolerant, not --diff or --roundtrip"
+            )
         if context.get_parameter_source("dialect") is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
         mode = "strict" if strict else "tolerant" if tolerant else "default"
@@ -104,8 +118,20 @@ def command(
         return
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")
-        if parameter.name in _OF_CHECK and given is click.core.ParameterSource.COMMANDLINE:
+        allowed = not roundtrip or parameter.name not in _OF_ROUNDTRIP
+        if (
+            parameter.name in _OF_CHECK
+            and allowed
+            and given is click.core.ParameterSource.COMMANDLINE
+        ):
             raise click.UsageError(f"{parameter.opts[-1]} goes with --check")
+    if roundtrip:
+        from converter.cli.roundtrip import roundtrip as there_and_back
+
+        if diff:
+            raise click.UsageError("--roundtrip does not go with --diff")
+        there_and_back(sources, entry, dialect, jobs, as_json=as_json, quiet=quiet)
+        return
     if len(sources) != 1 + diff:
         raise click.UsageError("--diff takes two files, everything else takes one")
     if diff:
@@ -115,6 +141,7 @@ def command(
 
 
 _OF_CHECK = {"strict", "tolerant", "ignore", "jobs", "quiet", "verbose"}
+_OF_ROUNDTRIP = {"jobs", "quiet"}
 
 
 def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:

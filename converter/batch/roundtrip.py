@@ -1,0 +1,93 @@
+"""There and back, for one model: what a worker of ``msh-inspect --roundtrip`` does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+import numpy as np
+
+from converter.batch.export import archive_majority, open_archive, payload_of
+from converter.batch.outcome import Outcome, guarded
+from converter.batch.walk import Item
+from converter.convert import ExportOptions, gltf_files, load_from, to_model
+from converter.files import write_outputs
+
+#: What became of a model: the same bytes, or others.
+IDENTICAL, DIFFERENT = "identical", "different"
+
+
+@dataclass(frozen=True)
+class RoundTripTask:
+    """One item to take there and back.
+
+    Attributes:
+        item: the model.
+        dialect: how to read it; as of :class:`~converter.convert.ExportOptions`.
+    """
+
+    item: Item
+    dialect: str = "auto"
+
+
+def roundtrip_item(task: RoundTripTask) -> Outcome:
+    """Convert one model to glTF and back, in a temporary directory; never raises.
+
+    The status is ``IDENTICAL``, ``DIFFERENT`` (``detail`` says where first) or ``failed``.
+    """
+    return guarded(task.item.id, partial(_there_and_back, task))
+
+
+def _there_and_back(task: RoundTripTask) -> Outcome:
+    item, path = task.item, Path(task.item.path)
+    started = perf_counter()
+    modified = path.stat().st_mtime_ns
+    archive = open_archive(item.path, item.source, modified)
+    options = ExportOptions(task.dialect, dressed=False)
+    with TemporaryDirectory(prefix="msh-gltf-") as folder:
+        target = Path(folder, "model.glb")
+        if item.kind == "model":
+            others = None
+            if item.index is not None:
+                others = partial(archive_majority, item.path, item.source, modified)
+            files = gltf_files(
+                load_from(archive, path, item.index, options, others), target, options
+            )
+        else:
+            from converter.convert_map import load_map, map_files
+
+            files = map_files(
+                load_map(archive, path, item.index, item.kind, options), target, options
+            )
+        write_outputs(files, force=False)
+        there = perf_counter()
+        back = to_model(target)
+    source = payload_of(archive, item)
+    status = IDENTICAL if source == back.data else DIFFERENT
+    return Outcome(
+        item.id,
+        status,
+        "" if status == IDENTICAL else _difference(bytes(source), back.data, item.kind),
+        back.warnings,
+        {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in back.changes]},
+        {"out": there - started, "back": perf_counter() - there},
+    )
+
+
+def _difference(before: bytes, after: bytes, kind: str) -> str:
+    """Where two files differ first, by table where they are models."""
+    if kind == "model":
+        from converter.diff import diff_models, lines
+        from importers.msh import read_model
+        from importers.nres import read_nres
+
+        told = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
+        if told:
+            return str(told[0])
+    if len(before) != len(after):
+        return f"{len(after)} bytes instead of {len(before)}"
+    at = int((np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)).argmax())
+    return f"byte {at}: {after[at]:#04x} instead of {before[at]:#04x}"

@@ -1,0 +1,108 @@
+"""``msh-inspect --roundtrip``: proof, for the user's own files, that nothing is lost."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from converter.archive import printable
+from converter.batch.console import progress_bar
+from converter.batch.outcome import FAILED, Outcome
+from converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from converter.batch.run import Engine, found_in
+from converter.batch.walk import Item
+from converter.batch.workers import cores
+from converter.cli.common import EXIT_INTERRUPTED, print_json
+from converter.errors import ConversionError
+
+#: The version of the JSON's form.
+FORMAT = 1
+
+
+def roundtrip(
+    sources: Sequence[Path],
+    entry: str | None,
+    dialect: str,
+    jobs: int | None,
+    *,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Take models to glTF and back, and compare bytes; exits with 0 or 1.
+
+    Nothing is written but in the system's directory for temporary files.
+
+    Raises:
+        ConversionError: there is no model.
+    """
+    items, found = found_in(sources, None, (), ())
+    if entry is not None:
+        items = _called(items, entry, sources)
+    tasks = [RoundTripTask(item, dialect) for item in items]
+    done: dict[int, Outcome] = {}
+    interrupted = False
+    silent = quiet or as_json or len(tasks) == 1
+    engine = Engine(jobs or cores())
+    try:
+        with (
+            progress_bar("there and back", len(tasks), silent) as progress,
+            closing(engine.run(roundtrip_item, tasks, [item.id for item in items])) as results,
+        ):
+            for at, outcome in results:
+                done[at] = outcome
+                progress(outcome, len(done), len(tasks))
+    except KeyboardInterrupt:
+        interrupted = True
+    outcomes = [done[at] for at in sorted(done)]
+    counts = Counter(outcome.status for outcome in outcomes)
+    if as_json:
+        print_json(
+            {
+                "format": FORMAT,
+                "interrupted": interrupted,
+                "counts": {status: counts[status] for status in (IDENTICAL, DIFFERENT, FAILED)},
+                "models": [
+                    {"id": o.id, "verdict": o.status, "detail": o.detail, **o.facts}
+                    for o in outcomes
+                ],
+                "unreadable": [{"id": p.id, "reason": p.reason} for p in found.broken],
+            }
+        )
+    else:
+        for outcome in outcomes:
+            good = outcome.status == IDENTICAL
+            if not (good and quiet):
+                said = f"{outcome.status:10}{printable(outcome.id)}"
+                click.echo(said if good else f"{said}: {outcome.detail}", err=quiet)
+        for broken in found.broken:
+            click.echo(f"{'unread':10}{printable(broken.id)}: {broken.reason}", err=quiet)
+        if not quiet:
+            click.echo(f"{counts[IDENTICAL]} of {len(tasks)} models come back byte for byte")
+    if interrupted:
+        sys.exit(EXIT_INTERRUPTED)
+    if counts[IDENTICAL] < len(tasks) or found.broken:
+        sys.exit(1)
+
+
+def _called(items: list[Item], entry: str, sources: Sequence[Path]) -> list[Item]:
+    """The items that an entry's name or number stands for.
+
+    Raises:
+        ConversionError: none.
+    """
+    wanted = entry.casefold()
+    chosen = [i for i in items if i.name.casefold() == wanted or str(i.index) == entry]
+    if not chosen:
+        names = ", ".join(printable(item.name) for item in items[:8])
+        raise ConversionError(
+            "has no such model",
+            file=", ".join(map(str, sources)),
+            value=entry,
+            expected=f"one of {names}{', ...' if len(items) > 8 else ''}",
+        )
+    return chosen
