@@ -6,7 +6,7 @@ that imports ``importers`` and ``exporters``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,12 @@ import numpy as np
 
 from converter import __version__
 from converter.archive import Archive, printable
+from converter.convert_looks import dress_of, missing_looks, picture_files, placed
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
 from converter.errors import ConversionError
 from converter.identify import POSE_NOISE, Identified, identify, model_size
-from converter.looks import MATERIALS, Dress
+from converter.looks import Dress
 from converter.merge import Change
 from converter.merge import compare as compare_scenes
 from converter.model import MshModel
@@ -42,7 +43,7 @@ from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model
 from importers.nres import map_file, read_nres
-from importers.wear import read_wear, read_wear_names, wear_of
+from importers.wear import read_wear_names, wear_of
 
 if TYPE_CHECKING:
     from converter.rebuild.assemble import Rebuilt
@@ -163,45 +164,6 @@ def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
     return replace(loaded, dress=dress, findings=[*loaded.findings, *missing_looks(dress)])
 
 
-def missing_looks(dress: Dress | None) -> list[Finding]:
-    """What was not found on the way to the looks."""
-    missing = [] if dress is None else dress.warnings
-    return [Finding("look-missing", text) for text in missing]
-
-
-def dress_of(
-    text: memoryview | bytes,
-    path: Path,
-    options: ExportOptions,
-    pairs: Mapping[tuple[int, int], float] | None = None,
-) -> Dress | None:
-    """How the materials of a WEAR look; ``None`` where nobody asked and no library is at hand.
-
-    Args:
-        text: the WEAR.
-        path: the model's file, whose folder is looked at last.
-        options: the folders that the user named, and whether to look at all.
-        pairs: a terrain's pairs of rows, with the share of the second.
-    """
-    folders = [Path(folder) for folder in options.textures]
-    if options.own_folder and (folders or has_libraries(path.absolute().parent)):
-        folders.append(path.absolute().parent)
-    if not options.dressed or not folders:
-        return None
-    from importers.looks import libraries
-
-    lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
-    return libraries(folders).dress(read_wear_names(text), lightmaps, pairs)
-
-
-def has_libraries(folder: Path) -> bool:
-    """Whether a folder has a ``Material.lib``; asked before their reader is imported."""
-    try:
-        return any(path.name.lower() == MATERIALS.lower() for path in folder.iterdir())
-    except OSError:
-        return False
-
-
 def gltf_files(
     loaded: LoadedModel,
     target: Path,
@@ -249,29 +211,6 @@ def gltf_files(
 
     files = package(loaded.model.archive, about, extras, document, target, sidecar=sidecar)
     return files if root is not None else [*picture_files(dress, target), *files]
-
-
-def placed(
-    dress: Dress | None, target: Path, options: ExportOptions, root: Path | None
-) -> Dress | None:
-    """The dress with where its pictures lie; arguments as of :func:`gltf_files`."""
-    if dress is None or options.embed:
-        return dress
-    depth = 0 if root is None else len(target.relative_to(root).parts) - 1
-    return replace(dress, up="../" * depth)
-
-
-def picture_files(dress: Dress | None, target: Path) -> list[tuple[Path, bytes]]:
-    """The pictures that lie beside a glTF, in their folder; without those that are there already,
-    byte for byte: the files of one directory share them."""
-    if dress is None or dress.up is None:
-        return []
-    from exporters.png import png_bytes
-
-    pictures = [*dress.pictures.values(), *dress.lightmaps.values()]
-    paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}
-    files = [(path, png_bytes(picture.rgba())) for path, picture in paths.items()]
-    return [(path, png) for path, png in files if not path.is_file() or map_file(path) != png]
 
 
 def package(

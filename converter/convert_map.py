@@ -16,12 +16,9 @@ from converter.convert import (
     Extras,
     ImportOptions,
     Returned,
-    dress_of,
-    missing_looks,
     package,
-    picture_files,
-    placed,
 )
+from converter.convert_looks import dress_of, missing_looks, picture_files, placed
 from converter.errors import ConversionError
 from converter.looks import Dress
 from converter.merge import Change

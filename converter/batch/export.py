@@ -14,7 +14,8 @@ from converter.archive import Archive
 from converter.batch.manifest import Output, Record
 from converter.batch.outcome import Outcome, guarded
 from converter.batch.walk import TEXTURE, Item
-from converter.convert import ExportOptions, dress_of, gltf_files, load_from, with_dress
+from converter.convert import ExportOptions, gltf_files, load_from, with_dress
+from converter.convert_looks import dress_of
 from converter.dialect import Decision, decide, majority
 from converter.errors import ConversionError
 from converter.files import require_inside, write_outputs

@@ -18,7 +18,8 @@ from converter.batch.run import Engine, export_run, found_in
 from converter.batch.walk import common_root
 from converter.batch.workers import cores
 from converter.cli.common import STDOUT, console
-from converter.convert import ExportOptions, ImportOptions, has_libraries
+from converter.convert import ExportOptions, ImportOptions
+from converter.convert_looks import has_libraries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
