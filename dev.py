@@ -6,7 +6,7 @@
 
 The first two make their own virtual environments beside this file; nothing touches the system's
 Python.
-``test`` also installs Blender's ``bpy`` and the glTF validator where it can; where it cannot, the
+``test`` also installs Blender's ``bpy`` and Node's packages where it can; where it cannot, the
 tests that need them are skipped and say so.
 """
 
@@ -22,7 +22,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 VENV = HERE / ".venv"
 BLENDER_VENV = HERE / ".venv-blender"
-VALIDATOR = HERE / "tests" / "validator"
+#: What Node runs: the glTF validator, and what the gallery's viewer is built with.
+NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
 BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
 
 
@@ -71,7 +72,7 @@ def test(pytest_arguments: list[str]) -> int:
     settings = dict(os.environ)
     if blender := blender_python():
         settings["MSH_GLTF_BLENDER_PYTHON"] = str(blender)
-    install_validator()
+    install_node_packages()
     steps = [
         ["-m", "ruff", "check", "."],
         ["-m", "ruff", "format", "--check", "."],
@@ -113,19 +114,22 @@ def blender_python() -> Path | None:
     return python
 
 
-def install_validator() -> None:
-    """The Khronos validator, where Node is present."""
+def install_node_packages() -> None:
+    """The Khronos validator and the viewer's packages, where Node is present."""
     npm = shutil.which("npm")
-    if npm is None or (VALIDATOR / "node_modules" / "gltf-validator").is_dir():
-        return
-    print("Installing the glTF validator ...", flush=True)
-    code = subprocess.run(
-        [npm, "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
-        cwd=VALIDATOR,
-        check=False,
-    ).returncode
-    if code:
-        print("no validator tests: npm could not install gltf-validator")
+    for folder in NODE_FOLDERS:
+        if npm is None or (folder / "node_modules").is_dir():
+            continue
+        name = folder.relative_to(HERE)
+        print(f"Installing what {name} needs ...", flush=True)
+        command = "ci" if (folder / "package-lock.json").is_file() else "install"
+        code = subprocess.run(
+            [npm, command, "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
+            cwd=folder,
+            check=False,
+        ).returncode
+        if code:
+            print(f"no tests of {name}: npm could not install its packages")
 
 
 def install(venv: Path, requirements: list[str], recipe: str) -> Path:

@@ -27,6 +27,8 @@ _MESH = int.from_bytes(b"MESH", "little")
 TEXTURE = "texture"
 BACKUP = ".bak"
 MANIFEST = "manifest.json"
+#: The gallery's page and folder (``--thumbnails``).
+PAGE, GALLERY = "index.html", "gallery"
 
 
 @dataclass(frozen=True)
@@ -307,7 +309,7 @@ class _Targets:
     """Output paths: escaped, and unique in any case on every level."""
 
     def __init__(self) -> None:
-        self._names: dict[str, Names] = {"": Names(MANIFEST, PICTURES)}
+        self._names: dict[str, Names] = {"": Names(MANIFEST, PICTURES, PAGE, GALLERY)}
         self._folders: dict[str, str] = {"": ""}
 
     def folder(self, source: str) -> str:

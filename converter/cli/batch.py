@@ -53,6 +53,7 @@ def export_many(
     exclude: Sequence[str],
     list_only: bool,
     no_sidecar: bool,
+    thumbnails: bool,
     settings: Settings,
 ) -> None:
     """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
@@ -67,6 +68,10 @@ def export_many(
             size = f"\t{item.size}\t{item.target}" if settings.verbose else ""
             click.echo(printable(item.id) + size)
         return
+    if thumbnails:
+        from converter.batch.gallery import make_gallery, require_preview
+
+        require_preview(out, settings.force)
     if settings.log_file is not None:
         open_log(settings.log_file)
     options = _looks_of(sources, options)
@@ -82,6 +87,8 @@ def export_many(
             force=settings.force,
             dry_run=settings.dry_run,
         )
+    if thumbnails and not settings.dry_run and not run.interrupted:
+        make_gallery(run, out, settings.engine, partial(progress_bar, quiet=settings.quiet))
     finish(run, settings, f"{out}/manifest.json says what came from where")
 
 

@@ -47,6 +47,7 @@ Examples:
   msh2gltf static.rlb -o out/                     every model of an archive
   msh2gltf GAME -o out/                           every model below a directory
   msh2gltf GAME -o out/ --include '*.rlb::t_*'    some of them
+  msh2gltf GAME -o out/ --thumbnails              and a page that shows them: out/index.html
   msh2gltf GAME --list                            what is there, as path::entry
   msh2gltf Textures.lib --entry WALL.0 -o wall.png   a texture
 
@@ -140,6 +141,11 @@ which says what came from where; the same command again converts only what chang
     show_default=True,
     help="Show lightmaps, as light that comes from the surface.",
 )
+@click.option(
+    "--thumbnails",
+    is_flag=True,
+    help="Draw every model, and make OUT_DIR/index.html: a page to look through them.",
+)
 @click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
 @click.option(
     "--include",
@@ -181,6 +187,7 @@ def command(
     embed_textures: bool,
     no_textures: bool,
     lightmaps: str,
+    thumbnails: bool,
     no_sidecar: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -224,13 +231,15 @@ def command(
         if entry is not None:
             raise click.UsageError("--entry takes one archive; --include chooses among many")
         settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
-        export_many(sources, output, options, include, exclude, list_only, no_sidecar, settings)
+        export_many(
+            sources, output, options, include, exclude, list_only, no_sidecar, thumbnails, settings
+        )
         return
     refuse_batch_options(
         context,
         only=(
             "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
-            "report",
+            "report", "thumbnails",
         ),
     )  # fmt: skip
     pose = (frame or 0.0, up or "y") if to_obj else None

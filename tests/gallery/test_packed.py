@@ -1,0 +1,114 @@
+"""A model in one piece: buffers and pictures that lie beside it come in, nothing else does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from converter import cli
+from converter.batch.packed import pack
+from converter.errors import ConversionError
+from exporters.gltf_file import Document, glb_bytes
+from tests.support.gallery import WALKER, make_gallery_game
+from tests.support.gltf_view import GltfView
+from tests.support.runs import call
+
+
+@pytest.fixture
+def room(tmp_path: Path) -> Path:
+    """A textured model of a game, with all inside."""
+    game, out = make_gallery_game(tmp_path / "game"), tmp_path / "out"
+    only = ("--include", "static.rlb::i_room*", "--embed-textures")
+    assert call(cli.msh2gltf, game, "-o", out, "-q", *only) == 0
+    return out / "static.rlb/i_room_006.glb"
+
+
+def pictures(view: GltfView) -> list[bytes]:
+    views = [view["bufferViews"][image["bufferView"]] for image in view["images"]]
+    return [view.buffer[v["byteOffset"] : v["byteOffset"] + v["byteLength"]] for v in views]
+
+
+def taken_out(path: Path, uris: list[str]) -> dict[str, Any]:
+    """Write the model anew with its pictures in files of their own; returns the document."""
+    view = GltfView(path)
+    data = json.loads(json.dumps(view.json))
+    for image, uri in zip(data["images"], uris, strict=True):
+        del image["bufferView"], image["mimeType"]
+        image["uri"] = uri
+    del data["buffers"]
+    path.write_bytes(glb_bytes(Document(data, view.buffer)))
+    return data
+
+
+def same_model(a: GltfView, b: GltfView) -> None:
+    for i in range(len(a["accessors"])):
+        assert np.array_equal(a.array(i), b.array(i))
+    assert a["nodes"] == b["nodes"]
+    assert a["meshes"] == b["meshes"]
+    assert pictures(a) == pictures(b)
+
+
+def test_a_whole_glb_stays_as_it_is(room: Path, tmp_path: Path) -> None:
+    assert pack(room, tmp_path / "out").glb == room.read_bytes()
+
+
+def test_shared_pictures_come_in(room: Path, tmp_path: Path) -> None:
+    """Relative URIs with escapes, from a folder beside the model's."""
+    before = tmp_path / "before.glb"
+    before.write_bytes(room.read_bytes())
+    known = pictures(GltfView(before))
+    assert len(known) > 1
+    folder = tmp_path / "out/textures"
+    folder.mkdir()
+    uris = [f"../textures/%D0%A1%D1%82%D0%B5%D0%BD%D0%B0%20{i}.png" for i in range(len(known))]
+    for i, data in enumerate(known):
+        (folder / f"Стена {i}.png").write_bytes(data)
+    taken_out(room, uris)
+    whole = tmp_path / "whole.glb"
+    whole.write_bytes(pack(room, tmp_path / "out").glb)
+    same_model(GltfView(before), GltfView(whole))
+    assert b"uri" not in whole.read_bytes()[:60_000].split(b"BIN\0")[0]
+    assert all(image["mimeType"] == "image/png" for image in GltfView(whole)["images"])
+
+
+def test_gltf_with_its_buffer_beside_it(tmp_path: Path) -> None:
+    """What Blender may have made of a .glb."""
+    assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "w.gltf", "-q") == 0
+    assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "w.glb", "-q", "--force") == 0
+    whole = tmp_path / "whole.glb"
+    made = pack(tmp_path / "w.gltf", tmp_path)
+    whole.write_bytes(made.glb)
+    same_model(GltfView(tmp_path / "w.glb"), GltfView(whole))
+    assert (made.nodes, made.triangles, made.frames, made.empty) == (11, 192, 25, False)
+
+
+@pytest.mark.parametrize(
+    ("uri", "said"),
+    [
+        ("../../secret.png", "picture lies outside the output directory"),
+        ("%2e%2e/%2e%2e/secret.png", "picture lies outside the output directory"),
+        ("none.png", "cannot be read"),
+        ("i_room_006.msh-sidecar", "picture is neither PNG nor JPEG"),
+    ],
+)
+def test_pictures_that_are_refused(uri: str, said: str, room: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    taken_out(room, [uri] * len(GltfView(room)["images"]))
+    with pytest.raises(ConversionError, match=said):
+        pack(room, tmp_path / "out")
+
+
+def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:
+    """An archive that is called like the page or its folder gets another folder."""
+    from converter.batch.run import found_in
+    from tests.support.game import MESH, archive, entry, model, write
+
+    data = archive([entry(MESH, b"a.msh", model("retail__odd__s_rock_009"))])
+    for name in ("Gallery", "INDEX.HTML"):
+        write(tmp_path / name, data)
+    items, _ = found_in([tmp_path], None, (), ())
+    assert [item.target for item in items] == ["Gallery~2/a.glb", "INDEX.HTML~2/a.glb"]

@@ -1,0 +1,416 @@
+"""The gallery in a real browser, from the disk and from a server.
+
+Needs Playwright (the ``test`` extra) and a Chromium that is on the PATH; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import importlib.util
+import shutil
+import threading
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from converter import cli
+from converter.convert import ExportOptions, load
+from tests.gallery.test_thumbnails import listed
+from tests.support.gallery import HOSTILE, Camera, corners, make_gallery_game, share_inside
+from tests.support.gltf_view import GltfView
+from tests.support.runs import call
+
+BROWSER = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+MISSING = [
+    what
+    for what, there in (
+        ("no VTK (the preview extra)", importlib.util.find_spec("vtkmodules")),
+        ("no Playwright (the test extra)", importlib.util.find_spec("playwright")),
+        ("no Chromium on the PATH", BROWSER),
+    )
+    if not there
+]
+pytestmark = pytest.mark.skipif(bool(MISSING), reason="; ".join(MISSING))
+#: No graphics card is needed; root may not use the sandbox.
+SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+REFERENCE = Path(__file__).with_name("walker.png")
+WIDE = {"width": 1400, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("page")
+    game = make_gallery_game(root / "game")
+    assert call(cli.msh2gltf, game, "-o", root / "a game's pictures", "--thumbnails", "-q") == 0
+    return root / "a game's pictures"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=BROWSER, args=SWITCHES)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(out: Path) -> Iterator[str]:
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_: object) -> None:
+            pass
+
+    handler = functools.partial(Quiet, directory=str(out))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as served:
+        threading.Thread(target=served.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{served.server_port}/index.html"
+        served.shutdown()
+
+
+class Tab:
+    """A page; whatever it complains of is collected, and is nothing at the end."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.page = browser.new_page(color_scheme="light", **options)
+        self.address = address
+        self.said: list[str] = []
+        self.asked: list[str] = []
+        self.page.on("console", lambda m: self.said.append(m.text))
+        self.page.on("pageerror", lambda e: self.said.append(str(e)))
+        self.page.on("request", lambda r: self.asked.append(r.url))
+        self.page.on("dialog", lambda d: self.said.append(d.message))
+
+    def visit(self, hash: str = "") -> Any:
+        self.page.goto(self.address + hash)
+        self.page.locator("#count:not(:empty)").wait_for()
+        return self.page
+
+    def shown(self) -> Any:
+        """Wait until a model is shown; returns its canvas."""
+        self.page.locator("#triangles:not(:empty)").wait_for(timeout=20_000)
+        self.settle()
+        return self.page.locator("#canvas")
+
+    def settle(self) -> None:
+        """Two pictures of the screen: what was asked for is drawn."""
+        wait = "() => new Promise((d) => requestAnimationFrame(() => requestAnimationFrame(d)))"
+        self.page.evaluate(wait)
+
+    def leave(self) -> None:
+        """Close the viewer, and wait until the address says so."""
+        self.page.keyboard.press("Escape")
+        self.page.wait_for_url(lambda url: "#" not in url)
+
+    def pixels(self) -> np.ndarray:
+        """(height, width, 3) what the canvas shows."""
+        self.settle()
+        shot = self.page.locator("#canvas").screenshot()
+        return np.asarray(Image.open(BytesIO(shot)).convert("RGB"), np.int64)
+
+    def triangles(self) -> int:
+        return int(self.page.inner_text("#triangles").split()[0].replace(",", ""))
+
+    def seek(self, frame: float) -> None:
+        self.page.locator("#frame").evaluate(
+            "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }",
+            frame,
+        )
+
+
+@pytest.fixture(params=["file", "http"])
+def either(request: pytest.FixtureRequest, browser: Any, out: Path, server: str) -> Iterator[Tab]:
+    """A tab on the page, from the disk and from a server."""
+    address = (out / "index.html").as_uri() if request.param == "file" else server
+    yield from opened(browser, address)
+
+
+@pytest.fixture
+def tab(browser: Any, out: Path) -> Iterator[Tab]:
+    """A tab on the page as a double click opens it."""
+    yield from opened(browser, (out / "index.html").as_uri())
+
+
+def opened(browser: Any, address: str) -> Iterator[Tab]:
+    tab = Tab(browser, address, viewport=WIDE)
+    yield tab
+    tab.page.close()
+    assert tab.said == []
+    base = address.rsplit("/", 1)[0]
+    foreign = [a for a in tab.asked if not a.startswith((base, "blob:", "data:"))]
+    assert foreign == []  # no network
+
+
+def mask(pixels: np.ndarray) -> np.ndarray:
+    """Where something else than the ground is."""
+    return np.abs(pixels - pixels[0, 0]).max(axis=2) > 8
+
+
+def hash_of(target: str) -> str:
+    return "#" + quote(target, safe="/")
+
+
+def test_everything_is_listed(either: Tab, out: Path) -> None:
+    page = either.visit()
+    models = listed(out)
+    assert page.locator(".card").count() == len(models)
+    titles = page.locator("section > h2").all_text_contents()
+    archives = list(dict.fromkeys(m["archive"] for m in models))
+    expected = [
+        f"{a or 'Files at the top'} {sum(m['archive'] == a for m in models)}" for a in archives
+    ]
+    assert titles == expected
+    assert page.locator(".name").all_text_contents() == [m["name"] for m in models]
+    assert page.inner_text("#count").startswith(f"{len(models)} models in ")
+    # every picture is there; those further down are only loaded when they are scrolled to
+    images = page.locator(".card img")
+    assert images.count() == sum(m["picture"] for m in models)
+    assert images.first.get_attribute("loading") == "lazy"
+    for i in range(images.count()):
+        images.nth(i).scroll_into_view_if_needed()
+        images.nth(i).evaluate("(image) => image.decode()")
+        assert images.nth(i).evaluate("(image) => image.naturalWidth") == 320
+
+
+def test_search(either: Tab, out: Path) -> None:
+    page = either.visit()
+    page.keyboard.press("/")
+    page.keyboard.type("static.rlb r_h")
+    assert page.locator(".card:visible .name").all_text_contents() == ["R_H_002.MSH"]
+    assert page.locator("section:visible h2").all_text_contents() == ["static.rlb 1 of 4"]
+    assert page.inner_text("#count").startswith("1 model in 1 ")
+    page.fill("#search", "ПТИЦА")
+    assert page.locator(".card:visible .name").all_text_contents() == ["птица.msh"]
+    page.fill("#search", "terrain")
+    assert page.locator(".card:visible .name").all_text_contents() == ["Land.msh"]
+    page.fill("#search", "no such model")
+    assert page.locator(".card:visible").count() == 0
+    assert page.inner_text("#count") == f"none of {len(listed(out))} models has this in its name"
+    page.keyboard.press("Escape")
+    assert page.locator(".card:visible").count() == len(listed(out))
+
+
+def test_the_viewer_shows_a_model(either: Tab, out: Path) -> None:
+    """Its corners are where a twin sees them, and the picture is the one that was looked at."""
+    page = either.visit()
+    page.locator(".card", has_text="walker.msh").click()
+    canvas = either.shown()
+    box = canvas.bounding_box()
+    assert page.inner_text("#name") == "walker.msh"
+    assert page.url.endswith("#walker")
+    assert either.triangles() == 192
+    assert page.inner_text("#facts") == "11 nodes, 25 frames"
+    pixels = either.pixels()
+    seen = mask(pixels)
+    points = corners(GltfView(out / "walker.glb"))
+    camera = Camera(points, round(box["width"]), round(box["height"]))
+    assert share_inside(seen, camera.pixels(points)) > 0.995
+    assert share_inside(seen, camera.pixels(points, mirrored=True)) < 0.9
+    reference = np.asarray(Image.open(REFERENCE).convert("RGB"), np.int64)
+    assert reference.shape == pixels.shape
+    # browsers and drivers differ at edges and in the last bits, not in what they show
+    assert np.abs(pixels - reference).mean() < 1.5
+    assert (mask(reference) != seen).mean() < 0.005
+
+
+def test_textures_in_the_viewer(either: Tab, out: Path) -> None:
+    """As many colours as VTK's picture has, where a model without textures has few."""
+    either.visit(hash_of("static.rlb/i_room_006"))
+    either.shown()
+    pixels = either.pixels()
+    inside = pixels[mask(pixels)]
+    assert len(np.unique(inside // 8, axis=0)) > 300
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "entry"),
+    [("walker", "walker.msh", None), ("names.rlb/Ёж и кот", "names.rlb", "Ёж и кот.msh")],
+    ids=["levels", "cockpit"],
+)
+def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, out: Path) -> None:
+    """Every choice shows as many triangles as the model has there, and looks different."""
+    page = tab.visit(hash_of(target))
+    tab.shown()
+    scene = load(out.parent / "game" / path, entry, ExportOptions(dialect="retail")).scene
+    true: dict[tuple[int, int, bool], int] = {}
+    for part in scene.parts:
+        cell = (part.lod, part.group, scene.nodes[part.node].cockpit)
+        true[cell] = true.get(cell, 0) + scene.triangle_count(part.mesh)
+    lods, groups = (
+        [int(value) for value in page.locator(f"#{id} option").all_inner_texts()]
+        for id in ("lod", "group")
+    )
+    assert lods == sorted({lod for lod, _, _ in true})
+    assert groups == sorted({group for _, group, _ in true})
+    assert len(lods) * len(groups) > 2
+    with_cockpit = any(cockpit for _, _, cockpit in true)
+    assert page.locator("#cockpit").is_visible() == with_cockpit == (entry is not None)
+    looks: dict[bytes, tuple[int, int]] = {}
+    for lod in lods:
+        for group in groups:
+            for id, value, values in (("lod", lod, lods), ("group", group, groups)):
+                if len(values) > 1:
+                    page.select_option(f"#{id}", str(value))
+            outside = true.get((lod, group, False), 0)
+            assert tab.triangles() == outside
+            pixels = tab.pixels()
+            assert ("draws nothing" in page.inner_text("#message")) == (not outside)
+            if outside:
+                assert mask(pixels).any()
+                assert looks.setdefault(pixels.tobytes(), (lod, group)) == (lod, group)
+            if with_cockpit:
+                page.check("#cockpit")
+                assert tab.triangles() == outside + true.get((lod, group, True), 0)
+                page.uncheck("#cockpit")
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_animation(level: int, tab: Tab, out: Path) -> None:
+    """Frames look different, and on every level each part stands where a twin poses its node."""
+    tab.visit(hash_of("walker"))
+    box = tab.shown().bounding_box()
+    view = GltfView(out / "walker.glb")
+    camera = Camera(corners(view), round(box["width"]), round(box["height"]))
+    tab.page.select_option("#lod", str(level))
+    rest = camera.pixels(corners(view, level))
+    moved = 0
+    for frame in (0, 6, 13, 24):
+        tab.seek(frame)
+        assert tab.page.inner_text("#at") == f"frame {frame} of 24"
+        seen = mask(tab.pixels())
+        where = camera.pixels(corners(view, level, 0, frame))
+        inside = (where > 2).all(1) & (where < np.array([box["width"], box["height"]]) - 2).all(1)
+        assert inside.mean() > 0.6
+        assert share_inside(seen, where[inside]) > 0.99
+        moved += np.abs(where - rest).max() > 20
+    assert moved >= 2
+
+
+def test_play(either: Tab) -> None:
+    page = either.visit(hash_of("walker"))
+    either.shown()
+    first = either.pixels()
+    page.click("#play")
+    assert page.inner_text("#play") == "Pause"
+    slider = page.locator("#frame")
+    while float(slider.input_value()) < 3:  # it goes on to 24 and round again
+        either.settle()
+    page.click("#play")
+    assert page.inner_text("#play") == "Play"
+    at = page.input_value("#frame")
+    second = either.pixels()
+    assert (np.abs(first - second).max(axis=2) > 20).mean() > 0.005
+    either.settle()
+    assert page.input_value("#frame") == at
+
+
+def test_maps(tab: Tab, out: Path) -> None:
+    page = tab.visit(hash_of("DATA/MAPS/M1/Land"))
+    tab.shown()
+    known = {m["target"]: m for m in listed(out)}
+    assert tab.triangles() == known["DATA/MAPS/M1/Land"]["triangles"]
+    fine = tab.pixels()
+    page.select_option("#lod", label="coarse")
+    view = GltfView(out / "DATA/MAPS/M1/Land.glb")
+    rows = [view["accessors"][p["indices"]]["count"] for p in view["meshes"][1]["primitives"]]
+    assert tab.triangles() == sum(rows) // 3
+    assert (tab.pixels() != fine).any()
+    tab.leave()
+    page = tab.visit(hash_of("DATA/MAPS/M1/Land.map"))
+    tab.shown()
+    assert tab.triangles() == known["DATA/MAPS/M1/Land.map"]["triangles"]
+    assert mask(tab.pixels()).mean() > 0.05
+
+
+def test_hostile_names(either: Tab, out: Path) -> None:
+    """Whatever a file is called, it is text; and its model opens."""
+    page = either.visit()
+    page.evaluate("() => { window.hacked = () => { window.was = true; }; }")
+    models = listed(out)
+    hostile = [m for m in models if m["archive"] == "names.rlb"]
+    assert [m["name"] for m in hostile] == list(HOSTILE)
+    for about in hostile:
+        page.locator(".card").nth(models.index(about)).click()
+        either.shown()
+        assert page.inner_text("#name") == about["name"]
+        assert either.triangles() == about["triangles"] > 0
+        address = page.url
+        either.leave()
+        page.goto(address)
+        either.shown()
+        assert page.inner_text("#name") == about["name"]
+        either.leave()
+    assert page.evaluate("() => window.was") is None
+    assert page.locator("main img:not([src^='gallery/models/'])").count() == 0
+
+
+def test_keys_and_addresses(either: Tab, out: Path) -> None:
+    targets = [m["target"] for m in listed(out)]
+    page = either.visit(hash_of(targets[0]))
+    either.shown()
+    page.keyboard.press("ArrowRight")
+    page.locator("#name", has_text=listed(out)[1]["name"]).wait_for()
+    assert page.url.endswith(hash_of(targets[1]))
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.locator("#name", has_text=listed(out)[-1]["name"]).wait_for()
+    either.shown()
+    either.leave()
+    focused = "() => document.activeElement.getAttribute('href')"
+    assert page.evaluate(focused) == hash_of(targets[-1])
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(focused) == hash_of(targets[-2])
+    page.keyboard.press("Enter")
+    either.shown()
+    assert page.inner_text("#name") == listed(out)[-2]["name"]
+    page.go_back()
+    page.locator("#viewer").wait_for(state="hidden")
+    page.keyboard.press("/")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(focused) == hash_of(targets[0])
+
+
+def test_a_missing_script_is_said(tab: Tab, out: Path) -> None:
+    script = out / "gallery/models/walker.js"
+    data = script.read_bytes()
+    script.unlink()
+    try:
+        page = tab.visit(hash_of("walker"))
+        page.locator("#message", has_text="is missing; run msh2gltf --thumbnails again").wait_for()
+    finally:
+        script.write_bytes(data)
+    assert [said for said in tab.said if "ERR_FILE_NOT_FOUND" not in said] == []
+    tab.said.clear()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_narrow_and_dark(scheme: str, browser: Any, out: Path) -> None:
+    """Nothing sticks out at 400 pixels, and text stands out in both colour schemes."""
+    narrow = {"width": 400, "height": 800}
+    page = browser.new_page(viewport=narrow, color_scheme=scheme)
+    page.goto((out / "index.html").as_uri() + hash_of("walker"))
+    page.locator("#triangles:not(:empty)").wait_for(timeout=20_000)
+    wide = "() => document.documentElement.scrollWidth"
+    assert page.evaluate(wide) == 400
+    for control in page.locator(".controls button:visible, .controls select:visible").all():
+        box = control.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 400
+    assert page.locator("#canvas").bounding_box()["height"] > 300
+    page.keyboard.press("Escape")
+    assert page.evaluate(wide) == 400
+    shot = Image.open(BytesIO(page.screenshot())).convert("L")
+    low, high = shot.getextrema()
+    assert high - low > 180
+    ground = np.median(np.asarray(shot))
+    assert (ground > 128) == (scheme == "light")
+    page.close()

@@ -1,0 +1,247 @@
+"""``--thumbnails``: pictures that show the models, made once, by real VTK."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from converter import cli
+from converter.batch.gallery import MARK
+from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, share_inside
+from tests.support.game import make_game, snapshot
+from tests.support.gltf_view import GltfView
+from tests.support.runs import SCRIPTS, call
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("vtkmodules") is None, reason="no VTK: the preview extra is missing"
+)
+
+
+def report(tmp_path: Path, *arguments: object, code: int = 0) -> dict[str, Any]:
+    path = tmp_path / "report.json"
+    assert call(cli.msh2gltf, *arguments, "--report", path, "-q") == code
+    facts: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return facts
+
+
+def listed(out: Path) -> list[dict[str, Any]]:
+    """What the page lists, read as the JSON that it is."""
+    text = (out / "gallery/models.js").read_text("ascii")
+    head, tail = "MSH_GALLERY.models(", ");\n"
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    models: list[dict[str, Any]] = json.loads(text[len(head) : -len(tail)])
+    return models
+
+
+def picture(out: Path, target: str) -> np.ndarray:
+    path = out / "gallery/models" / f"{target}.png"
+    return np.asarray(Image.open(BytesIO(path.read_bytes())).convert("RGBA"))
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_gallery_game(tmp_path_factory.mktemp("gallery") / "game")
+
+
+@pytest.fixture(scope="module")
+def out(game: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("gallery") / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "--thumbnails", "-q") == 0
+    return out
+
+
+def test_a_picture_per_model(out: Path) -> None:
+    """Each shows something on a clear ground, and no two models look the same."""
+    models = listed(out)
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))["models"]
+    assert [m["file"] for m in models] == [m["outputs"][-1]["path"] for m in manifest]
+    seen: dict[bytes, dict[str, Any]] = {}
+    for about in models:
+        shown = picture(out, about["target"])
+        assert shown.shape == (240, 320, 4)
+        assert shown[[0, 0, -1, -1], [0, -1, 0, -1], 3].max() == 0
+        assert (shown[..., 3] > 0).mean() > 0.01, about["target"]
+        if about["archive"] != "names.rlb":  # there it is one model under many names
+            assert seen.setdefault(shown.tobytes(), about) is about
+    assert {m["kind"] for m in models} == {"model", "terrain", "areal map"}
+
+
+def test_counts(out: Path) -> None:
+    """Nodes, triangles and frames against a second reader of the glTF."""
+    for about in listed(out):
+        view = GltfView(out / about["file"])
+        if about["kind"] != "model":
+            assert about["triangles"] > 500
+            continue
+        own = [n for n in view["nodes"] if "lod" not in n.get("extras", {}).get("msh", {"lod": 0})]
+        assert about["nodes"] == len(own) or view.info.get("legacy")
+        assert about["triangles"] == len(corners(view)) // 3
+        assert about["frames"] == view.info["frame_count"]
+
+
+@pytest.mark.parametrize("target", ["walker", "static.rlb/i_room_006", "SYSTEM.RLB/R_H_002"])
+def test_not_mirrored(target: str, out: Path) -> None:
+    """Every corner is where a twin of the camera sees it; mirrored, many are not."""
+    shown = picture(out, target)[..., 3] > 0
+    points = corners(GltfView(out / f"{target}.glb"))
+    camera = Camera(points, 320, 240)
+    assert share_inside(shown, camera.pixels(points)) > 0.995
+    assert share_inside(shown, camera.pixels(points, mirrored=True)) < 0.9
+    rows, columns = np.nonzero(shown)
+    low, high = camera.pixels(points).min(0), camera.pixels(points).max(0)
+    assert np.abs([columns.min(), rows.min()] - low).max() < 2
+    assert np.abs([columns.max() + 1, rows.max() + 1] - high).max() < 2
+
+
+def test_textures_are_shown(game: Path, out: Path, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    only = ("--include", "static.rlb::i_room*")
+    assert call(cli.msh2gltf, game, "-o", plain, "--thumbnails", "--no-textures", *only, "-q") == 0
+    a, b = (picture(folder, "static.rlb/i_room_006").astype(int) for folder in (out, plain))
+    assert ((a[..., 3] > 0) == (b[..., 3] > 0)).mean() > 0.9
+    both = (a[..., 3] > 200) & (b[..., 3] > 200)
+    assert (np.abs(a - b)[both].max(axis=1) > 40).mean() > 0.3
+    # a textured surface has many colours
+    assert len(np.unique(a[both], axis=0)) > 2 * len(np.unique(b[both], axis=0))
+
+
+def test_a_second_run_draws_what_changed(tmp_path: Path) -> None:
+    game, out = make_gallery_game(tmp_path / "game"), tmp_path / "out"
+    report(tmp_path, game, "-o", out, "--thumbnails")
+    first = snapshot(out)
+    times = {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.is_file()}
+    again = report(tmp_path, game, "-o", out, "--thumbnails")
+    assert again["notes"] == [f"{out / 'index.html'} shows {len(listed(out))} models (0 drawn now)"]
+    assert snapshot(out) == first
+    changed = {p for p, t in times.items() if p.stat().st_mtime_ns != t}
+    assert changed == {out / "manifest.json"}
+
+    # an edited glTF is kept, and shown as it is now
+    walker = out / "walker.glb"
+    raw = bytearray(walker.read_bytes())
+    room = out / "static.rlb/i_room_006.glb"
+    walker.write_bytes(room.read_bytes())
+    # somebody's broken picture, and one of a run that was killed
+    (out / "gallery/models/static.rlb/i_room_006.png").write_bytes(b"\x89PNG broken")
+    (out / "gallery/models/SYSTEM.RLB/R_H_002.png").unlink()
+    (out / "gallery/models/SYSTEM.RLB/.msh-gltf-0123.tmp").write_bytes(b"half")
+    again = report(tmp_path, game, "-o", out, "--thumbnails")
+    assert again["notes"][0].endswith("(3 drawn now)")
+    assert not list(out.rglob("*.tmp"))
+    same = [picture(out, target).tobytes() for target in ("walker", "static.rlb/i_room_006")]
+    assert same[0] == same[1]
+    walker.write_bytes(raw)
+    report(tmp_path, game, "-o", out, "--thumbnails")
+    assert snapshot(out) == first
+
+    # some of the game: the others stay on the page
+    report(tmp_path, game, "-o", out, "--thumbnails", "--include", "walker.msh")
+    assert snapshot(out)["gallery/models.js"] == first["gallery/models.js"]
+
+
+def test_the_way_back_is_untouched(game: Path, out: Path, tmp_path: Path) -> None:
+    new = tmp_path / "new"
+    assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
+    assert snapshot(new) == snapshot(game)
+
+
+def test_a_failing_picture_costs_no_model(tmp_path: Path) -> None:
+    """VTK cannot draw one, another cannot be read at all, a third shows nothing."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    report(tmp_path, game, "-o", out)
+    packed = GltfView(out / "static.rlb/R_H_002.glb").json
+    for accessor in packed["accessors"]:
+        accessor["sparse"] = {"count": 1}  # broken: no indices, no values
+    from exporters.gltf_file import Document, glb_bytes
+
+    view = GltfView(out / "static.rlb/R_H_002.glb")
+    (out / "static.rlb/R_H_002.glb").write_bytes(glb_bytes(Document(packed, view.buffer)))
+    (out / "static.rlb/i_room_006.glb").write_bytes(b"no glTF")
+    empty = Document({"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"name": "x"}]}, b"")
+    (out / "static.rlb/s_rock_057.glb").write_bytes(glb_bytes(empty))
+    options = ("-o", out, "--thumbnails", "--no-textures")
+    facts = report(tmp_path, game, *options)
+    items = {item["id"]: item for item in facts["items"]}
+    bad, broken, none = (
+        items[f"static.rlb::{name}.{suffix}"]
+        for name, suffix in (("R_H_002", "MSH"), ("i_room_006", "msh"), ("s_rock_057", "msh"))
+    )
+    assert any("no thumbnail: " in warning for warning in bad["warnings"])
+    assert "thumbnail" not in bad
+    assert any("not in the gallery: " in warning for warning in broken["warnings"])
+    assert not any("thumbnail" in warning for warning in none["warnings"])
+    about = {m["target"]: m for m in listed(out)}
+    assert about["static.rlb/R_H_002"]["picture"] is False
+    assert about["static.rlb/s_rock_057"]["picture"] is False
+    assert "static.rlb/i_room_006" not in about
+    assert not (out / "gallery/models/static.rlb/R_H_002.png").exists()
+    fine = items["static.rlb::MTCHECK.MSH"]
+    assert fine["thumbnail"] == "gallery/models/static.rlb/MTCHECK.png"
+    assert (out / fine["thumbnail"]).is_file()
+
+
+def test_somebody_elses_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "index.html").write_text("<!doctype html><title>mine</title>")
+    arguments = (WALKER.parent, "-o", out, "--thumbnails", "-q")
+    assert call(cli.msh2gltf, *arguments) == 2
+    assert "output exists already; --force replaces it" in capsys.readouterr().err
+    assert [path.name for path in out.iterdir()] == ["index.html"]
+    assert call(cli.msh2gltf, *arguments, "--force") == 0
+    assert (out / "index.html").read_bytes().startswith(MARK)
+
+
+def test_a_link_leads_nowhere(tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    out.mkdir()
+    elsewhere.mkdir()
+    os.symlink(elsewhere, out / "gallery")
+    assert call(cli.msh2gltf, WALKER.parent, "-o", out, "--thumbnails", "-q") != 0
+    assert not list(elsewhere.iterdir())
+
+
+def test_without_vtk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "vtkmodules", None)
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, WALKER.parent, "-o", out, "--thumbnails") == 2
+    said = capsys.readouterr().err.strip()
+    assert said == 'msh2gltf: error: --thumbnails needs VTK; pip install "msh-gltf[preview]"'
+    assert not out.exists()
+
+
+def test_without_opengl(tmp_path: Path) -> None:
+    """VTK ends the process where it finds no OpenGL: a message, and nothing is written."""
+    out = tmp_path / "out"
+    result = subprocess.run(
+        [SCRIPTS / "msh2gltf", WALKER.parent, "-o", out, "--thumbnails"],
+        env=os.environ | {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode == 0:
+        pytest.skip("this machine has OSMesa: VTK draws even without a graphics driver")
+    assert result.returncode == 2
+    assert "VTK cannot draw on this machine" in result.stderr
+    assert "apt install" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not out.exists()
+
+
+def test_one_model_has_no_gallery(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(cli.msh2gltf, WALKER, "-o", "walker.glb", "--thumbnails") == 2
+    assert "--thumbnails is for directories" in capsys.readouterr().err
