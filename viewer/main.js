@@ -10,6 +10,7 @@ import {
   HemisphereLight,
   MathUtils,
   Matrix4,
+  MeshLambertMaterial,
   PerspectiveCamera,
   Scene,
   Vector3,
@@ -61,6 +62,7 @@ class Viewer {
     this.root = new Group();
     this.root.add(gltf.scene);
     this.layers = new Set();
+    this.materials = new Map(); // of the file -> as it is shown
     const model = info.kind === "model";
     const first = model ? { lod: info.lod ?? 0, group: info.group ?? 0 } : { lod: 0, group: 0 };
     const homes = new Map();
@@ -114,13 +116,27 @@ class Viewer {
     const layer = lod * 5 + group + (cockpit ? CELLS : 0);
     object.layers.set(layer);
     this.layers.add(layer);
-    for (const material of [object.material].flat()) {
-      if (material.userData.msh?.additive) {
-        material.blending = AdditiveBlending; // glTF cannot say it
-        material.transparent = true;
-        material.depthWrite = false;
+    if (object.isMesh) object.material = this.matt(object.material);
+  }
+
+  /** A material that only scatters light, as the game's do: quick even without a graphics card. */
+  matt(found) {
+    if (!this.materials.has(found)) {
+      const { map, color, emissive, emissiveMap, opacity, transparent, alphaTest, side } = found;
+      const { depthWrite, vertexColors, userData } = found;
+      const made = new MeshLambertMaterial({
+        map, color, emissive, emissiveMap, opacity, transparent, alphaTest, side, depthWrite,
+        vertexColors, userData,
+      });
+      made.forceSinglePass = true; // back and front together, as the game draws them
+      if (userData.msh?.additive) {
+        made.blending = AdditiveBlending; // glTF cannot say it
+        made.transparent = true;
+        made.depthWrite = false;
       }
+      this.materials.set(found, made);
     }
+    return this.materials.get(found);
   }
 
   /** Show the parts of a cell; returns how many triangles that are. */
