@@ -46,7 +46,10 @@ class Viewer {
     lamp.target.position.set(0, 0, -1);
     this.world.add(sky);
     this.root = null;
-    new ResizeObserver(() => this.resize()).observe(canvas);
+    this.moved = false; // whether the user has turned the model or gone nearer
+    this.controls.addEventListener("start", () => (this.moved = true));
+    const fit = () => (this.root && !this.moved ? this.look() : this.resize());
+    new ResizeObserver(fit).observe(canvas);
   }
 
   /**
@@ -172,6 +175,7 @@ class Viewer {
 
   /** Put the camera where it sees all that is shown; camera_place of thumbnails.py does the same. */
   look() {
+    this.moved = false;
     this.resize();
     const turn = new Matrix4().makeRotationFromEuler(new Euler(-PITCH, HEADING, 0, "YXZ"));
     const seen = this.corners(turn.clone().invert());

@@ -79,6 +79,11 @@ def test_gltf_with_its_buffer_beside_it(tmp_path: Path) -> None:
     """What Blender may have made of a .glb."""
     assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "w.gltf", "-q") == 0
     assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "w.glb", "-q", "--force") == 0
+    data = json.loads((tmp_path / "w.gltf").read_text("utf-8"))
+    data["buffers"].insert(0, {"uri": "data:;base64,AAECAwQFBg==", "byteLength": 7})
+    for view in data["bufferViews"]:
+        view["buffer"] = 1
+    (tmp_path / "w.gltf").write_text(json.dumps(data), "utf-8")
     whole = tmp_path / "whole.glb"
     made = pack(tmp_path / "w.gltf", tmp_path)
     whole.write_bytes(made.glb)

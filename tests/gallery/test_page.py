@@ -23,7 +23,14 @@ from PIL import Image
 from converter import cli
 from converter.convert import ExportOptions, load
 from tests.gallery.test_thumbnails import listed
-from tests.support.gallery import HOSTILE, Camera, corners, make_gallery_game, share_inside
+from tests.support.gallery import (
+    HOSTILE,
+    HOSTILE_ARCHIVE,
+    Camera,
+    corners,
+    make_gallery_game,
+    share_inside,
+)
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
 
@@ -156,7 +163,7 @@ def mask(pixels: np.ndarray) -> np.ndarray:
 
 
 def hash_of(target: str) -> str:
-    return "#" + quote(target, safe="/")
+    return "#" + quote(target, safe="/!'()*")
 
 
 def test_everything_is_listed(either: Tab, out: Path) -> None:
@@ -338,10 +345,12 @@ def test_hostile_names(either: Tab, out: Path) -> None:
     models = listed(out)
     hostile = [m for m in models if m["archive"] == "names.rlb"]
     assert [m["name"] for m in hostile] == list(HOSTILE)
-    for about in hostile:
+    other = next(m for m in models if m["archive"] == HOSTILE_ARCHIVE)
+    for about in [*hostile, other]:
         page.locator(".card").nth(models.index(about)).click()
         either.shown()
         assert page.inner_text("#name") == about["name"]
+        assert page.inner_text("#source") == about["archive"]
         assert either.triangles() == about["triangles"] > 0
         address = page.url
         either.leave()
@@ -396,17 +405,27 @@ def test_a_missing_script_is_said(tab: Tab, out: Path) -> None:
 def test_narrow_and_dark(scheme: str, browser: Any, out: Path) -> None:
     """Nothing sticks out at 400 pixels, and text stands out in both colour schemes."""
     narrow = {"width": 400, "height": 800}
-    page = browser.new_page(viewport=narrow, color_scheme=scheme)
+    page = browser.new_page(viewport=WIDE, color_scheme=scheme)
     page.goto((out / "index.html").as_uri() + hash_of("walker"))
     page.locator("#triangles:not(:empty)").wait_for(timeout=20_000)
+    page.set_viewport_size(narrow)
+    page.wait_for_timeout(500)
     wide = "() => document.documentElement.scrollWidth"
     assert page.evaluate(wide) == 400
     for control in page.locator(".controls button:visible, .controls select:visible").all():
         box = control.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 400
-    assert page.locator("#canvas").bounding_box()["height"] > 300
+    box = page.locator("#canvas").bounding_box()
+    assert box["height"] > 300
+    # the model stays in the picture when the window changes
+    shot = Image.open(BytesIO(page.locator("#canvas").screenshot())).convert("RGB")
+    seen = mask(np.asarray(shot, np.int64))
+    assert seen.mean() > 0.05
+    assert not np.concatenate([seen[0], seen[-1], seen[:, 0], seen[:, -1]]).any()
     page.keyboard.press("Escape")
+    page.wait_for_url(lambda url: "#" not in url)
+    page.wait_for_timeout(500)
     assert page.evaluate(wide) == 400
     shot = Image.open(BytesIO(page.screenshot())).convert("L")
     low, high = shot.getextrema()

@@ -23,7 +23,10 @@ HOSTILE = (
     "Ёж и кот.msh",
     "__proto__",
 )
+#: An archive's name is no better.
+HOSTILE_ARCHIVE = "<img src=x onerror=hacked()>'.rlb"
 WALKER = Path(__file__).parents[2] / "examples/walker.msh"
+TREE = WALKER.with_name("tree.msh")
 
 
 def make_gallery_game(root: Path) -> Path:
@@ -39,6 +42,7 @@ def make_gallery_game(root: Path) -> Path:
         wear = (DATA / f"{small}.wea").read_bytes()
         entries.append(entry(WEAR, raw.removesuffix(b".msh") + b".wea", wear))
     write(root / "names.rlb", archive(entries))
+    write(root / HOSTILE_ARCHIVE, archive([entry(MESH, b"tree.msh", TREE.read_bytes())]))
     shutil.copy(WALKER, root / "walker.msh")
     return root
 
