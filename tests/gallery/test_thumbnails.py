@@ -242,6 +242,49 @@ def test_without_opengl(tmp_path: Path) -> None:
     assert not out.exists()
 
 
+_CRASH = """
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from converter.batch.gallery import make_gallery
+from converter.batch.outcome import Run
+from converter.batch.run import Engine
+
+@contextmanager
+def progress(verb, total):
+    yield lambda outcome, done, total: None
+
+if __name__ == "__main__":
+    run = Run("msh2gltf")
+    make_gallery(run, Path(sys.argv[1]), Engine(2), progress)
+    print(*run.notes, sep="\\n")
+"""
+
+
+def test_a_crash_costs_a_picture(tmp_path: Path) -> None:
+    """Where VTK ends its process with a signal, the page has the model all the same."""
+    out, script = tmp_path / "out", tmp_path / "crash.py"
+    assert call(cli.msh2gltf, WALKER.parent, "-o", out, "-q") == 0
+    script.write_text(_CRASH)
+    result = subprocess.run(
+        [sys.executable, script, out],
+        env=os.environ
+        | {
+            "VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow",
+            "PYTHONPATH": str(WALKER.parents[1]),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "3 drawn now" in result.stdout:
+        pytest.skip("this machine has OSMesa: VTK does not crash")
+    assert result.stdout.count("no thumbnail: the process that worked on it was killed") == 3
+    assert "shows 3 models (0 drawn now)" in result.stdout
+    assert [m["picture"] for m in listed(out)] == [False] * 3
+    assert all((out / f"gallery/models/{m['target']}.js").is_file() for m in listed(out))
+
+
 def test_one_model_has_no_gallery(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(cli.msh2gltf, WALKER, "-o", "walker.glb", "--thumbnails") == 2
     assert "--thumbnails is for directories" in capsys.readouterr().err
