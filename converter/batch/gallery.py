@@ -26,7 +26,7 @@ from converter.batch.outcome import FAILED, Outcome, Run, guarded
 from converter.batch.packed import pack
 from converter.batch.run import Engine, Progress
 from converter.batch.thumbnails import DIGEST_KEY, draw_png, installed, try_out
-from converter.batch.walk import GALLERY, PAGE
+from converter.batch.walk import GALLERY, PAGE, TEXTURE
 from converter.batch.workers import run_here
 from converter.errors import ConversionError
 from converter.files import only_run, require_inside, write_outputs
@@ -126,7 +126,8 @@ def make_gallery(
     started = perf_counter()
     with only_run(out):
         manifest = read_manifest(out)
-        records = [] if manifest is None else manifest.in_order()
+        found = [] if manifest is None else manifest.in_order()
+        records = [record for record in found if record.kind != TEXTURE]
         tasks = [GalleryTask(str(out.absolute()), r) for r in records if _gltf_of(out, r)]
         converted = {o.result.target: o for o in run.outcomes if isinstance(o.result, Record)}
         shown: dict[int, Shown] = {}
