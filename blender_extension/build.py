@@ -24,8 +24,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 WHEELS = ROOT / "build" / "wheels"
 MANIFEST = "blender_manifest.toml"
-#: The commands: their click is not in the zip.
-_LEFT_OUT = ("converter/cli/",)
+#: The commands, whose click is not in the zip, and the gallery, whose VTK is not.
+_LEFT_OUT = (
+    "converter/cli/",
+    "converter/batch/gallery.py",
+    "converter/batch/packed.py",
+    "converter/batch/thumbnails.py",
+)
 _PYTHON = "3.11"
 _TIME = (1980, 1, 1, 0, 0, 0)
 

@@ -248,7 +248,7 @@ def _digest_of(picture: Path) -> str | None:
 
 def _write_page(out: Path, shown: list[Shown]) -> None:
     """Write the page, its parts and the list of models; ``index.html`` last."""
-    site = files("converter.batch") / "site"
+    site = files(__package__) / "site"
     folder = out / GALLERY
     parts = [(folder / name, (site / name).read_bytes()) for name in _SITE]
     parts.append((folder / "models.js", _list(shown)))

@@ -75,7 +75,7 @@ RULES = (
         rule="Anchors are finite numbers.",
         source="terrain page, 4.3",
         why="glTF cannot hold infinity or NaN.",
-        mend="converter.areal_edit.repair_anchors",
+        mend="Call repair_anchors of converter.areal_edit.",
         drops="the areal",
     ),
     Rule(
@@ -85,7 +85,7 @@ RULES = (
         rule="An anchor lies inside its polygon.",
         source="terrain page, 4.5",
         why="The game moves it at random.",
-        mend="converter.areal_edit.repair_anchors",
+        mend="Call repair_anchors of converter.areal_edit.",
     ),
     Rule(
         code="areal-normal",
