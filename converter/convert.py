@@ -26,6 +26,7 @@ from converter.merge import compare as compare_scenes
 from converter.model import MshModel
 from converter.names import readable, stem
 from converter.points import is_point, unread_points
+from converter.rules import Mode
 from converter.scene import Imported, Scene
 from converter.sidecar import (
     SUFFIX,
@@ -36,7 +37,8 @@ from converter.sidecar import (
     sidecar_path,
     write_sidecar,
 )
-from converter.validate import Finding, require_sound
+from converter.tolerant import refuse_edit, sound_model
+from converter.validate import Finding
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
@@ -58,7 +60,9 @@ class ExportOptions:
 
     ``dressed``: whether the game's libraries are looked for: in the folders ``textures``, then in
     the model's own (``own_folder``). ``embed``: whether pictures go into the glTF or beside it;
-    ``lightmaps``: whether they are shown.
+    ``lightmaps``: whether they are shown. ``mode``: what is refused; ``strict``: all that
+    ``msh-inspect --check --strict`` does not call sound; ``tolerant``: only what cannot be left out
+    (``converter.tolerant``).
     """
 
     dialect: str = "auto"
@@ -76,11 +80,16 @@ class ExportOptions:
     own_folder: bool = True
     embed: bool = True
     lightmaps: bool = True
+    mode: Mode = "default"
 
 
 @dataclass(frozen=True)
 class LoadedModel:
-    """A sound model and what was found out about it."""
+    """A sound model and what was found out about it.
+
+    ``model`` is a view without what a tolerant reader leaves out (``converter.tolerant``); error
+    findings say what that is.
+    """
 
     model: MshModel
     name: str
@@ -89,6 +98,11 @@ class LoadedModel:
     scene: Scene
     findings: list[Finding]
     dress: Dress | None = None
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether something is left out."""
+        return any(finding.severity == "error" for finding in self.findings)
 
     @property
     def summary(self) -> str:
@@ -134,7 +148,11 @@ def load_from(
         ConversionError: unreadable, or an error finding.
     """
     model = model_at(archive, index, path.name)
-    findings = require_sound(model)
+    if options.mode == "strict":
+        from converter.convert_check import require_strict
+
+        require_strict(archive, path, index, "core model")
+    model, findings = sound_model(model, options.mode)
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
@@ -195,6 +213,7 @@ def gltf_files(
         __version__,
         loaded.wear,
         points=loaded.scene.points,
+        tolerant=loaded.tolerant,
     )
 
     def document(extras: Extras) -> Document:
@@ -366,7 +385,7 @@ def merge_with_sidecar(
         return map_back(kept, given, options, str(found))
     dialect = Dialect(about.dialect)
     model = read_model(read_nres(kept.source, str(found)), about.source)
-    require_sound(model)
+    model, _ = sound_model(model, about.mode)
     scene = decode(
         model, dialect, stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
     )
@@ -383,6 +402,8 @@ def merge_with_sidecar(
     if not plan.changes:
         out.kept_all = True
         return out
+    if about.tolerant:
+        raise refuse_edit(plan.changes, str(found))
     from converter.rebuild.assemble import RebuildOptions, edited_model
 
     built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))

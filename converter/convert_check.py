@@ -30,7 +30,7 @@ from converter.material import MATERIAL_TYPE, Material
 from converter.points import POINTS_TYPE, misplaced
 from converter.terrain_checks import check_terrain
 from converter.texture import TEXM_MAGIC
-from converter.validate import Finding, check_model, more
+from converter.validate import Finding, check_model, more, without_errors
 from converter.wear import Wear
 from importers.areal_map import read_areal_map
 from importers.build_dat import read_build_dat
@@ -240,6 +240,40 @@ def _of_container(
             yield from _model(own, archive, path, index)
 
     return work
+
+
+def findings_in(archive: Archive, path: Path, index: int | None, kind: str) -> list[Finding]:
+    """Every finding about a model, a terrain or an areal map.
+
+    Args:
+        archive: the file that it is, or is in.
+        path: that file's path.
+        index: directory index of its entry; ``None``: the file itself.
+        kind: ``core model``, ``terrain`` or ``areal map``.
+    """
+
+    def work() -> Iterable[Finding]:
+        own = archive
+        if index is not None:
+            own = read_nres(archive.entries[index].payload, archive.label)
+        return _of_container(own, archive, path, index, kind)()
+
+    with np.errstate(all="ignore"):
+        return _collected(work)
+
+
+def require_strict(archive: Archive, path: Path, index: int | None, kind: str) -> None:
+    """Stop where ``msh-inspect --check --strict`` finds something (core page, 7.3).
+
+    Args:
+        archive, path, index: as of :func:`findings_in`.
+        kind: ``core model``, ``terrain`` or ``areal map``.
+
+    Raises:
+        ConversionError: the first error or warning, with its code.
+    """
+    entry = None if index is None else printable(archive.entries[index].name)
+    without_errors(findings_in(archive, path, index, kind), archive.label, entry, "strict")
 
 
 def _broken(findings: Iterable[Finding]) -> bool:

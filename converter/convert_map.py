@@ -10,7 +10,6 @@ import numpy as np
 from converter import __version__
 from converter.archive import Archive
 from converter.areal import ArealMap
-from converter.areal_checks import check_areal_map
 from converter.convert import (
     ExportOptions,
     Extras,
@@ -26,10 +25,12 @@ from converter.names import readable, stem
 from converter.scene import Imported
 from converter.sidecar import Description, Sidecar
 from converter.terrain import Terrain
-from converter.terrain_checks import check_terrain, require_sound_terrain
+from converter.terrain_checks import check_terrain
 from converter.terrain_merge import compare_terrain
 from converter.terrain_scene import TerrainScene, decode_terrain, shares
-from converter.validate import Finding, without_errors
+from converter.tolerant import refuse_edit
+from converter.tolerant_maps import sound_areals, sound_terrain
+from converter.validate import Finding
 from exporters.gltf_areal import export_areal_map
 from exporters.gltf_file import Document
 from exporters.gltf_terrain import export_terrain
@@ -50,7 +51,7 @@ class LoadedMap:
         archive: its container.
         content: its tables.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``; terrains only.
-        findings: none of them an error.
+        findings: errors say what a tolerant reader left out of ``content``.
         scene: what a terrain looks like; ``None`` for an areal map.
         dress: how its materials look.
     """
@@ -64,6 +65,11 @@ class LoadedMap:
     findings: list[Finding]
     scene: TerrainScene | None = None
     dress: Dress | None = None
+
+    @property
+    def tolerant(self) -> bool:
+        """Whether something is left out."""
+        return any(finding.severity == "error" for finding in self.findings)
 
     @property
     def summary(self) -> str:
@@ -100,9 +106,12 @@ def load_map(
     if index is not None:
         member = archive.entries[index]
         own, name = read_nres(member.payload, archive.label), member.name
+    if options.mode == "strict":
+        from converter.convert_check import require_strict
+
+        require_strict(archive, path, index, kind)
     if kind == "terrain":
-        terrain = read_terrain(own, name)
-        findings = require_sound_terrain(terrain)
+        terrain, findings = sound_terrain(read_terrain(own, name), options.mode)
         first, second = wears_of_level(archive, path, index)
         wear, micro = read_wear_names(first), read_wear_names(second)
         title = readable(name)
@@ -110,8 +119,7 @@ def load_map(
         dress = dress_of(first, path, options, shares(scene))
         findings += missing_looks(dress)
         return LoadedMap(kind, title, own, terrain, wear, micro, findings, scene, dress)
-    areals = read_areal_map(own)
-    findings = without_errors(check_areal_map(areals), archive.label)
+    areals, findings = sound_areals(read_areal_map(own), options.mode)
     return LoadedMap(kind, readable(name), own, areals, [], [], findings)
 
 
@@ -125,8 +133,9 @@ def map_files(
 ) -> list[tuple[Path, bytes]]:
     """The files of a glTF export; as :func:`converter.convert.gltf_files`."""
     about = Description(
-        loaded.name, "", "", "", "", 0, 0, __version__, loaded.wear, loaded.kind, loaded.micro
-    )
+        loaded.name, "", "", "", "", 0, 0, __version__, loaded.wear, loaded.kind, loaded.micro,
+        tolerant=loaded.tolerant,
+    )  # fmt: skip
     content, scene = loaded.content, loaded.scene
     dress = placed(loaded.dress, target, options, root)
 
@@ -156,14 +165,15 @@ def map_back(kept: Sidecar, given: Imported, options: ImportOptions, label: str)
     archive = read_nres(kept.source, label)
     out = Returned(about.source, bytes(kept.source), "", kept_all=True)
     if about.kind == "areal map":
-        return _areal_back(read_areal_map(archive), given, out)
-    terrain = read_terrain(archive, about.source)
-    require_sound_terrain(terrain)
+        return _areal_back(sound_areals(read_areal_map(archive), about.mode)[0], given, out)
+    terrain, _ = sound_terrain(read_terrain(archive, about.source), about.mode)
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
     if not plan.changes:
         return out
+    if about.tolerant:
+        raise refuse_edit(plan.changes, label)
     from converter.rebuild.terrain import edited_terrain
 
     built = edited_terrain(plan, terrain)

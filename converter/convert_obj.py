@@ -43,7 +43,7 @@ from converter.sidecar import (
     sidecar_path,
     write_sidecar,
 )
-from converter.validate import require_sound
+from converter.tolerant import sound_model
 from exporters.nres import write_nres
 from exporters.obj import export_obj, material_names, posed, shown_parts
 from exporters.png import png_bytes
@@ -98,6 +98,7 @@ def obj_files(
             options.group,
             __version__,
             loaded.wear,
+            tolerant=loaded.tolerant,
         )
         beside = sidecar_path(target)
         info["sidecar"] = readable(beside.name)
@@ -231,7 +232,7 @@ def _into_nodes(given: Imported, found: Path) -> None:
         )
     dialect = Dialect(about.dialect)
     model = read_model(read_nres(kept.source, str(found)), about.source)
-    require_sound(model)
+    model, _ = sound_model(model, about.mode)
     stored_keys = about.clip == "keys"
     scene = decode(
         model, dialect, stem(about.source), wear=about.materials, stored_keys=stored_keys

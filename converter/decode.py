@@ -250,8 +250,11 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
     out = []
     starts = np.concatenate([[0], tracks.fallback[:-1] + 1])
     for node in tracks.animated.tolist():
-        end = int(tracks.fallback[node])
-        run = np.arange(min(int(starts[node]), end), end + 1)
+        end, start = int(tracks.fallback[node]), int(starts[node])
+        if start > end:  # runs are out of order: what the node's map reaches
+            at = int(tracks.map_start[node])
+            start = int(tracks.map_words[at : at + tracks.frame_count].min(initial=end))
+        run = np.arange(start, end + 1)
         time = tracks.time[run].astype(np.float64)
         rising = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
         run = run[rising & (time >= 0)]

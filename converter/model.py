@@ -26,7 +26,8 @@ class StringTable:
     Attributes:
         records: what follows each length word: ``len + 1`` bytes, or nothing where the
             length is 0.
-        tail: bytes behind the last record; none in sound files.
+        tail: bytes behind the last record, or from the first record on that runs past the table;
+            none in sound files.
     """
 
     records: list[bytes]

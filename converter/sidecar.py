@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from converter.errors import ConversionError
+from converter.rules import Mode
 from converter.scene import ControlPoint
 from converter.tables import GROUP_COUNT, LOD_COUNT
 
@@ -50,6 +51,7 @@ class Description:
         kind: ``model``, ``terrain`` or ``areal map``; only models have a dialect.
         micro: microtexture names by row, of terrains.
         points: the control points that the glTF shows.
+        tolerant: the source is broken, and the glTF shows what ``converter.tolerant`` leaves of it.
     """
 
     source: str
@@ -64,6 +66,12 @@ class Description:
     kind: str = "model"
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
+    tolerant: bool = False
+
+    @property
+    def mode(self) -> Mode:
+        """How the source is read again."""
+        return "tolerant" if self.tolerant else "default"
 
 
 @dataclass(frozen=True)
@@ -87,8 +95,9 @@ def sha256(data: memoryview | bytes) -> str:
 def write_sidecar(sidecar: Sidecar) -> bytes:
     """The bytes of a sidecar file."""
     fields = asdict(sidecar.description)
-    if not fields["points"]:
-        del fields["points"]  # most have none: they are as sidecars always were
+    for name in ("points", "tolerant"):
+        if not fields[name]:
+            del fields[name]  # most have none: they are as sidecars always were
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
     digest = hashlib.sha256(text)
     digest.update(sidecar.source)
@@ -131,7 +140,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     try:
         fields = json.loads(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
-        later = {"kind": "model", "micro": [], "points": []}
+        later = {"kind": "model", "micro": [], "points": [], "tolerant": False}
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
@@ -139,6 +148,8 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
             raise ValueError(f"kind {description.kind}")
         if description.kind == "model" and description.dialect not in ("spec", "retail"):
             raise ValueError(f"dialect {description.dialect}")
+        if not isinstance(description.tolerant, bool):
+            raise ValueError(f"tolerant {description.tolerant}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
             raise ValueError(f"lod {description.lod}, group {description.group}")
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -98,6 +98,7 @@ class Terrain:
         header: Res2's first 140 bytes, one ``HEADER_DTYPE`` record; its hull is the whole box.
         slots: the rest of Res2, ``SLOT_DTYPE``.
         streams: the other tables by type; records as in ``TERRAIN_TABLES``.
+        left_out: rows of faces that a tolerant reader does not show (``converter.tolerant_maps``).
     """
 
     name: str
@@ -105,6 +106,7 @@ class Terrain:
     header: Records
     slots: Records
     streams: dict[int, NDArray[Any]] = field(default_factory=dict)
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def positions(self) -> NDArray[np.float32]:
@@ -167,7 +169,7 @@ class Terrain:
         slots = self.square_slots(level)
         slots = np.unique(slots[slots >= 0])
         start, count = (self.slots[k][slots].astype(np.int64) for k in ("tri_start", "tri_count"))
-        return np.unique(ranges(start, count))
+        return np.setdiff1d(ranges(start, count), self.left_out)
 
     @cached_property
     def square_of_face(self) -> NDArray[np.int64]:

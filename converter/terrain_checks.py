@@ -16,22 +16,13 @@ from converter.face_flags import FaceFlag
 from converter.rebuild.adjacency import NO_EDGE
 from converter.tables import NONE16, TerrainStream
 from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, TERRAIN_TABLES, Terrain, label
-from converter.validate import Finding, more, without_errors
+from converter.validate import Finding, more
 
 _T = TerrainStream
 MOST_VERTICES = 0xFFFF
 MOST_FACES = 0x7FFF
 #: How far a vertex may lie outside its square, in squares: what float32 rounds.
 BORDER = 1e-4
-
-
-def require_sound_terrain(terrain: Terrain) -> list[Finding]:
-    """The terrain's findings, none of them an error.
-
-    Raises:
-        ConversionError: the first error finding.
-    """
-    return without_errors(check_terrain(terrain), terrain.archive.label)
 
 
 def check_terrain(terrain: Terrain) -> list[Finding]:

@@ -18,7 +18,7 @@ from converter.archive import printable
 from converter.errors import ConversionError
 from converter.model import MshModel
 from converter.pose import parents_first
-from converter.rules import RULES, Rule, Severity
+from converter.rules import RULES, Mode, Rule, Severity
 from converter.tables import (
     GROUP_COUNT,
     LOD_COUNT,
@@ -28,6 +28,9 @@ from converter.tables import (
     Presence,
     StreamType,
 )
+
+#: How many rows a message lists.
+_ROWS = 12
 
 
 @dataclass(frozen=True)
@@ -105,24 +108,55 @@ def require_sound(model: MshModel) -> list[Finding]:
     Raises:
         ConversionError: the first error finding.
     """
-    entry = None if model.entry is None else printable(model.entry)
-    return without_errors(check_model(model), model.archive.label, entry)
+    return without_errors(check_model(model), model.archive.label, entry_of(model))
 
 
-def without_errors(findings: list[Finding], file: str, entry: str | None = None) -> list[Finding]:
-    """The findings, none of them an error.
+def entry_of(model: MshModel) -> str | None:
+    """What messages call the entry that a model was read from."""
+    return None if model.entry is None else printable(model.entry)
+
+
+def without_errors(
+    findings: list[Finding], file: str, entry: str | None = None, mode: Mode = "default"
+) -> list[Finding]:
+    """The findings, none of them one that is refused.
 
     Args:
         findings: about a file.
         file, entry: what the message calls it.
+        mode: what is refused (:meth:`Rule.fails`).
 
     Raises:
-        ConversionError: the first error finding.
+        ConversionError: the first finding that is refused.
     """
     for finding in findings:
-        if finding.severity == "error":
-            raise finding.to_error().at(file=file, entry=entry)
+        if finding.rule.fails(mode):
+            error = finding.to_error().at(file=file, entry=entry)
+            if mode == "strict":
+                error.hint = f"--strict refuses {finding.code}, {finding.severity}"
+            elif finding.rule.drops:
+                error.hint = f"msh2gltf --tolerant leaves out {finding.rule.drops}"
+            raise error
     return findings
+
+
+def told(findings: list[Finding]) -> list[str]:
+    """What the user of a conversion should know: warnings, and what a tolerant reader left out."""
+    out = []
+    for finding in findings:
+        if finding.severity == "warning":
+            out.append(str(finding))
+        elif finding.severity == "error":
+            out.append(f"left out {finding.rule.drops} ({finding.code}): {finding}{_rows(finding)}")
+    return out
+
+
+def _rows(finding: Finding) -> str:
+    """The rows that are concerned, where there are several."""
+    if finding.rows is None or len(finding.rows) < 2:
+        return ""
+    shown = ", ".join(map(str, finding.rows[:_ROWS].tolist()))
+    return f"; rows {shown}{', ...' if len(finding.rows) > _ROWS else ''}"
 
 
 def check_model(model: MshModel) -> list[Finding]:
@@ -476,7 +510,22 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
 
 
 def _check_strings(model: MshModel) -> Iterator[Finding]:
-    if model.strings is not None and model.strings.tail:
+    if model.strings is None:
+        return
+    records, tail = model.strings.records, model.strings.tail
+    if len(records) < len(model.nodes):
+        length = int.from_bytes(tail[:4], "little")
+        yield Finding(
+            "string-run",
+            "string runs past the table",
+            TABLES[10].label,
+            len(records),
+            model.offset_of(StreamType.STRINGS, 0, sum(4 + len(record) for record in records)),
+            f"length {length}" if len(tail) >= 4 else "no length word",
+            f"at most {max(0, len(tail) - 5)} bytes of {len(tail)} left",
+            np.arange(len(records), len(model.nodes)),
+        )
+    elif tail:
         yield Finding(
             "string-tail",
             "bytes behind the last string are kept",

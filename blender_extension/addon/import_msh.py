@@ -14,6 +14,7 @@ from converter.convert_map import load_map, map_files
 from converter.errors import ConversionError
 from converter.names import stem, without_number
 from converter.sidecar import sha256, sidecar_path
+from converter.validate import told
 from exporters.nres import write_nres
 from importers.msh import archive_kind, find_model, kind_at, models_in
 from importers.nres import map_file, read_nres
@@ -94,7 +95,7 @@ def import_model(
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
     keep_sidecar(scene, sidecar)
-    warnings = [str(f) for f in loaded.findings if f.severity == "warning"]
+    warnings = told(loaded.findings)
     show_warnings(state, warnings)
     return warnings
 

@@ -21,7 +21,7 @@ from converter.errors import ConversionError
 from converter.files import require_inside, write_outputs
 from converter.looks import Dress
 from converter.sidecar import sha256
-from converter.validate import Finding, require_sound
+from converter.validate import Finding, require_sound, told
 from importers.control_points import points_of
 from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
@@ -111,13 +111,13 @@ def _export(task: ExportTask) -> Outcome:
         _key(facts, dialect[1], archive, item),
         *dialect,
         tuple(outputs),
-        tuple({"code": f.code, "severity": f.severity, "text": str(f)} for f in findings),
+        tuple(map(_row, findings)),
     )
     return Outcome(
         item.id,
         "converted",
         note if current else "",
-        [str(f) for f in findings if f.severity == "warning"],
+        told(findings),
         {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         {
             "read": read - started,
@@ -126,6 +126,12 @@ def _export(task: ExportTask) -> Outcome:
         },
         record,
     )
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    """A finding in the manifest; an error says what was left out."""
+    row = {"code": finding.code, "severity": finding.severity, "text": str(finding)}
+    return row | ({"left_out": finding.rule.drops} if finding.severity == "error" else {})
 
 
 def _convert(

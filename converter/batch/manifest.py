@@ -55,7 +55,7 @@ class Record:
         dialect, dialect_step, dialect_reason: how the ambiguous fields were read, and why
             (``dialect.Decision``); empty for maps, which have none.
         outputs: the glTF is the last.
-        findings: ``{"code", "severity", "text"}`` each.
+        findings: ``{"code", "severity", "text"}`` each, of errors also ``"left_out"``.
     """
 
     source: str

@@ -15,6 +15,7 @@ from converter.batch.outcome import Outcome, guarded
 from converter.batch.walk import Item
 from converter.convert import ExportOptions, gltf_files, load_from, to_model
 from converter.files import write_outputs
+from converter.rules import Mode
 
 #: What became of a model: the same bytes, or others.
 IDENTICAL, DIFFERENT = "identical", "different"
@@ -26,11 +27,12 @@ class RoundTripTask:
 
     Attributes:
         item: the model.
-        dialect: how to read it; as of :class:`~converter.convert.ExportOptions`.
+        dialect, mode: how to read it; as of :class:`~converter.convert.ExportOptions`.
     """
 
     item: Item
     dialect: str = "auto"
+    mode: Mode = "default"
 
 
 def roundtrip_item(task: RoundTripTask) -> Outcome:
@@ -46,7 +48,7 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
     started = perf_counter()
     modified = path.stat().st_mtime_ns
     archive = open_archive(item.path, item.source, modified)
-    options = ExportOptions(task.dialect, dressed=False)
+    options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
     with TemporaryDirectory(prefix="msh-gltf-") as folder:
         target = Path(folder, "model.glb")
         if item.kind == "model":

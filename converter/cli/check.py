@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from converter.cli.common import EXIT_INTERRUPTED, console, print_json
-from converter.rules import RULES, Rule, near
+from converter.rules import RULES, Mode, near
 
 if TYPE_CHECKING:
     from converter.batch.check import CheckRun
@@ -37,26 +37,13 @@ class CheckOptions:
         entry: an entry's name or number; only it is reported.
     """
 
-    mode: str = "default"
+    mode: Mode = "default"
     ignore: frozenset[str] = frozenset()
     entry: str | None = None
     jobs: int | None = None
     as_json: bool = False
     quiet: bool = False
     verbose: bool = False
-
-
-def fails(rule: Rule, mode: str) -> bool:
-    """Whether a finding makes a check fail (core page, 7.3).
-
-    Args:
-        rule: its rule.
-        mode: ``strict``: any violation does, notes apart; ``tolerant``: only what cannot be left
-            out; ``default``: what conversion refuses.
-    """
-    if mode == "strict":
-        return rule.severity != "note"
-    return rule.severity == "error" and not (mode == "tolerant" and rule.drops)
 
 
 def known_code(code: str) -> str:
@@ -106,13 +93,13 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
         check_run(tasks, run, engine, progress)
     _require_something(run, sources)
     run.checked = _chosen(run.checked, options)
-    failing = [one for one in run.checked if any(fails(f.rule, options.mode) for f in one.findings)]
+    failing = [one for one in run.checked if any(f.rule.fails(options.mode) for f in one.findings)]
     if options.as_json:
         print_json(as_json(run, options.mode, not failing))
     elif options.quiet:
         for one in failing:
             for finding in one.findings:
-                if fails(finding.rule, options.mode):
+                if finding.rule.fails(options.mode):
                     click.echo(f"{one.id}: {finding.severity} {finding.code}: {finding}", err=True)
     else:
         _show(run, options)
@@ -159,7 +146,7 @@ def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
     ]
 
 
-def as_json(run: CheckRun, mode: str, sound: bool) -> dict[str, Any]:
+def as_json(run: CheckRun, mode: Mode, sound: bool) -> dict[str, Any]:
     """The run as JSON data; ``docs/checks.md`` describes it."""
     files, places = _totals(run.checked)
     return {
@@ -179,8 +166,7 @@ def as_json(run: CheckRun, mode: str, sound: bool) -> dict[str, Any]:
                 "index": one.index,
                 "kind": one.kind,
                 "findings": [
-                    finding.facts()
-                    | {"fails": fails(finding.rule, mode), "mend": finding.rule.mend}
+                    finding.facts() | {"fails": finding.rule.fails(mode), "mend": finding.rule.mend}
                     for finding in one.findings
                 ],
             }
@@ -263,12 +249,12 @@ def _table(files: Counter[str], places: Counter[str]) -> Any:
     return table
 
 
-def _verdict(run: CheckRun, mode: str) -> str:
+def _verdict(run: CheckRun, mode: Mode) -> str:
     counts = _counts(run.checked)
     said = ", ".join(f"{counts[s]:,} {s}{'s' * (counts[s] != 1)}" for s in _SEVERITIES)
     what = "file" if len(run.checked) == 1 else "files and entries"
     text = f"{len(run.checked):,} {what} checked: {said}"
-    failing = {f.code for one in run.checked for f in one.findings if fails(f.rule, mode)}
+    failing = {f.code for one in run.checked for f in one.findings if f.rule.fails(mode)}
     if failing:
         first = min(failing, key=list(RULES).index)
         text += f"; not sound ({mode}), msh-inspect --explain {first} says more"

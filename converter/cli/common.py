@@ -47,6 +47,18 @@ output_options = options(
     click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
     click.option("-v", "--verbose", is_flag=True, help="Say more: evidence, findings, notes."),
 )
+mode_options = options(
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse what breaks any rule, as msh-inspect --check --strict.",
+    ),
+    click.option(
+        "--tolerant",
+        is_flag=True,
+        help="Leave out what is broken locally and say so; the way back restores it.",
+    ),
+)
 version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
 
 

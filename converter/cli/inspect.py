@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from converter.cli.common import (
     print_json,
     version_option,
 )
+
+if TYPE_CHECKING:
+    from converter.rules import Mode
 
 
 @click.command(
@@ -52,7 +56,8 @@ Examples:
 @click.option(
     "--tolerant",
     is_flag=True,
-    help="With --check: errors that concern a part which can be left out do not count.",
+    help="With --check: errors that concern a part which can be left out do not count; with "
+    "--roundtrip: leave it out.",
 )
 @click.option(
     "--ignore", multiple=True, metavar="CODE", help="With --check: not this code; may be repeated."
@@ -112,7 +117,7 @@ def command(
             )
         if context.get_parameter_source("dialect") is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
-        mode = "strict" if strict else "tolerant" if tolerant else "default"
+        mode: Mode = "strict" if strict else "tolerant" if tolerant else "default"
         codes = frozenset(map(known_code, ignore))
         check_sources(sources, CheckOptions(mode, codes, entry, jobs, as_json, quiet, verbose))
         return
@@ -130,7 +135,9 @@ def command(
 
         if diff:
             raise click.UsageError("--roundtrip does not go with --diff")
-        there_and_back(sources, entry, dialect, jobs, as_json=as_json, quiet=quiet)
+        there_and_back(
+            sources, entry, dialect, jobs, tolerant=tolerant, as_json=as_json, quiet=quiet
+        )
         return
     if len(sources) != 1 + diff:
         raise click.UsageError("--diff takes two files, everything else takes one")
@@ -141,7 +148,7 @@ def command(
 
 
 _OF_CHECK = {"strict", "tolerant", "ignore", "jobs", "quiet", "verbose"}
-_OF_ROUNDTRIP = {"jobs", "quiet"}
+_OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:

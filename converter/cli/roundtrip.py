@@ -30,10 +30,13 @@ def roundtrip(
     dialect: str,
     jobs: int | None,
     *,
+    tolerant: bool,
     as_json: bool,
     quiet: bool,
 ) -> None:
     """Take models to glTF and back, and compare bytes; exits with 0 or 1.
+
+    With ``tolerant`` models that are broken locally too.
 
     Nothing is written but in the system's directory for temporary files.
 
@@ -43,7 +46,7 @@ def roundtrip(
     items, found = found_in(sources, None, (), ())
     if entry is not None:
         items = _called(items, entry, sources)
-    tasks = [RoundTripTask(item, dialect) for item in items]
+    tasks = [RoundTripTask(item, dialect, "tolerant" if tolerant else "default") for item in items]
     done: dict[int, Outcome] = {}
     interrupted = False
     silent = quiet or as_json or len(tasks) == 1

@@ -14,6 +14,7 @@ from converter.cli.common import (
     batch_options,
     dialect_option,
     entry_option,
+    mode_options,
     output_options,
     output_path,
     refuse_batch_options,
@@ -50,6 +51,7 @@ Examples:
   msh2gltf GAME -o out/ --thumbnails              and a page that shows them: out/index.html
   msh2gltf GAME --list                            what is there, as path::entry
   msh2gltf Textures.lib --entry WALL.0 -o wall.png   a texture
+  msh2gltf broken.msh --tolerant                  all of it that is not broken
 
 INPUT is a .msh file, an archive (.rlb, .lib) or a directory; each is recognised by content. The
 sidecar (.msh-sidecar) holds what glTF cannot; keep it beside the glTF, and gltf2msh gives back
@@ -155,6 +157,7 @@ which says what came from where; the same command again converts only what chang
 )
 @click.option("--exclude", multiple=True, metavar="GLOB", help="None of these; may be repeated.")
 @click.option("--list", "list_only", is_flag=True, help="List the models and stop.")
+@mode_options
 @batch_options
 @click.option(
     "--report",
@@ -192,6 +195,8 @@ def command(
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     list_only: bool,
+    strict: bool,
+    tolerant: bool,
     jobs: int | None,
     fail_fast: bool,
     dask: str | None,
@@ -204,6 +209,8 @@ def command(
 ) -> None:
     if keys and subframes != 1:
         raise click.UsageError("--keys and --subframes exclude each other")
+    if strict and tolerant:
+        raise click.UsageError("--strict and --tolerant exclude each other")
     from converter.convert import ExportOptions
 
     to_obj = output is not None and output.lower().endswith(".obj")
@@ -224,6 +231,7 @@ def command(
         dressed=not no_textures,
         embed=embed_textures or not (many or single_gltf),
         lightmaps=lightmaps == "on",
+        mode="strict" if strict else "tolerant" if tolerant else "default",
     )  # fmt: skip
     if many:
         from converter.cli.batch import Settings, export_many
@@ -353,6 +361,12 @@ def _load(
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:
+    from converter.validate import told
+
+    if quiet:
+        return
+    for text in told(findings):
+        click.echo(f"warning: {source}: {text}", err=True)
     for finding in findings:
-        if not quiet and (verbose or finding.severity == "warning"):
-            click.echo(f"{finding.severity}: {source}: {finding}", err=True)
+        if verbose and finding.severity == "note":
+            click.echo(f"note: {source}: {finding}", err=True)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.arrays import covered
 from converter.model import MshModel
 from converter.rebuild.geometry import VERTEX_DTYPE, SlotGeometry
 from converter.tables import (
@@ -157,15 +158,15 @@ class Workspace:
         others[slot] = False
         gone_batches = np.zeros(len(self.batches), np.bool_)
         gone_batches[mine.start : mine.stop] = True
-        gone_batches &= ~_covered(
+        gone_batches &= ~covered(
             self.slots["batch_start"][others], self.slots["batch_count"][others], len(gone_batches)
         )
         starts = self.batches["index_start"].astype(np.int64)
         counts = self.batches["index_count"].astype(np.int64)
         bases = self.batches["base_vertex"].astype(np.int64)
         kept = ~gone_batches
-        gone_indices = _covered(starts[gone_batches], counts[gone_batches], len(self.indices))
-        gone_indices &= ~_covered(starts[kept], counts[kept], len(self.indices))
+        gone_indices = covered(starts[gone_batches], counts[gone_batches], len(self.indices))
+        gone_indices &= ~covered(starts[kept], counts[kept], len(self.indices))
         windows = np.array(
             [self._window(int(s), int(c)) for s, c in zip(starts, counts, strict=True)]
         )
@@ -173,10 +174,10 @@ class Workspace:
         for row in np.flatnonzero(gone_batches):
             used = self.indices[starts[row] : starts[row] + counts[row]].astype(np.int64)
             gone_vertices[used + bases[row]] = True
-        gone_vertices &= ~_covered(bases[kept], windows[kept], len(self.vertices))
+        gone_vertices &= ~covered(bases[kept], windows[kept], len(self.vertices))
         t_start, t_count = self.slots["tri_start"], self.slots["tri_count"]
-        gone_triangles = _covered(t_start[[slot]], t_count[[slot]], len(self.triangles))
-        gone_triangles &= ~_covered(t_start[others], t_count[others], len(self.triangles))
+        gone_triangles = covered(t_start[[slot]], t_count[[slot]], len(self.triangles))
+        gone_triangles &= ~covered(t_start[others], t_count[others], len(self.triangles))
 
         new_b = _place(gone_batches, self.slots["batch_start"][others],
                        self.slots["batch_count"][others], mine.start)  # fmt: skip
@@ -264,16 +265,6 @@ class _Move:
     def apply(self, table: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
         head, tail = table[: self.place], table[self.place :]
         return np.concatenate([head[~self.gone[: self.place]], new, tail[~self.gone[self.place :]]])
-
-
-def _covered(starts: NDArray[Any], counts: NDArray[Any], size: int) -> NDArray[np.bool_]:
-    """Which rows lie in any of some ranges. -> (size,)."""
-    depth = np.zeros(size + 1, np.int64)
-    begin = np.clip(starts.astype(np.int64), 0, size)
-    end = np.clip(starts.astype(np.int64) + counts, 0, size)
-    np.add.at(depth, begin, 1)
-    np.add.at(depth, end, -1)
-    return np.asarray(np.cumsum(depth)[:size] > 0)
 
 
 def _place(

@@ -7,9 +7,9 @@ them.
 from __future__ import annotations
 
 from converter.rules import animation, areal, batches, container, model, terrain, text
-from converter.rules.rule import Rule, Severity
+from converter.rules.rule import Mode, Rule, Severity
 
-__all__ = ["RULES", "Rule", "Severity", "near"]
+__all__ = ["RULES", "Mode", "Rule", "Severity", "near"]
 
 #: Code -> rule, in the order in which they are listed.
 RULES: dict[str, Rule] = {

@@ -16,7 +16,7 @@ RULES = (
             "is then a key too, and so is the one behind it."
         ),
         mend="Mend hdr3.",
-        drops="the node's keys: it stands still",
+        drops="the node's keys: it stands still at its parent's origin",
     ),
     Rule(
         code="node-map",
@@ -36,7 +36,7 @@ RULES = (
         source="animation page, 2.1",
         why="glTF cannot hold infinity or NaN.",
         mend="Mend the key in the tool that wrote it.",
-        drops="the node's keys: it stands still",
+        drops="the key: its nodes stand still",
     ),
     Rule(
         code="key-none",

@@ -76,7 +76,7 @@ RULES = (
         source="terrain page, 4.3",
         why="glTF cannot hold infinity or NaN.",
         mend="Call repair_anchors of converter.areal_edit.",
-        drops="the areal",
+        drops="the anchor",
     ),
     Rule(
         code="areal-anchor",

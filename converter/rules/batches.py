@@ -23,7 +23,7 @@ RULES = (
         source="core page, 7.2",
         why="The runtime would read past the vertices.",
         mend="Mend baseVertex, or the indices.",
-        drops="the batch",
+        drops="the triangles that reach past the table",
     ),
     Rule(
         code="batch-triangles",

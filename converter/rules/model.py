@@ -170,7 +170,7 @@ RULES = (
         source="core page, 5.1",
         why="A pose cannot be computed; the runtime would not come back.",
         mend="Make one of the nodes a root.",
-        drops="the parent: the node becomes a root",
+        drops="the parent of the cycle's first node: it becomes a root",
     ),
     Rule(
         code="node-order",
@@ -348,7 +348,7 @@ RULES = (
         source="core page, 5.9 and 7.2",
         why="The runtime would read past the table.",
         mend="The table was cut: take it from a backup.",
-        drops="the strings",
+        drops="the string and those behind it",
     ),
     Rule(
         code="string-nul",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Severity = Literal["error", "warning", "note"]
+#: How a file is read (core page, 7.3).
+Mode = Literal["default", "strict", "tolerant"]
 
 
 @dataclass(frozen=True)
@@ -35,3 +37,14 @@ class Rule:
     why: str
     mend: str
     drops: str = ""
+
+    def fails(self, mode: Mode) -> bool:
+        """Whether a file that breaks the rule is refused (core page, 7.3).
+
+        Args:
+            mode: ``strict``: any violation is, notes apart; ``tolerant``: only what cannot be left
+                out; ``default``: every error.
+        """
+        if mode == "strict":
+            return self.severity != "note"
+        return self.severity == "error" and not (mode == "tolerant" and self.drops)

@@ -35,7 +35,7 @@ def test_layout() -> None:
     magic, version, text_size, source_size, digest = struct.unpack_from("<8sIIQ32s", data)
     assert (magic, version, source_size) == (b"MSHSIDE\x1a", 1, 5)
     # without points it is what it was before there were any
-    about = {key: value for key, value in asdict(ABOUT).items() if key != "points"}
+    about = {k: v for k, v in asdict(ABOUT).items() if k not in ("points", "tolerant")}
     assert json.loads(data[56 : 56 + text_size]) == about
     assert data[56 + text_size :] == b"model"
     assert digest == hashlib.sha256(data[56:]).digest()
@@ -46,6 +46,14 @@ def test_points_come_back() -> None:
     about = replace(ABOUT, points=[point])
     back = read_sidecar(write_sidecar(Sidecar(about, b"model")), "x")
     assert back.description.points == [point]
+
+
+def test_the_mark_of_a_broken_source_comes_back() -> None:
+    about = replace(ABOUT, tolerant=True)
+    back = read_sidecar(write_sidecar(Sidecar(about, b"model")), "x")
+    assert (back.description, back.description.mode) == (about, "tolerant")
+    plain = read_sidecar(GOOD, "x").description
+    assert (plain.tolerant, plain.mode) == (False, "default")
 
 
 GOOD = write_sidecar(Sidecar(ABOUT, b"model"))
@@ -77,6 +85,7 @@ def test_refused(data: bytes, said: str) -> None:
         replace(ABOUT, dialect="klingon"),
         replace(ABOUT, lod=3),
         replace(ABOUT, group="x"),
+        replace(ABOUT, tolerant="yes"),
         replace(ABOUT, points=[1]),
         replace(ABOUT, points=[("a", 1, 0, (0, 0), (0, 0, 1))]),
     ],

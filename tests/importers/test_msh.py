@@ -14,6 +14,7 @@ from converter.archive import Archive, Entry, name_field
 from converter.errors import ConversionError
 from converter.model import StringTable
 from converter.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
+from converter.validate import check_model
 from exporters.msh import encode_strings, table_bytes, write_model
 from exporters.nres import new_archive, write_nres
 from importers.msh import archive_kind, read_model, read_msh
@@ -116,9 +117,6 @@ def test_edited_table_is_written_and_all_else_kept() -> None:
         (8, bytes(25), 1, "no multiple of the record"),
         (2, bytes(139), 0, "does not fit a header and slots"),
         (2, bytes(141), 0, "does not fit a header and slots"),
-        (10, b"", 0, "string runs past the table"),
-        (10, struct.pack("<I", 9) + b"ab", 0, "string runs past the table"),
-        (10, struct.pack("<I", 2**32 - 1), 0, "string runs past the table"),
     ],
 )
 def test_wrong_sizes_are_named(type_id: int, data: bytes, row: int, problem: str) -> None:
@@ -130,6 +128,32 @@ def test_wrong_sizes_are_named(type_id: int, data: bytes, row: int, problem: str
     entry = archive.first_of_type(type_id)
     assert entry is not None
     assert caught.value.offset == entry.data_offset
+
+
+@pytest.mark.parametrize(
+    ("data", "row", "within"),
+    [
+        (b"", 0, 0),
+        (struct.pack("<I", 9) + b"ab", 0, 0),
+        (struct.pack("<I", 2**32 - 1), 0, 0),
+        (struct.pack("<I2sI", 1, b"a", 1) + b"b", 1, 6),
+        (struct.pack("<I2sI", 1, b"a", 0) + bytes(3), 2, 10),
+    ],
+)
+def test_strings_past_the_table_are_named_and_kept(data: bytes, row: int, within: int) -> None:
+    archive = container(minimal() | {1: bytes(3 * 38), 10: data})
+    model = read_model(archive, "x")
+    entry = archive.first_of_type(10)
+    assert entry is not None
+    found = next(f for f in check_model(model) if f.code == "string-run")
+    assert (found.table, found.row, found.offset) == (
+        "Res10 (strings)",
+        row,
+        entry.data_offset + within,
+    )
+    assert found.rows is not None
+    assert found.rows.tolist() == list(range(row, 3))
+    assert encode_strings(model.strings) == data
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3, 6, 13])

@@ -1,0 +1,307 @@
+"""Tolerant reading: a view of a broken model in which what is broken locally is left out.
+
+Source: core page, 7.3. What is left out of which finding is in ``converter.rules``
+(:attr:`Rule.drops`); rows keep their numbers, and the stored tables are never changed. The same
+bytes always give the same view, so the way back compares with what was shown. Terrains and areal
+maps are in ``converter.tolerant_maps``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from converter.arrays import covered, ranges
+from converter.errors import ConversionError
+from converter.model import MshModel, StringTable
+from converter.rules import Mode
+from converter.tables import KEY_DTYPE, NONE16, StreamType
+from converter.validate import Finding, check_model, entry_of, largest_indices, without_errors
+
+T = TypeVar("T")
+Steps = Mapping[str, Callable[[T, Finding], T]]
+
+#: How often the batches of triangles that are left out may use the indices: no table of a real
+#: model uses them twice, and what overlaps a thousand times is not laid out.
+_OVERLAP = 8
+
+
+def sound_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
+    """A model that can be decoded, and what was found.
+
+    Args:
+        model: as it was read.
+        mode: ``tolerant``: a view without what is broken locally; else the model itself.
+
+    Raises:
+        ConversionError: the first finding that is refused.
+    """
+    if mode == "tolerant":
+        return leave_out(model)
+    findings = without_errors(check_model(model), model.archive.label, entry_of(model), mode)
+    return model, findings
+
+
+def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
+    """A view of a model that passes ``validate.check_model`` without errors.
+
+    Args:
+        model: as it was read; it is not changed.
+
+    Returns:
+        The view, which shares all tables that are sound, and the findings about the model; its
+        errors are what the view leaves out.
+
+    Raises:
+        ConversionError: an error finding that concerns more than a part.
+    """
+    return without_broken(model, check_model, STEPS, model.archive.label, entry_of(model))
+
+
+def without_broken(
+    content: T,
+    check: Callable[[T], list[Finding]],
+    steps: Steps[T],
+    file: str,
+    entry: str | None = None,
+) -> tuple[T, list[Finding]]:
+    """Leave out what errors concern until there are none: some are found only behind others.
+
+    Args:
+        content: what was read.
+        check: every finding about it.
+        steps: by code, in the order in which to take them: a copy without what a finding concerns.
+        file, entry: what messages call it.
+
+    Returns:
+        The copy, and the findings about the content: all of the first check, and errors that the
+        others added.
+
+    Raises:
+        ConversionError: an error that no step takes away.
+    """
+    findings = check(content)
+    said = list(findings)
+    for _ in steps:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        if not errors:
+            return content, said
+        without_errors(errors, file, entry, "tolerant")
+        for code, step in steps.items():
+            for finding in errors:
+                if finding.code == code:
+                    content = step(content, finding)
+        findings = check(content)
+        said += [finding for finding in findings if finding.severity == "error"]
+    for finding in findings:
+        if finding.severity == "error":  # no step could take it away
+            raise finding.to_error().at(file=file, entry=entry)
+    return content, said
+
+
+def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
+    """The error for an edit of a file of which a part was left out (decision 0021).
+
+    Args:
+        changes: what differs, in words.
+        sidecar: what messages call the sidecar.
+    """
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return ConversionError(
+        "it was converted with --tolerant, and edits cannot be merged into what is broken",
+        file=sidecar,
+        value=f"{changes[0]}{more}",
+        hint="mend the source first (msh-inspect --check says how) and convert it again, or "
+        "rebuild what a model's file shows with --no-sidecar",
+    )
+
+
+def rows_of(finding: Finding) -> NDArray[np.int64]:
+    """The rows that a finding concerns."""
+    assert finding.rows is not None, f"{finding.code} says no rows"
+    return finding.rows
+
+
+def filled(points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Points of which those that are not finite are where the finite one before them is."""
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.any():
+        return np.zeros_like(points)
+    before = np.maximum.accumulate(np.where(finite, np.arange(len(points)), -1))
+    return points[np.where(before < 0, int(np.argmax(finite)), before)]
+
+
+def _with(model: MshModel, stream: StreamType, table: NDArray[np.generic]) -> MshModel:
+    return replace(model, streams=model.streams | {stream: table})
+
+
+# ------------------------------------------------------------------ nodes
+
+
+def _no_parent(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    nodes["parent"][rows_of(finding)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_cycle(model: MshModel, finding: Finding) -> MshModel:
+    """The lowest node of each cycle becomes a root: parents come first in files of the game."""
+    nodes = model.nodes.copy()
+    parents = model.parents
+    seen: dict[int, int] = {}  # node -> the walk that met it first
+    for walk in rows_of(finding).tolist():
+        node, path = walk, []
+        while node != NONE16 and node not in seen:
+            seen[node] = walk
+            path.append(node)
+            node = parents[node]
+        if node != NONE16 and seen[node] == walk:
+            nodes["parent"][min(path[path.index(node) :])] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_slot_index(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    cells = nodes["slot_index"]
+    cells[cells >= len(model.slots)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_strings(model: MshModel, finding: Finding) -> MshModel:
+    assert model.strings is not None
+    records = [*model.strings.records, *[b""] * len(rows_of(finding))]
+    return replace(model, strings=StringTable(records))
+
+
+# ------------------------------------------------------------------ geometry
+
+
+def _no_slot_batches(model: MshModel, finding: Finding) -> MshModel:
+    slots = model.slots.copy()
+    slots["batch_start"][rows_of(finding)] = slots["batch_count"][rows_of(finding)] = 0
+    return replace(model, slots=slots)
+
+
+def _no_slot_triangles(model: MshModel, finding: Finding) -> MshModel:
+    slots = model.slots.copy()
+    slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
+    return replace(model, slots=slots)
+
+
+def _no_batch(model: MshModel, finding: Finding) -> MshModel:
+    batches = model.batches.copy()
+    for name in ("index_start", "index_count", "base_vertex"):
+        batches[name][rows_of(finding)] = 0
+    return _with(model, StreamType.BATCHES, batches)
+
+
+def _no_triangles(model: MshModel, finding: Finding) -> MshModel:
+    """Without the triangles that reach a vertex past the table, or one that is not finite.
+
+    What is left of their batches lies behind the indices of all others; words that nobody uses any
+    more become 0. Vertices that are not finite are filled: nobody shows them.
+    """
+    positions, batches, indices = model.positions, model.batches.copy(), model.indices
+    bad: NDArray[np.bool_] = np.asarray(~np.isfinite(positions).all(axis=1))
+    start, count, base = (
+        batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex")
+    )
+    end = base + np.where(count > 0, largest_indices(model) + 1, 0)
+    before = np.concatenate([[0], np.cumsum(bad)])
+    low, high = (np.minimum(at, len(bad)) for at in (base, end))
+    touched = (count > 0) & ((end > len(bad)) | (before[high] > before[low]))
+    rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
+    if int(whole.sum()) > _OVERLAP * len(indices):
+        raise _overlap(model, finding)
+    corner = indices[ranges(start[rows], whole)].astype(np.int64)
+    corner = corner + np.repeat(base[rows], whole)
+    wrong = corner >= len(bad)
+    wrong[~wrong] = bad[corner[~wrong]]
+    keep = np.repeat(~wrong.reshape(-1, 3).any(axis=1), 3)
+    kept = np.bincount(np.repeat(np.arange(len(rows)), whole)[keep], minlength=len(rows))
+    new = indices.copy()
+    unused = covered(start[touched], count[touched], len(new))
+    unused &= ~covered(start[~touched], count[~touched], len(new))
+    new[unused] = 0
+    batches["index_start"][rows] = len(new) + np.cumsum(kept) - kept
+    batches["index_count"][rows] = kept
+    batches["base_vertex"][rows[kept == 0]] = 0
+    left = (corner - np.repeat(base[rows], whole))[keep].astype(np.uint16)
+    model = _with(model, StreamType.INDICES, np.concatenate([new, left]))
+    model = _with(model, StreamType.BATCHES, batches)
+    return _with(model, StreamType.POSITIONS, filled(positions)) if bad.any() else model
+
+
+def _overlap(model: MshModel, finding: Finding) -> ConversionError:
+    error = finding.to_error().at(file=model.archive.label, entry=entry_of(model))
+    error.hint = "the batches overlap too much to leave out their triangles"
+    return error
+
+
+def _no_link(model: MshModel, finding: Finding) -> MshModel:
+    assert model.triangles is not None
+    triangles = model.triangles.copy()
+    wrong = (triangles["link"] >= len(triangles)) & (triangles["link"] != NONE16)
+    triangles["link"][wrong] = NONE16
+    triangles["selectors"] |= (wrong * (3 << 2 * np.arange(3))).sum(axis=1).astype(np.uint16)
+    return _with(model, StreamType.TRIANGLES, triangles)
+
+
+# ------------------------------------------------------------------ animation
+
+
+def _no_map(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    nodes["map_start"][rows_of(finding)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_keys(model: MshModel, finding: Finding) -> MshModel:
+    """The nodes stand still at a key behind all others: all zero, which is read as identity."""
+    nodes, keys = model.nodes.copy(), model.keys
+    assert keys is not None
+    nodes["map_start"][rows_of(finding)] = NONE16
+    nodes["fallback_key"][rows_of(finding)] = len(keys)
+    model = _with(model, StreamType.KEYS, np.concatenate([keys, np.zeros(1, KEY_DTYPE)]))
+    return replace(model, nodes=nodes)
+
+
+def _no_key(model: MshModel, finding: Finding) -> MshModel:
+    """Broken keys become all zero, and nodes that move with one stand still."""
+    assert model.keys is not None
+    nodes, keys = model.nodes.copy(), model.keys.copy()
+    keys[rows_of(finding)] = np.zeros(1, KEY_DTYPE)
+    bad = np.zeros(len(keys) + 1, np.bool_)
+    bad[rows_of(finding)] = True
+    before = np.concatenate([[0], np.cumsum(bad)])
+    starts, lasts = (nodes[name].tolist() for name in ("map_start", "fallback_key"))
+    for node, (start, last) in enumerate(zip(starts, lasts, strict=True)):
+        first = lasts[node - 1] + 1 if node else 0  # of the node's own run (animation page, 5.1)
+        words = model.frame_map[start : start + model.frame_count].astype(np.int64)
+        words = words[words < last]
+        moves_with = before[last + 1] - before[min(first, last)] > 0
+        if start != NONE16 and (moves_with or bad[words].any() or bad[words + 1].any()):
+            nodes["map_start"][node] = NONE16
+    return replace(_with(model, StreamType.KEYS, keys), nodes=nodes)
+
+
+#: What is left out, by the code of the finding; ranges before what lies in them.
+STEPS: Steps[MshModel] = {
+    "string-run": _no_strings,
+    "node-parent": _no_parent,
+    "node-cycle": _no_cycle,
+    "node-slot": _no_slot_index,
+    "slot-batches": _no_slot_batches,
+    "slot-triangles": _no_slot_triangles,
+    "batch-indices": _no_batch,
+    "vertex-finite": _no_triangles,
+    "batch-vertices": _no_triangles,
+    "triangle-link": _no_link,
+    "node-map": _no_map,
+    "node-fallback": _no_keys,
+    "key-finite": _no_key,
+}
