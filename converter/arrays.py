@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+F = TypeVar("F", np.float32, np.float64)
 
 
 def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -22,3 +24,15 @@ def covered(starts: NDArray[Any], counts: NDArray[Any], size: int) -> NDArray[np
     np.add.at(depth, begin, 1)
     np.add.at(depth, end, -1)
     return np.asarray(np.cumsum(depth)[:size] > 0)
+
+
+def filled(rows: NDArray[F]) -> NDArray[F]:
+    """Rows of which those that are not finite are as the finite one before them. (n, k).
+
+    Those before the first finite one are as that one; without any, all are 0.
+    """
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.any():
+        return np.zeros_like(rows)
+    before = np.maximum.accumulate(np.where(finite, np.arange(len(rows)), -1))
+    return rows[np.where(before < 0, int(np.argmax(finite)), before)]

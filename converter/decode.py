@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter import dialect as dialects
+from converter.arrays import filled
 from converter.dialect import Dialect
 from converter.model import MshModel
 from converter.pose import compose, rotate, rotation
@@ -167,6 +168,8 @@ def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Nod
     else:
         rest = sample(tracks, np.arange(count), [0.0])
         rotations, translations = rotation(rest.quaternion[:, 0]), rest.position[:, 0]
+        rotations[~np.isfinite(rotations).all(axis=1)] = [1.0, 0.0, 0.0, 0.0]
+        translations[~np.isfinite(translations).all(axis=1)] = 0
     animated = set(tracks.animated.tolist()) if tracks is not None else set()
     names = unique_names(
         [n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))]
@@ -239,8 +242,9 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
     samples = sample(tracks, nodes, frames)
     rotations = one_hemisphere(rotation(samples.quaternion))
     positions = samples.position.astype(np.float64)
+    # where keys of one time follow one another, the runtime divides by zero
     return [
-        Track(node, Channel(frames, rotations[i]), Channel(frames, positions[i]))
+        Track(node, Channel(frames, filled(rotations[i])), Channel(frames, filled(positions[i])))
         for i, node in enumerate(nodes.tolist())
     ]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import covered, ranges
+from converter.arrays import covered, filled, ranges
 from converter.errors import ConversionError
 from converter.model import MshModel, StringTable
 from converter.rules import Mode
@@ -126,15 +126,6 @@ def rows_of(finding: Finding) -> NDArray[np.int64]:
     return finding.rows
 
 
-def filled(points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Points of which those that are not finite are where the finite one before them is."""
-    finite = np.isfinite(points).all(axis=1)
-    if not finite.any():
-        return np.zeros_like(points)
-    before = np.maximum.accumulate(np.where(finite, np.arange(len(points)), -1))
-    return points[np.where(before < 0, int(np.argmax(finite)), before)]
-
-
 def _with(model: MshModel, stream: StreamType, table: NDArray[np.generic]) -> MshModel:
     return replace(model, streams=model.streams | {stream: table})
 
@@ -199,47 +190,64 @@ def _no_batch(model: MshModel, finding: Finding) -> MshModel:
     return _with(model, StreamType.BATCHES, batches)
 
 
-def _no_triangles(model: MshModel, finding: Finding) -> MshModel:
-    """Without the triangles that reach a vertex past the table, or one that is not finite.
+def _no_far_triangles(model: MshModel, finding: Finding) -> MshModel:
+    touched = np.zeros(len(model.batches), np.bool_)
+    touched[rows_of(finding)] = True
+    return _without_triangles(model, finding, touched, len(model.positions))
+
+
+def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
+    """No triangle shows the vertices, which are filled: bounds and buffers are of finite ones."""
+    bad = np.zeros(len(model.positions) + 1, np.bool_)  # what is past the table is not judged
+    bad[rows_of(finding)] = True
+    before = np.concatenate([[0], np.cumsum(bad)])
+    count = model.batches["index_count"]
+    low = model.batches["base_vertex"].astype(np.int64)
+    high = np.minimum(low + np.where(count > 0, largest_indices(model) + 1, 0), len(bad))
+    touched = before[high] > before[np.minimum(low, len(bad))]
+    model = _without_triangles(model, finding, touched, bad)
+    return _with(model, StreamType.POSITIONS, filled(model.positions))
+
+
+def _without_triangles(
+    model: MshModel, finding: Finding, touched: NDArray[np.bool_], bad: NDArray[np.bool_] | int
+) -> MshModel:
+    """Without the triangles of some batches that reach a bad vertex.
 
     What is left of their batches lies behind the indices of all others; words that nobody uses any
-    more become 0. Vertices that are not finite are filled: nobody shows them.
+    more become 0.
+
+    Args:
+        model: batches inside their tables.
+        finding: what they are left out for.
+        touched: (B,) the batches.
+        bad: (V + 1,) by vertex, the last one for all past the table; or the first bad vertex.
+
+    Raises:
+        ConversionError: they overlap so much that what is left would be many times the table.
     """
-    positions, batches, indices = model.positions, model.batches.copy(), model.indices
-    bad: NDArray[np.bool_] = np.asarray(~np.isfinite(positions).all(axis=1))
+    batches, indices = model.batches.copy(), model.indices
     start, count, base = (
         batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex")
     )
-    end = base + np.where(count > 0, largest_indices(model) + 1, 0)
-    before = np.concatenate([[0], np.cumsum(bad)])
-    low, high = (np.minimum(at, len(bad)) for at in (base, end))
-    touched = (count > 0) & ((end > len(bad)) | (before[high] > before[low]))
     rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
     if int(whole.sum()) > _OVERLAP * len(indices):
-        raise _overlap(model, finding)
-    corner = indices[ranges(start[rows], whole)].astype(np.int64)
-    corner = corner + np.repeat(base[rows], whole)
-    wrong = corner >= len(bad)
-    wrong[~wrong] = bad[corner[~wrong]]
+        error = finding.to_error().at(file=model.archive.label, entry=entry_of(model))
+        error.hint = "the batches overlap too much to leave out their triangles"
+        raise error
+    words = indices[ranges(start[rows], whole)]
+    corner = words + np.repeat(base[rows], whole)
+    wrong = corner >= bad if isinstance(bad, int) else bad[np.minimum(corner, len(bad) - 1)]
     keep = np.repeat(~wrong.reshape(-1, 3).any(axis=1), 3)
     kept = np.bincount(np.repeat(np.arange(len(rows)), whole)[keep], minlength=len(rows))
     new = indices.copy()
     unused = covered(start[touched], count[touched], len(new))
-    unused &= ~covered(start[~touched], count[~touched], len(new))
-    new[unused] = 0
+    new[unused & ~covered(start[~touched], count[~touched], len(new))] = 0
     batches["index_start"][rows] = len(new) + np.cumsum(kept) - kept
     batches["index_count"][rows] = kept
     batches["base_vertex"][rows[kept == 0]] = 0
-    left = (corner - np.repeat(base[rows], whole))[keep].astype(np.uint16)
-    model = _with(model, StreamType.INDICES, np.concatenate([new, left]))
-    model = _with(model, StreamType.BATCHES, batches)
-    return _with(model, StreamType.POSITIONS, filled(positions)) if bad.any() else model
-
-
-def _overlap(model: MshModel, finding: Finding) -> ConversionError:
-    error = finding.to_error().at(file=model.archive.label, entry=entry_of(model))
-    error.hint = "the batches overlap too much to leave out their triangles"
-    return error
+    model = _with(model, StreamType.INDICES, np.concatenate([new, words[keep]]))
+    return _with(model, StreamType.BATCHES, batches)
 
 
 def _no_link(model: MshModel, finding: Finding) -> MshModel:
@@ -298,8 +306,8 @@ STEPS: Steps[MshModel] = {
     "slot-batches": _no_slot_batches,
     "slot-triangles": _no_slot_triangles,
     "batch-indices": _no_batch,
-    "vertex-finite": _no_triangles,
-    "batch-vertices": _no_triangles,
+    "batch-vertices": _no_far_triangles,
+    "vertex-finite": _no_vertex,
     "triangle-link": _no_link,
     "node-map": _no_map,
     "node-fallback": _no_keys,

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from converter.areal import ArealMap, link_targets
 from converter.areal_checks import check_areal_map
+from converter.arrays import filled
 from converter.rebuild.adjacency import NO_EDGE
 from converter.rules import Mode
 from converter.tables import NONE16, TerrainStream
 from converter.terrain import FINE, Terrain
 from converter.terrain_checks import check_terrain
-from converter.tolerant import Steps, filled, rows_of, without_broken
+from converter.tolerant import Steps, rows_of, without_broken
 from converter.validate import Finding, without_errors
 
 _T = TerrainStream
@@ -33,8 +34,9 @@ def sound_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]
     if mode != "tolerant":
         return terrain, without_errors(check_terrain(terrain), label, mode=mode)
     view, findings = without_broken(terrain, check_terrain, TERRAIN_STEPS, label)
-    if len(view.left_out) and not len(view.faces_of(FINE)):
-        error = next(finding for finding in findings if finding.severity == "error").to_error()
+    broken = [finding for finding in findings if finding.severity == "error"]
+    if broken and not len(view.faces_of(FINE)):
+        error = broken[0].to_error()
         error.hint = "without it there is no ground left to show"
         raise error.at(file=label)
     return view, findings
