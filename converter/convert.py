@@ -37,7 +37,7 @@ from converter.sidecar import (
     sidecar_path,
     write_sidecar,
 )
-from converter.tolerant import refuse_edit, sound_model
+from converter.tolerant import put_back, refuse_edit, sound_model
 from converter.validate import Finding
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
@@ -385,7 +385,7 @@ def merge_with_sidecar(
         return map_back(kept, given, options, str(found))
     dialect = Dialect(about.dialect)
     model = read_model(read_nres(kept.source, str(found)), about.source)
-    model, _ = sound_model(model, about.mode)
+    stored, (model, _) = model, sound_model(model, about.mode)
     scene = decode(
         model, dialect, stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
     )
@@ -402,12 +402,15 @@ def merge_with_sidecar(
     if not plan.changes:
         out.kept_all = True
         return out
-    if about.tolerant:
-        raise refuse_edit(plan.changes, str(found))
     from converter.rebuild.assemble import RebuildOptions, edited_model
 
     built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))
-    _written(out, built, identified, dialect, options, before=model)
+    if about.tolerant:
+        if (kept_broken := put_back(built.model, stored)) is None:
+            raise refuse_edit(plan.changes, str(found))
+        built.model = kept_broken
+        built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
+    _written(out, built, identified, dialect, options, before=model, mode=about.mode)
     moved = any(not part.kept for part in plan.parts) or bool(plan.deleted_parts)
     beside = [path.with_suffix(".bas") for path in (gltf, found)]
     if moved and any(path.is_file() for path in beside):
@@ -475,13 +478,14 @@ def _written(
     dialect: Dialect,
     options: ImportOptions,
     before: MshModel | None = None,
+    mode: Mode = "default",
 ) -> Returned:
     out.data = write_model(built.model)
     out.report, out.warnings = built.report, built.warnings
     if options.verify:
         from converter.verify import verify
 
-        again = read_model(read_nres(out.data, out.name), out.name)
+        again, _ = sound_model(read_model(read_nres(out.data, out.name), out.name), mode)
         verify(again, identified, built.rows, dialect, before)
     return out
 

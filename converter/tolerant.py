@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,16 @@ from converter.validate import Finding, check_model, entry_of, largest_indices, 
 T = TypeVar("T")
 Steps = Mapping[str, Callable[[T, Finding], T]]
 
+#: Tables that broken rows point into, and vertices of batches that are not shown.
+_POINTS_INTO = {
+    "node-slot": {StreamType.SLOTS},
+    "slot-batches": {StreamType.BATCHES},
+    "slot-triangles": {StreamType.TRIANGLES},
+    "batch-indices": {StreamType.INDICES, StreamType.POSITIONS},
+    "batch-vertices": {StreamType.POSITIONS},
+    "node-map": {StreamType.FRAME_MAP},
+    "node-fallback": {StreamType.KEYS},
+}
 #: How often the batches of triangles that are left out may use the indices: no table of a real
 #: model uses them twice, and what overlaps a thousand times is not laid out.
 _OVERLAP = 8
@@ -109,15 +119,62 @@ def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
     Args:
         changes: what differs, in words.
         sidecar: what messages call the sidecar.
+
+    Returns:
+        To be raised where :func:`put_back` cannot keep what is broken apart from what was edited.
     """
     more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
     return ConversionError(
-        "it was converted with --tolerant, and edits cannot be merged into what is broken",
+        "it was converted with --tolerant, and the edit meets tables that are broken",
         file=sidecar,
         value=f"{changes[0]}{more}",
         hint="mend the source first (msh-inspect --check says how) and convert it again, or "
         "rebuild what a model's file shows with --no-sidecar",
     )
+
+
+def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
+    """An edited view with the broken tables of the stored model, byte for byte.
+
+    Args:
+        edited: made of ``leave_out(model)``.
+        model: the stored model.
+
+    Returns:
+        ``None`` where the edit changes a broken table, or one that broken rows point into: they
+        could come to point to something.
+    """
+    view, findings = leave_out(model)
+    stored, shown, made = map(_tables, (model, view, edited))
+    broken = {key for key, table in stored.items() if table is not shown[key]}
+    codes = {finding.code for finding in findings if finding.severity == "error"}
+    apart = broken.union(*(_POINTS_INTO[code] for code in codes & _POINTS_INTO.keys()))
+    strings = model.strings is not view.strings
+    if (
+        any(made[key].tobytes() != shown[key].tobytes() for key in apart)
+        or edited.frame_count != view.frame_count
+        or (strings and edited.strings != view.strings)
+    ):
+        return None
+    tables = made | {key: stored[key] for key in broken}
+    result = replace(
+        edited,
+        nodes=tables.pop(StreamType.NODES),
+        slots=tables.pop(StreamType.SLOTS),
+        streams=tables,
+        strings=model.strings if strings else edited.strings,
+    )
+    return result if _errors(leave_out(result)[1]) == _errors(findings) else None
+
+
+def _tables(model: MshModel) -> dict[int, NDArray[Any]]:
+    return {**model.streams, StreamType.NODES: model.nodes, StreamType.SLOTS: model.slots}
+
+
+def _errors(findings: list[Finding]) -> list[tuple[str, list[int]]]:
+    """What is left out, to compare."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    return [(finding.code, rows_of(finding).tolist()) for finding in errors]
 
 
 def rows_of(finding: Finding) -> NDArray[np.int64]:

@@ -31,6 +31,7 @@ from tests.converter.test_corruptions import bounded
 from tests.support.corpus import DATA, sample_called
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import NAN, NONE, Nres, models
+from tests.support.gltf_edit import Editable
 from tests.support.runs import call
 from tests.support.shown import in_gltf, shown
 
@@ -295,6 +296,19 @@ def test_a_map_that_reads_a_broken_key_of_another_node(tmp_path: Path) -> None:
     assert got[late][2] == []
 
 
+def test_a_broken_key_of_the_run_that_no_map_names(tmp_path: Path) -> None:
+    """The stored keys (--keys) show it all the same."""
+    box = box_of()
+    nodes, words = box.table(1), box.table(19)
+    node = next(row for row in range(len(nodes)) if nodes.get(row, 4) != NONE)
+    first = nodes.get(node - 1, 6) + 1 if node else 0
+    for frame in range(box.entry(19).attr2):
+        words.set(nodes.get(node, 4) + frame, 0, "H", first + 1)
+    assert tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2]
+    box.table(8).set(first, 0, "f", NAN)
+    assert tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2] == []
+
+
 # ------------------------------------------------------------------ the view
 
 
@@ -482,18 +496,64 @@ def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ edits, sidecars, OBJ
 
 
-def test_an_edit_of_a_broken_model_is_refused(tmp_path: Path) -> None:
-    from tests.support.gltf_edit import Editable
+def renamed(edit: Editable) -> None:
+    edit.json["nodes"][1]["name"] = "other"
 
-    data = first_case(next(k for k in OF_MODELS if k.code == "slot-batches"), tmp_path / "c", "R_H")
+
+def moved(edit: Editable) -> None:
+    """The first corner of the last part, a little."""
+    points = edit.arrays[edit.primitives()[-1]["attributes"]["POSITION"]]
+    points[edit.arrays[edit.primitives()[-1]["indices"]][0, 0]] += 0.25
+
+
+def turned(edit: Editable) -> None:
+    """The first clip of a node, a little to the side."""
+    clip = edit.json["animations"][0]
+    channel = next(c for c in clip["channels"] if c["target"]["path"] == "translation")
+    edit.arrays[clip["samplers"][channel["sampler"]]["output"]] += 0.5
+
+
+#: What an edit may meet: it goes in unless it changes a broken table or one that rows point into.
+EDITS = {
+    renamed: {kind.code for kind in OF_MODELS},
+    moved: {"node-parent", "node-cycle", "node-map", "node-fallback", "key-finite", "string-run"},
+    turned: OF_GEOMETRY
+    | {"node-parent", "node-cycle", "slot-triangles", "triangle-link", "string-run"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", OF_MODELS, ids=ids(OF_MODELS))
+@pytest.mark.parametrize("change", EDITS, ids=lambda change: change.__name__)
+def test_edits(change, kind, tmp_path: Path) -> None:
+    """An edit apart from what is broken goes in, and what is broken stays byte for byte."""
+    data = first_case(kind, tmp_path / "c", "s_rock_009")
     convert(data, tmp_path / "a.glb")
     edit = Editable(tmp_path / "a.glb")
-    edit.json["nodes"][1]["name"] = "other"
+    if not (edit.json.get("animations") if change is turned else edit.primitives()):
+        return  # all of it is left out
+    change(edit)
     edit.save(tmp_path / "a.glb")
-    with pytest.raises(ConversionError, match="converted with --tolerant") as caught:
-        to_model(tmp_path / "a.glb")
-    assert "--no-sidecar" in str(caught.value)
-    assert "renamed to 'other'" in str(caught.value)
+    if kind.code not in EDITS[change]:
+        with pytest.raises(ConversionError, match="the edit meets tables that are broken") as said:
+            to_model(tmp_path / "a.glb")
+        assert "--no-sidecar" in str(said.value)
+        return
+    back = to_model(tmp_path / "a.glb")
+    assert back.changes
+    assert not back.kept_all
+    assert "what is broken was kept as it is, as --tolerant left it out" in back.warnings
+    before, after = (
+        read_model(read_nres(data, "x"), "x"),
+        read_model(read_nres(back.data, "x"), "x"),
+    )
+    errors = [
+        [(f.code, f.row, f.value) for f in leave_out(m)[1] if f.severity == "error"]
+        for m in (before, after)
+    ]
+    assert errors[0] == errors[1]
+    again = convert(back.data, tmp_path / "b.glb")
+    assert again.tolerant
+    assert to_model(tmp_path / "b.glb").data == back.data
 
 
 def test_the_sidecar_of_a_sound_model_is_not_marked(tmp_path: Path) -> None:
