@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,71 +12,32 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from converter.archive import Archive
 from converter.cli import gltf2msh, msh2gltf
-from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from, to_model
-from converter.convert_map import LoadedMap, load_map, map_files
+from converter.convert import LoadedModel, to_model
 from converter.errors import ConversionError
-from converter.model import MshModel
 from converter.rules import RULES
 from converter.sidecar import read_sidecar
 from converter.tables import StreamType
 from converter.tolerant import STEPS, leave_out
 from converter.tolerant_maps import AREAL_STEPS, TERRAIN_STEPS
 from converter.validate import check_model, told
-from importers.msh import kind_at, read_model, read_msh
-from importers.nres import read_nres
+from importers.msh import read_msh
 from tests.converter.test_corruptions import bounded
-from tests.support.corpus import DATA, sample_called
-from tests.support.corruption import CATALOGUE
+from tests.support.corpus import sample_called
 from tests.support.corruption.base import NAN, NONE, Nres, models
-from tests.support.gltf_edit import Editable
 from tests.support.runs import call
 from tests.support.shown import in_gltf, shown
-
-TOLERANT = ExportOptions(dressed=False, mode="tolerant")
-#: Kinds of the catalogue that a default conversion refuses.
-REFUSED = [
-    kind
-    for kind in CATALOGUE
-    if kind.format in ("model", "file", "terrain", "areal map")
-    and RULES[kind.code].severity == "error"
-]
-LEFT_OUT = [kind for kind in REFUSED if RULES[kind.code].drops]
-OF_MODELS = [kind for kind in LEFT_OUT if kind.format == "model"]
-
-
-def ids(kinds: list) -> list[str]:
-    return [kind.name for kind in kinds]
-
-
-def load(data: bytes, path: Path, **options: object) -> LoadedModel | LoadedMap:
-    archive: Archive = read_nres(data, "x")
-    kind = kind_at(archive, None)
-    chosen = replace(TOLERANT, **options)
-    if kind == "model":
-        return load_from(archive, path, None, chosen)
-    return load_map(archive, path, None, kind, chosen)
-
-
-def convert(data: bytes, target: Path, **options: object) -> LoadedModel | LoadedMap:
-    """The glTF of some bytes, with its sidecar."""
-    loaded = load(data, target.with_suffix(".msh"), **options)
-    chosen = replace(TOLERANT, **options)
-    if isinstance(loaded, LoadedModel):
-        files = gltf_files(loaded, target, chosen)
-    else:
-        files = map_files(loaded, target, chosen)
-    for path, content in files:
-        path.write_bytes(content)
-    return loaded
-
-
-def first_case(kind, folder: Path, wanted: str = "") -> bytes:
-    """The first sample of a kind that there is."""
-    case = next(c for c in kind.make(folder) if wanted in c.sample)
-    return case.path.read_bytes()
-
+from tests.support.tolerant import (
+    LEFT_OUT,
+    OF_GEOMETRY,
+    OF_MODELS,
+    REFUSED,
+    box_of,
+    convert,
+    ids,
+    load,
+    model_of,
+)
 
 # ------------------------------------------------------------------ the catalogue
 
@@ -135,9 +95,6 @@ def test_only_the_broken_part_is_missing(kind, tmp_path: Path) -> None:
             assert all(triangle in before for triangle in triangles)  # in order, none new
 
 
-OF_GEOMETRY = {"node-slot", "slot-batches", "batch-indices", "batch-vertices", "vertex-finite"}
-
-
 def test_rules_and_steps_agree() -> None:
     """What the registry promises to leave out is left out, and nothing else."""
     steps = {*STEPS, *TERRAIN_STEPS, *AREAL_STEPS}
@@ -147,10 +104,6 @@ def test_rules_and_steps_agree() -> None:
 
 
 # ------------------------------------------------------------------ nothing outside is read
-
-
-def box_of(name: str = "retail__odd__s_rock_009") -> Nres:
-    return Nres.read((DATA / f"{name}.msh").read_bytes())
 
 
 def _parent(box: Nres, v: int) -> None:
@@ -309,6 +262,25 @@ def test_a_broken_key_of_the_run_that_no_map_names(tmp_path: Path) -> None:
     assert tracks_of(load(box.write(), tmp_path / "m.msh", stored_keys=True))[node][2] == []
 
 
+def test_a_sampled_pose_that_is_not_finite_holds_the_frame_before(tmp_path: Path) -> None:
+    """The runtime divides by the difference of two times, which a map may choose to be 0."""
+    box = box_of()
+    nodes, words, keys = box.table(1), box.table(19), box.table(8)
+    node = next(row for row in range(len(nodes)) if nodes.get(row, 4) != NONE)
+    last = nodes.get(node, 6)
+    keys.set(last - 1, 0, "4f", 1.0, 2.0, 3.0, 7.0)
+    keys.set(last, 0, "4f", 2.0, 3.0, 4.0, 7.0)
+    for frame in range(10, 13):
+        words.set(nodes.get(node, 4) + frame, 0, "H", last - 1)
+    loaded = convert(box.write(), tmp_path / "a.glb", mode="default")
+    (track,) = [track for track in loaded.scene.tracks if track.node == node]
+    values = track.translation.values
+    assert np.isfinite(values).all()
+    assert (values[10:13] == values[9]).all()
+    assert np.isfinite(track.rotation.values).all()
+    assert to_model(tmp_path / "a.glb").data == box.write()
+
+
 # ------------------------------------------------------------------ the view
 
 
@@ -337,10 +309,6 @@ def test_views_are_sound_and_tables_untouched(kind, tmp_path: Path) -> None:
         for table in ("nodes", "slots"):
             assert len(getattr(view, table)) == len(getattr(model, table))
         assert len(view.batches) == len(model.batches)
-
-
-def model_of(box: Nres) -> MshModel:
-    return read_model(read_nres(box.write(), "x"), "m.msh")
 
 
 def test_several_errors_at_once_and_behind_one_another(tmp_path: Path) -> None:
@@ -414,181 +382,6 @@ def test_a_model_without_one_finite_vertex(tmp_path: Path) -> None:
     loaded = convert(box.write(), tmp_path / "a.glb")
     assert loaded.scene.parts == []
     assert to_model(tmp_path / "a.glb").data == box.write()
-
-
-# ------------------------------------------------------------------ maps
-
-
-@pytest.mark.parametrize(
-    "kind", [k for k in LEFT_OUT if k.format == "terrain"], ids=lambda k: k.name
-)
-def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
-    for case in kind.make(tmp_path / "cases"):
-        data = case.path.read_bytes()
-        sound = load((DATA / "maps" / case.sample / "Land.msh").read_bytes(), case.path).scene
-        got = load(data, case.path).scene
-        box = Nres.read(data)
-        faces, slots, squares = box.table(21), box.table(2), box.table(1)
-        points = box.table(3)
-        for level in (0, 1):
-            wanted = set()
-            for square in range(len(squares)):
-                slot = squares.get(square, 8 + 2 * level)
-                if slot >= len(slots):
-                    continue
-                start, count = slots.get(slot, 0, "2H")
-                if start + count <= len(faces):
-                    wanted |= set(range(start, start + count))
-            for row in list(wanted):
-                corners = faces.get(row, 8, "3H")
-                inside = all(corner < len(points) for corner in corners)
-                if not inside or not np.isfinite([points.get(c, 0, "3f") for c in corners]).all():
-                    wanted.remove(row)
-            assert {r for _, rows in got.primitives[level] for r in rows.tolist()} == wanted
-            before = {r for _, rows in sound.primitives[level] for r in rows.tolist()}
-            assert wanted <= before
-            rows = sorted(wanted)
-            assert np.array_equal(got.vertex[rows], sound.vertex[rows])
-            assert np.array_equal(
-                got.positions[got.vertex[rows]], sound.positions[sound.vertex[rows]]
-            )
-        assert np.isfinite(got.positions).all()
-
-
-def test_a_terrain_without_ground_is_refused(tmp_path: Path) -> None:
-    box = Nres.read((DATA / "maps/spec__AutoMAP_00/Land.msh").read_bytes())
-    slots = box.table(2)
-    for row in range(len(slots)):
-        slots.set(row, 0, "H", 60000)
-    with pytest.raises(ConversionError, match="no ground left to show"):
-        load(box.write(), tmp_path / "Land.msh")
-
-
-def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
-    """Against the sound map: every polygon but the broken one, and a border where it was."""
-    from tests.support.corruption.areal import Map
-
-    path = DATA / "maps/spec__AutoMAP_00/Land.map"
-    sound = load(path.read_bytes(), path).content
-    box = Nres.read(path.read_bytes())
-    area = Map(box)
-    row = 2
-    struct.pack_into("<f", area.data, area.records[row] + 56, NAN)
-    got = load(box.write(), path).content
-    assert len(got.records) == len(sound.records) - 1
-    keep = sound.owner != row
-    assert np.array_equal(got.vertices, sound.vertices[keep])
-    assert np.array_equal(got.records, sound.records[np.arange(len(sound.records)) != row])
-    old = sound.links[keep]
-    now = got.links
-    lost = (old["areal"] == row) | (old["areal"] < 0)
-    assert (now["areal"][lost] == -1).all()
-    moved = old["areal"] - (old["areal"] > row)
-    assert np.array_equal(now["areal"][~lost], moved[~lost])
-    assert np.array_equal(now["edge"][~lost], old["edge"][~lost])
-    for cell in range(len(sound.cell_start) - 1):
-        a = sound.cell_ids[sound.cell_start[cell] : sound.cell_start[cell + 1]].astype(int)
-        b = got.cell_ids[got.cell_start[cell] : got.cell_start[cell + 1]].astype(int)
-        a = a[a != row]
-        assert b.tolist() == (a - (a > row)).tolist()
-
-
-# ------------------------------------------------------------------ edits, sidecars, OBJ
-
-
-def renamed(edit: Editable) -> None:
-    edit.json["nodes"][1]["name"] = "other"
-
-
-def moved(edit: Editable) -> None:
-    """The first corner of the last part, a little."""
-    points = edit.arrays[edit.primitives()[-1]["attributes"]["POSITION"]]
-    points[edit.arrays[edit.primitives()[-1]["indices"]][0, 0]] += 0.25
-
-
-def turned(edit: Editable) -> None:
-    """The first clip of a node, a little to the side."""
-    clip = edit.json["animations"][0]
-    channel = next(c for c in clip["channels"] if c["target"]["path"] == "translation")
-    edit.arrays[clip["samplers"][channel["sampler"]]["output"]] += 0.5
-
-
-#: What an edit may meet: it goes in unless it changes a broken table or one that rows point into.
-EDITS = {
-    renamed: {kind.code for kind in OF_MODELS},
-    moved: {"node-parent", "node-cycle", "node-map", "node-fallback", "key-finite", "string-run"},
-    turned: OF_GEOMETRY
-    | {"node-parent", "node-cycle", "slot-triangles", "triangle-link", "string-run"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", OF_MODELS, ids=ids(OF_MODELS))
-@pytest.mark.parametrize("change", EDITS, ids=lambda change: change.__name__)
-def test_edits(change, kind, tmp_path: Path) -> None:
-    """An edit apart from what is broken goes in, and what is broken stays byte for byte."""
-    data = first_case(kind, tmp_path / "c", "s_rock_009")
-    convert(data, tmp_path / "a.glb")
-    edit = Editable(tmp_path / "a.glb")
-    if not (edit.json.get("animations") if change is turned else edit.primitives()):
-        return  # all of it is left out
-    change(edit)
-    edit.save(tmp_path / "a.glb")
-    if kind.code not in EDITS[change]:
-        with pytest.raises(ConversionError, match="the edit meets tables that are broken") as said:
-            to_model(tmp_path / "a.glb")
-        assert "--no-sidecar" in str(said.value)
-        return
-    back = to_model(tmp_path / "a.glb")
-    assert back.changes
-    assert not back.kept_all
-    assert "what is broken was kept as it is, as --tolerant left it out" in back.warnings
-    before, after = (
-        read_model(read_nres(data, "x"), "x"),
-        read_model(read_nres(back.data, "x"), "x"),
-    )
-    errors = [
-        [(f.code, f.row, f.value) for f in leave_out(m)[1] if f.severity == "error"]
-        for m in (before, after)
-    ]
-    assert errors[0] == errors[1]
-    again = convert(back.data, tmp_path / "b.glb")
-    assert again.tolerant
-    assert to_model(tmp_path / "b.glb").data == back.data
-
-
-def test_the_sidecar_of_a_sound_model_is_not_marked(tmp_path: Path) -> None:
-    path = DATA / "retail__system__R_H_002.msh"
-    for name, options in (("a", ()), ("b", ("--tolerant",))):
-        (tmp_path / name).mkdir()
-        assert call(msh2gltf, path, "-o", tmp_path / name / "m.glb", "-q", *options) == 0
-    for file in ("m.glb", "m.msh-sidecar"):
-        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
-
-
-def test_a_sidecar_without_the_mark_is_refused(tmp_path: Path) -> None:
-    """An older converter, which does not know the mark, reads the source as always."""
-    from converter.sidecar import write_sidecar
-
-    data = first_case(next(k for k in OF_MODELS if k.code == "slot-batches"), tmp_path / "c")
-    convert(data, tmp_path / "a.glb")
-    path = tmp_path / "a.msh-sidecar"
-    kept = read_sidecar(path.read_bytes(), "x")
-    unmarked = replace(kept, description=replace(kept.description, tolerant=False))
-    path.write_bytes(write_sidecar(unmarked))
-    with pytest.raises(ConversionError, match="run past the table"):
-        to_model(tmp_path / "a.glb")
-
-
-@pytest.mark.parametrize("code", ["slot-batches", "vertex-finite", "node-cycle", "node-fallback"])
-def test_obj(code: str, tmp_path: Path) -> None:
-    kind = next(k for k in OF_MODELS if k.code == code)
-    data = first_case(kind, tmp_path / "c", "R_H")
-    path, out = tmp_path / "m.msh", tmp_path / "m.obj"
-    path.write_bytes(data)
-    assert call(msh2gltf, path, "-o", out, "-q") == 2
-    assert call(msh2gltf, path, "-o", out, "-q", "--tolerant", "--frame", "3") == 0
-    assert call(gltf2msh, out, "-o", tmp_path / "back.msh", "-q") == 0
-    assert (tmp_path / "back.msh").read_bytes() == data
 
 
 # ------------------------------------------------------------------ messages

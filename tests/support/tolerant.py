@@ -1,0 +1,70 @@
+"""Broken files of the catalogue, and their tolerant conversion in this process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from converter.archive import Archive
+from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from
+from converter.convert_map import LoadedMap, load_map, map_files
+from converter.model import MshModel
+from converter.rules import RULES
+from importers.msh import kind_at, read_model
+from importers.nres import read_nres
+from tests.support.corpus import DATA
+from tests.support.corruption import CATALOGUE
+from tests.support.corruption.base import Nres
+
+TOLERANT = ExportOptions(dressed=False, mode="tolerant")
+#: Kinds of the catalogue that a default conversion refuses.
+REFUSED = [
+    kind
+    for kind in CATALOGUE
+    if kind.format in ("model", "file", "terrain", "areal map")
+    and RULES[kind.code].severity == "error"
+]
+LEFT_OUT = [kind for kind in REFUSED if RULES[kind.code].drops]
+OF_MODELS = [kind for kind in LEFT_OUT if kind.format == "model"]
+#: Of these triangles are left out.
+OF_GEOMETRY = {"node-slot", "slot-batches", "batch-indices", "batch-vertices", "vertex-finite"}
+
+
+def ids(kinds: list) -> list[str]:
+    return [kind.name for kind in kinds]
+
+
+def load(data: bytes, path: Path, **options: object) -> LoadedModel | LoadedMap:
+    archive: Archive = read_nres(data, "x")
+    kind = kind_at(archive, None)
+    chosen = replace(TOLERANT, **options)
+    if kind == "model":
+        return load_from(archive, path, None, chosen)
+    return load_map(archive, path, None, kind, chosen)
+
+
+def convert(data: bytes, target: Path, **options: object) -> LoadedModel | LoadedMap:
+    """The glTF of some bytes, with its sidecar."""
+    loaded = load(data, target.with_suffix(".msh"), **options)
+    chosen = replace(TOLERANT, **options)
+    if isinstance(loaded, LoadedModel):
+        files = gltf_files(loaded, target, chosen)
+    else:
+        files = map_files(loaded, target, chosen)
+    for path, content in files:
+        path.write_bytes(content)
+    return loaded
+
+
+def first_case(kind, folder: Path, wanted: str = "") -> bytes:
+    """The first sample of a kind that there is."""
+    case = next(c for c in kind.make(folder) if wanted in c.sample)
+    return case.path.read_bytes()
+
+
+def box_of(name: str = "retail__odd__s_rock_009") -> Nres:
+    return Nres.read((DATA / f"{name}.msh").read_bytes())
+
+
+def model_of(box: Nres) -> MshModel:
+    return read_model(read_nres(box.write(), "x"), "m.msh")
