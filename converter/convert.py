@@ -253,12 +253,13 @@ def package(
     """
     data = write_nres(archive)
     digest = sha256(data)
-    extras = {**extras, "source": about.source, "digest": digest}
+    about = replace(about, source_sha256=digest)
+    extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}
     files: list[tuple[Path, bytes]] = []
     if sidecar:
         path = sidecar_path(target)
         extras["sidecar"] = readable(path.name)
-        files.append((path, write_sidecar(Sidecar(replace(about, source_sha256=digest), data))))
+        files.append((path, write_sidecar(Sidecar(about, data))))
     made = document(extras)
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)
@@ -370,6 +371,16 @@ def merge_with_sidecar(
             value=f"it holds {about.source} with digest {about.source_sha256}",
             expected=f"{given.info.get('source', 'the model')} with digest {digest}",
             hint="use the sidecar that was written with this glTF",
+        )
+    pair = given.info.get("pair")
+    if pair is not None and pair != about.pair:
+        raise ConversionError(
+            "sidecar is of another conversion of this model",
+            file=str(found),
+            value=f"digest {about.pair}",
+            expected=f"{pair}, as {gltf.name} says",
+            hint="convert the model again with the options of the glTF; if a run was interrupted, "
+            "repeat it with --force",
         )
     if about.kind == "model" and options.dialect not in ("auto", about.dialect):
         raise ConversionError(

@@ -86,20 +86,21 @@ def obj_files(
     data = write_nres(loaded.model.archive)
     digest = sha256(data)
     info: dict[str, int | float | str] = {"source": loaded.name, "digest": digest}
+    about = Description(
+        loaded.name,
+        digest,
+        decision.dialect.value,
+        decision.reason,
+        "samples",
+        options.lod,
+        options.group,
+        __version__,
+        loaded.wear,
+        tolerant=loaded.tolerant,
+    )
+    info["pair"] = about.pair
     files: list[tuple[Path, bytes]] = []
     if sidecar:
-        about = Description(
-            loaded.name,
-            digest,
-            decision.dialect.value,
-            decision.reason,
-            "samples",
-            options.lod,
-            options.group,
-            __version__,
-            loaded.wear,
-            tolerant=loaded.tolerant,
-        )
         beside = sidecar_path(target)
         info["sidecar"] = readable(beside.name)
         files.append((beside, write_sidecar(Sidecar(about, data))))

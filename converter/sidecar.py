@@ -73,6 +73,15 @@ class Description:
         """How the source is read again."""
         return "tolerant" if self.tolerant else "default"
 
+    @property
+    def pair(self) -> str:
+        """Digest of what the glTF beside a sidecar rests on; it says it too, so that one of another
+        run is found out. Which converter wrote it, and its reasons, are nothing to the pair."""
+        facts = asdict(self)
+        for name in ("source", "converter", "dialect_reason"):
+            del facts[name]
+        return sha256(json.dumps(facts, sort_keys=True).encode())
+
 
 @dataclass(frozen=True)
 class Sidecar:

@@ -6,6 +6,7 @@ What the documents of models, terrains and areal maps share. The document is pla
 from __future__ import annotations
 
 import colorsys
+import hashlib
 import json
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -101,13 +102,15 @@ def glb_bytes(document: Document) -> bytes:
 
 
 def gltf_bytes(document: Document, buffer_name: str) -> bytes:
-    """The JSON file of a ``.gltf`` whose buffer lies beside it as ``buffer_name``."""
+    """The JSON file of a ``.gltf`` whose buffer lies beside it as ``buffer_name``; it has the
+    buffer's digest, so that the buffer of another run is found out."""
     data = dict(document.json)
     if document.buffer:
         data["buffers"] = [
             {
                 "uri": quote(buffer_name, errors="surrogateescape"),
                 "byteLength": len(document.buffer),
+                "extras": extras(digest=hashlib.sha256(document.buffer).hexdigest()),
             }
         ]
     return _dump(data)

@@ -63,8 +63,13 @@ def read_gltf(
         ConversionError: no glTF, broken, or with features that a model cannot have.
     """
     file = open_gltf(path)
-    with broken_gltf(file.label):
-        return _Reader(file, all_scenes, rigid_skin, ignore_scale).read(scene, clip, fps)
+    try:
+        with broken_gltf(file.label):
+            return _Reader(file, all_scenes, rigid_skin, ignore_scale).read(scene, clip, fps)
+    except ConversionError as error:
+        if file.warnings and error.hint is None:  # a foreign buffer is the likely reason
+            error.hint = file.warnings[0]
+        raise
 
 
 def _msh(extras: Any) -> Json:
@@ -83,7 +88,7 @@ class _Reader:
         self.all_scenes = all_scenes
         self.rigid_skin = rigid_skin
         self.ignore_scale = ignore_scale
-        self.warnings: list[str] = []
+        self.warnings = file.warnings
 
     def read(self, scene: str | None, clip: str | None, fps: float | None) -> Imported:
         file = self.file

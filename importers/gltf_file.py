@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ class GltfFile:
     label: str
     root: Json
     buffers: list[memoryview]
+    warnings: list[str] = field(default_factory=list)
     scenes: list[Any] = field(init=False)
     nodes: list[Any] = field(init=False)
     meshes: list[Any] = field(init=False)
@@ -196,7 +198,8 @@ def open_gltf(path: Path) -> GltfFile:
             hint=_WAY_ROUND.get(unknown[0], "export it without them"),
         )
     with broken_gltf(label):
-        return GltfFile(label, root, _buffers(root, chunk, path))
+        buffers = _buffers(root, chunk, path)
+        return GltfFile(label, root, buffers, _foreign_buffers(root, buffers))
 
 
 @contextmanager
@@ -262,6 +265,20 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
             )
         out.append(data)
     return out
+
+
+def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
+    """Warnings of buffers that are not the ones that the file was written with."""
+    said = []
+    for buffer, data in zip(root.get("buffers", []), buffers, strict=True):
+        stated = (buffer.get("extras") or {}).get("msh") or {}
+        digest = stated.get("digest")
+        if digest is not None and digest != (found := hashlib.sha256(data).hexdigest()):
+            said.append(
+                f"{buffer.get('uri')} is not the buffer that was written with this file: digest "
+                f"{found} instead of {digest} (edited, or of a run that was interrupted: repeat it)"
+            )
+    return said
 
 
 @cache
