@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 
 class ConversionError(Exception):
     """Input that cannot be converted: what is wrong, where, and what was expected.
@@ -78,3 +80,13 @@ class ConversionError(Exception):
         if self.hint is not None:
             text += f"; {self.hint}"
         return text.replace("\n", " ")
+
+
+def fault_of(error: OSError | MemoryError) -> ConversionError:
+    """What the machine refused, as an error of the user's: no room, no file, no memory."""
+    if isinstance(error, MemoryError):
+        return ConversionError("memory ran out", hint="fewer processes (-j 1) need less")
+    named = error.filename if isinstance(error.filename, (str, bytes)) else None
+    return ConversionError(
+        error.strerror or str(error), file=None if named is None else os.fsdecode(named)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import stat
 from pathlib import Path
 
 import numpy as np
@@ -12,26 +12,37 @@ from converter.errors import ConversionError
 from converter.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
 
 _DIRECTORY = "NRes directory"
+#: NRes and .glb store their length in 32 bits.
+_LARGEST = 2**32 - 1
 
 
 def map_file(path: Path) -> memoryview:
-    """A read-only view of a file's bytes, memory-mapped (an empty file: an empty view).
+    """A file's bytes. They are read, not mapped: a mapped file that somebody cuts kills the process
+    that looks at it (docs/decisions/0022).
 
     Raises:
-        ConversionError: the file cannot be read.
+        ConversionError: the file cannot be read, is none, or is larger than any format's length.
     """
     try:
-        with path.open("rb") as file:
-            if not file.seek(0, 2):
-                return memoryview(b"")
-            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except IsADirectoryError:
-        raise ConversionError(
-            "is a directory",
-            file=str(path),
-            hint="give a file; msh2gltf DIR --list shows the models below it",
-            code="unreadable",
-        ) from None
+        about = path.stat()
+        if stat.S_ISDIR(about.st_mode):
+            raise ConversionError(
+                "is a directory",
+                file=str(path),
+                hint="give a file; msh2gltf DIR --list shows the models below it",
+                code="unreadable",
+            )
+        if not stat.S_ISREG(about.st_mode):
+            raise ConversionError("is not a regular file", file=str(path), code="unreadable")
+        if about.st_size > _LARGEST:
+            raise ConversionError(
+                "is too large",
+                file=str(path),
+                value=f"{about.st_size:,} bytes",
+                expected=f"at most {_LARGEST:,}",
+                code="unreadable",
+            )
+        return memoryview(path.read_bytes())
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(path), code="unreadable") from error

@@ -26,12 +26,15 @@ from converter.convert_wear import with_wear
 from converter.errors import ConversionError
 from converter.files import (
     copy_output,
+    no_run,
     only_run,
     remove_temporary,
     require_inside,
+    said_of_links,
     write_outputs,
 )
 from converter.names import readable
+from converter.sidecar import sha256
 from exporters.nres import add_entry, replace_entry, write_nres
 from importers.nres import map_file, read_nres
 
@@ -99,56 +102,57 @@ def restore_run(
     """
     started = perf_counter()
     places.check()
-    manifest = read_manifest(places.out)
-    if manifest is None:
-        raise ConversionError(
-            f"has no {MANIFEST}",
-            file=str(places.out),
-            hint="give the directory that msh2gltf GAME -o DIR wrote",
-        )
-    below = tree(places.game)
-    files = {text_of(path): path for path in below.files}
-    run = Run("gltf2msh", broken=below.unreadable)
-    tasks = _tasks(places, manifest, files, options, force)
-    new = _new_files(places.out, manifest, tasks)
-    if add:
-        tasks += [
-            RestoreTask(
-                f"{source}::{name}", str(places.out.absolute()), target, source,
-                _absolute(places.game, files.get(source)), None, options, force,
+    with no_run(places.out):
+        manifest = read_manifest(places.out)
+        if manifest is None:
+            raise ConversionError(
+                f"has no {MANIFEST}",
+                file=str(places.out),
+                hint="give the directory that msh2gltf GAME -o DIR wrote",
             )
-            for target, source, name in new
-            if source is not None
-        ]  # fmt: skip
-    run.passed += [
-        Passed(
-            target,
-            "new, but not in an archive's folder"
-            if source is None
-            else "a new glTF; --add makes it an entry",
-        )
-        for target, source, _ in new
-        if source is None or not add
-    ]
-    if not tasks:
-        raise ConversionError("holds nothing to put back", file=str(places.out))
-    run.total = sum(not task.is_texture for task in tasks)
-    goal = places.new or places.game
-    with nullcontext() if dry_run else only_run(goal):
-        if not dry_run:
-            remove_temporary(goal)
-        _convert(run, tasks, engine, progress)
-        stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
-        if not stopped:
-            writer = _Writer(places, below, run, force)
-            writer.plan()
+        below = tree(places.game)
+        files = {text_of(path): path for path in below.files}
+        run = Run("gltf2msh", broken=below.unreadable)
+        tasks = _tasks(places, manifest, files, options, force)
+        new = _new_files(places.out, manifest, tasks)
+        if add:
+            tasks += [
+                RestoreTask(
+                    f"{source}::{name}", str(places.out.absolute()), target, source,
+                    _absolute(places.game, files.get(source)), None, options, force,
+                )
+                for target, source, name in new
+                if source is not None
+            ]  # fmt: skip
+        run.passed += [
+            Passed(
+                target,
+                "new, but not in an archive's folder"
+                if source is None
+                else "a new glTF; --add makes it an entry",
+            )
+            for target, source, _ in new
+            if source is None or not add
+        ]
+        if not tasks:
+            raise ConversionError("holds nothing to put back", file=str(places.out))
+        run.total = sum(not task.is_texture for task in tasks)
+        goal = places.new or places.game
+        with nullcontext() if dry_run else only_run(goal):
             if not dry_run:
-                with progress("writing", len(writer.jobs)) as tick:
-                    writer.write(tick)
-        elif not run.interrupted:
-            run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
-    run.seconds = perf_counter() - started
-    return run
+                remove_temporary(goal)
+            _convert(run, tasks, engine, progress)
+            stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
+            if not stopped:
+                writer = _Writer(places, below, run, force)
+                writer.plan()
+                if not dry_run:
+                    with progress("writing", len(writer.jobs)) as tick:
+                        writer.write(tick)
+            elif not run.interrupted:
+                run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
+        run.seconds = perf_counter() - started
+        return run
 
 
 def _tasks(
@@ -232,6 +236,8 @@ class _Writer:
         self._force = force
         #: Files by path from the root: new bytes, or ``None`` for a copy.
         self.jobs: dict[Path, bytes | None] = {}
+        #: Digests of the files that new bytes were made from.
+        self._made_from: dict[Path, str] = {}
 
     def plan(self) -> None:
         """Make the changed files' bytes and see that nothing is in the way.
@@ -282,13 +288,15 @@ class _Writer:
     def _edited(self, path: Path, outcomes: list[Outcome]) -> bytes | None:
         """The bytes of a changed file; an edit that does not fit fails, the others stay."""
         source = self._places.game / path
+        before = map_file(source)
+        self._made_from[path] = sha256(before)
         archive = None
         for outcome in outcomes:
             back: Returning = outcome.result
             if back.index is None and back.name is None:
                 return back.data
             try:
-                archive = archive or read_nres(map_file(source), back.source)
+                archive = archive or read_nres(before, back.source)
                 if back.name is not None:
                     archive = add_entry(archive, back.name, _MESH, back.data)
                     archive, said = with_wear(archive, back.name, back.wear)
@@ -322,18 +330,26 @@ class _Writer:
 
     def _write_one(self, path: Path, data: bytes | None) -> Outcome:
         id, target, source = text_of(path), self._target(path), self._places.game / path
+        said = None
         try:
             if self._places.new is None:
                 assert data is not None
+                if sha256(map_file(source)) != self._made_from[path]:
+                    raise ConversionError("changed while this run was at work", hint="run it again")
+                said = said_of_links(target)
                 copy_output(source, Path(f"{target}{BACKUP}"))
             else:
                 require_inside(self._places.new, target, self._places.game)
             if data is not None:
                 write_outputs([(target, data)], force=True)
                 shutil.copymode(source, target)
+                if said is not None:
+                    self._run.notes.append(said)
                 return Outcome(id, "written")
             if source.is_symlink() and not source.is_file():
                 _copy_link(source, target, self._places.game)
+            elif not os.path.lexists(source):
+                return Outcome(id, FAILED, "was there when the run began, and is gone")
             elif not source.is_file():
                 return Outcome(id, "skipped")  # a pipe or a device: found_in has named it
             elif not (target.is_file() and filecmp.cmp(source, target, shallow=False)):

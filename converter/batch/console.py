@@ -35,7 +35,7 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
         total: number of items.
         quiet: show nothing.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
         yield lambda outcome, done, total: log(outcome)
         return
     from rich.console import Console

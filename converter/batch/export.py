@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
@@ -105,7 +105,7 @@ def _export(task: ExportTask) -> Outcome:
         item.name,
         None if item.index is None else archive.entries[item.index].name_bytes.hex(),
         item.kind,
-        datetime.fromtimestamp(modified // 10**9, UTC).isoformat(),
+        _when(modified),
         len(payload),
         digest,
         _key(facts, dialect[1], archive, item),
@@ -132,6 +132,16 @@ def _row(finding: Finding) -> dict[str, str]:
     """A finding in the manifest; an error says what was left out."""
     row = {"code": finding.code, "severity": finding.severity, "text": str(finding)}
     return row | ({"left_out": finding.rule.drops} if finding.severity == "error" else {})
+
+
+def _when(nanoseconds: int) -> str:
+    """A file's time as text, also before 1970; later than any calendar: its last second."""
+    try:
+        return (
+            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=nanoseconds // 10**9)
+        ).isoformat()
+    except OverflowError:
+        return datetime.max.replace(microsecond=0, tzinfo=UTC).isoformat()
 
 
 def _convert(

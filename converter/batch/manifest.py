@@ -199,7 +199,8 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     }
     data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
     write_outputs([(directory / MANIFEST, data)], force=True)
-    (directory / _JOURNAL).unlink(missing_ok=True)
+    with contextlib.suppress(OSError):  # its records are in the manifest now: read twice, no harm
+        (directory / _JOURNAL).unlink(missing_ok=True)
 
 
 class Journal:

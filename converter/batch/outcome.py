@@ -9,7 +9,7 @@ from typing import Any
 
 from converter import __version__
 from converter.batch.walk import Passed
-from converter.errors import ConversionError
+from converter.errors import ConversionError, fault_of
 
 #: Statuses that mean that something is not as the user asked.
 FAILED = "failed"
@@ -44,8 +44,8 @@ def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
         return work()
     except ConversionError as error:
         return Outcome(id, FAILED, str(error))
-    except MemoryError:
-        return Outcome(id, FAILED, "memory ran out")
+    except (OSError, MemoryError) as error:
+        return Outcome(id, FAILED, str(fault_of(error)))
     except RecursionError:
         return Outcome(id, FAILED, "nested too deeply")
     except Exception as error:

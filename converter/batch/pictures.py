@@ -12,6 +12,7 @@ from pathlib import Path
 from converter.batch.export import open_archive, wear_text
 from converter.batch.walk import TEXTURE, Item, text_of
 from converter.convert import ExportOptions
+from converter.errors import ConversionError
 from converter.looks import LIGHTMAPS, TEXTURES, picture_path
 from converter.names import readable
 from importers.looks import Libraries, libraries
@@ -35,8 +36,11 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
     lightmaps: dict[str, None] = {}
     for item in items:
         path = Path(item.path)
-        archive = open_archive(item.path, item.source, path.stat().st_mtime_ns)
-        text = wear_text(archive, path, item)
+        try:
+            archive = open_archive(item.path, item.source, path.stat().st_mtime_ns)
+            text = wear_text(archive, path, item)
+        except (ConversionError, OSError):  # gone since it was found: converting it says so
+            continue
         materials.update(dict.fromkeys(read_wear_names(text)))
         if options.lightmaps:
             lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))

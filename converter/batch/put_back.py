@@ -11,7 +11,7 @@ from converter.archive import decode_text, printable
 from converter.batch.restore import entries_called
 from converter.batch.walk import BACKUP
 from converter.errors import ConversionError
-from converter.files import copy_output, write_outputs
+from converter.files import copy_output, only_run, write_outputs
 from converter.sidecar import sha256
 from exporters.nres import replace_entry, write_nres
 from importers.nres import map_file, read_nres
@@ -48,10 +48,16 @@ def put_back(origin: Origin, data: bytes, known: Collection[str]) -> bool:
         Whether anything was written; not where the new bytes are there already.
 
     Raises:
-        ConversionError: another model is there now, the file is gone, or cannot be written.
+        ConversionError: another model is there now, the file is gone or cannot be written,
+            or another run is at work in its directory.
     """
+    with only_run(origin.path.absolute().parent):
+        return _put_back(origin, data, known)
+
+
+def _put_back(origin: Origin, data: bytes, known: Collection[str]) -> bool:
     path = origin.path
-    before = bytes(map_file(path))  # not mapped: Windows replaces no mapped file
+    before = bytes(map_file(path))
     new = data if origin.index is None else _with_entry(origin, origin.index, before, data, known)
     if new == before:
         return False

@@ -28,9 +28,12 @@ class RoundTripTask:
     Attributes:
         item: the model.
         dialect, mode: how to read it; as of :class:`~converter.convert.ExportOptions`.
+        folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
+            of the process that works in it.
     """
 
     item: Item
+    folder: str
     dialect: str = "auto"
     mode: Mode = "default"
 
@@ -49,7 +52,7 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
     modified = path.stat().st_mtime_ns
     archive = open_archive(item.path, item.source, modified)
     options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
-    with TemporaryDirectory(prefix="msh-gltf-") as folder:
+    with TemporaryDirectory(dir=task.folder) as folder:
         target = Path(folder, "model.glb")
         if item.kind == "model":
             others = None

@@ -41,11 +41,16 @@ def run_here(
 
     Yields:
         Position of a task and its result, or what became of its worker, as they are done.
+
+    Raises:
+        ConversionError: fewer files may be open than so many processes need.
     """
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context: Any = multiprocessing.get_context(method)
     if method == "forkserver":
+        _require_descriptors(jobs)
         context.set_forkserver_preload([function.__module__])
+        _start_server()
     waiting = iter(range(len(tasks)))
     workers: dict[Connection, tuple[BaseProcess, int]] = {}
 
@@ -91,6 +96,36 @@ def run_here(
             process.join()
 
 
+def _require_descriptors(jobs: int) -> None:
+    """Stop before the processes run out of file descriptors, which they would say at length.
+
+    Raises:
+        ConversionError: the limit is too low for so many processes.
+    """
+    import resource
+
+    limit, wanted = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 32 + 8 * jobs
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        raise ConversionError(
+            "Too many open files would be needed",
+            value=f"the limit is {limit}",
+            expected=f"at least {wanted} for {jobs} processes",
+            hint=f"ulimit -n {wanted}, or fewer processes (-j 1)",
+        )
+
+
+def _start_server() -> None:
+    """Start the process that forks the workers, deaf to what stops the run: it would die before the
+    parent, and its workers could not be waited for. Blocked signals stay so in its children."""
+    from multiprocessing import forkserver
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP))
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _send(connection: Connection, task: object) -> None:
     with contextlib.suppress(OSError):  # the worker is dead: receiving says so
         connection.send(task)
@@ -98,7 +133,9 @@ def _send(connection: Connection, task: object) -> None:
 
 def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's life. It ends with the parent, whose end of the pipe then closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the parent decides what an interrupt means
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     with contextlib.suppress(EOFError, OSError):
         while (task := connection.recv()) is not None:
             connection.send(function(task))

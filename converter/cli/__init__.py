@@ -6,48 +6,105 @@ is used, so that ``--help`` and a single model start quickly.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from types import FrameType
 
 import click
 
-from converter.cli.common import EXIT_INTERRUPTED, EXIT_USAGE
-from converter.errors import ConversionError
+from converter.cli.common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE
+from converter.errors import ConversionError, fault_of
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
-    """Run a command and exit: 0, 2 for what the user can mend, 130 when interrupted."""
-    name = command.name or ""
+    """Run a command and exit: 0, 2 for what the user can mend, 128 + the signal that stopped it."""
+    _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    with _stoppable() as stopped:
+        try:
+            _guarded(command, arguments)
+        except SystemExit as end:
+            if end.code == EXIT_INTERRUPTED and stopped:
+                sys.exit(EXIT_SIGNAL + stopped[0])
+            raise
+
+
+def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
+    name = command.name or ""
     try:
         command.main(arguments, prog_name=name, standalone_mode=False)
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         sys.exit(EXIT_USAGE)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(f"{name}: interrupted, nothing was written", err=True)
+        _say(f"{name}: interrupted; every file is whole, the same command again completes")
         sys.exit(EXIT_INTERRUPTED)
     except ConversionError as error:
-        click.echo(f"{name}: error: {error}", err=True)
+        _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)
-    except BrokenPipeError:
-        # the reader of our output went away: say nothing, and keep Python from saying it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, MemoryError) as error:
+        _say(f"{name}: error: {fault_of(error)}")
         sys.exit(EXIT_USAGE)
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK"):
             raise
-        click.echo(
+        _say(
             f"{name}: internal error, please report it: {type(error).__name__}: {error} "
-            "(MSH_GLTF_TRACEBACK=1 shows where)",
-            err=True,
+            "(MSH_GLTF_TRACEBACK=1 shows where)"
         )
         sys.exit(EXIT_USAGE)
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # a full disk behind standard error: the exit code says it
+        click.echo(text, err=True)
+
+
+def _plug_streams() -> None:
+    """Open what the caller closed, or an output file becomes standard error and gets messages."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest free number: this one
+
+
+@contextlib.contextmanager
+def _stoppable() -> Iterator[list[int]]:
+    """Let the first signal that asks for an end be a KeyboardInterrupt, the same for all of them.
+
+    What follows it is ignored: cleaning up takes no time. ``nohup`` and the like, which have a
+    signal ignored, keep it so.
+
+    Yields:
+        The signal that came, once it has.
+    """
+    came: list[int] = []
+    names = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    free = (signal.SIG_DFL, signal.default_int_handler)
+    before = {s: h for s in names if s is not None and (h := signal.getsignal(s)) in free}
+
+    def stop(number: int, _: FrameType | None) -> None:
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)
+        came.append(number)
+        raise KeyboardInterrupt
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def msh2gltf(arguments: Sequence[str] | None = None) -> None:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from converter import __version__
+from converter.errors import ConversionError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
+#: A signal's number is added.
+EXIT_SIGNAL = 128
+EXIT_NO_READER = 141
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 FILE = click.Path(path_type=Path)
 STDOUT = "-"
@@ -62,7 +68,34 @@ mode_options = options(
 version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
 
 
+class Command(click.Command):
+    """A command whose reader may go away (``| head``): silence, and the code of SIGPIPE.
+
+    click would exit with 1, which means something here.
+    """
+
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        with _may_lose_reader():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _may_lose_reader():
+            return super().invoke(ctx)
+
+
+@contextlib.contextmanager
+def _may_lose_reader() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        # keep Python from saying it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(EXIT_NO_READER)
+
+
 def write_stdout(data: bytes) -> None:
+    if sys.stdout is None:
+        raise ConversionError("standard output is closed", hint="-o FILE writes a file")
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
@@ -83,8 +116,13 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
 def console() -> Console:
     from rich.console import Console
 
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    out = sys.stdout or io.StringIO()  # closed: nobody listens
     # a pipe has no width: leave room for a table's row
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+    return Screen(file=out, highlight=False, width=None if out.isatty() else 120)
 
 
 def print_json(data: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import click
 from converter.cli.common import (
     FILE,
     SETTINGS,
+    Command,
     console,
     dialect_option,
     entry_option,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
+    cls=Command,
     name="msh-inspect",
     context_settings=SETTINGS,
     help="""Show what is in a model, a terrain, an areal map or an archive, and whether it is sound.

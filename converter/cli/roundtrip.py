@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
@@ -19,6 +20,7 @@ from converter.batch.walk import Item
 from converter.batch.workers import cores
 from converter.cli.common import EXIT_INTERRUPTED, print_json
 from converter.errors import ConversionError
+from converter.rules import Mode
 
 #: The version of the JSON's form.
 FORMAT = 1
@@ -46,19 +48,26 @@ def roundtrip(
     items, found = found_in(sources, None, (), ())
     if entry is not None:
         items = _called(items, entry, sources)
-    tasks = [RoundTripTask(item, dialect, "tolerant" if tolerant else "default") for item in items]
     done: dict[int, Outcome] = {}
     interrupted = False
-    silent = quiet or as_json or len(tasks) == 1
+    silent = quiet or as_json or len(items) == 1
     engine = Engine(jobs or cores())
+    mode: Mode = "tolerant" if tolerant else "default"
     try:
         with (
-            progress_bar("there and back", len(tasks), silent) as progress,
-            closing(engine.run(roundtrip_item, tasks, [item.id for item in items])) as results,
+            TemporaryDirectory(prefix="msh-gltf-") as folder,
+            progress_bar("there and back", len(items), silent) as progress,
+            closing(
+                engine.run(
+                    roundtrip_item,
+                    [RoundTripTask(item, folder, dialect, mode) for item in items],
+                    [item.id for item in items],
+                )
+            ) as results,
         ):
             for at, outcome in results:
                 done[at] = outcome
-                progress(outcome, len(done), len(tasks))
+                progress(outcome, len(done), len(items))
     except KeyboardInterrupt:
         interrupted = True
     outcomes = [done[at] for at in sorted(done)]
@@ -85,10 +94,10 @@ def roundtrip(
         for broken in found.broken:
             click.echo(f"{'unread':10}{printable(broken.id)}: {broken.reason}", err=quiet)
         if not quiet:
-            click.echo(f"{counts[IDENTICAL]} of {len(tasks)} models come back byte for byte")
+            click.echo(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
     if interrupted:
         sys.exit(EXIT_INTERRUPTED)
-    if counts[IDENTICAL] < len(tasks) or found.broken:
+    if counts[IDENTICAL] < len(items) or found.broken:
         sys.exit(1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,18 +97,19 @@ def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
     """Into a library; what it was before stays beside it, once."""
     from converter.batch.walk import BACKUP
     from converter.convert_texture import put_texture
-    from converter.files import copy_output, only_run, write_outputs
+    from converter.files import copy_output, only_run, said_of_links, write_outputs
 
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
     with only_run(library.absolute().parent):
         put = put_texture(library, picture, texm)
         backup = Path(f"{library}{BACKUP}")
-        new = not backup.exists()
+        new = not os.path.lexists(backup)
+        if (said := said_of_links(library)) is not None:
+            put.warnings.append(said)
         if new:
             copy_output(library, backup)
         write_outputs([(library, put.data)], force=True)
-        shutil.copymode(backup, library)
     if quiet:
         return
     for warning in put.warnings:

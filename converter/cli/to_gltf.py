@@ -11,6 +11,7 @@ from converter.cli.common import (
     FILE,
     SETTINGS,
     STDOUT,
+    Command,
     batch_options,
     dialect_option,
     entry_option,
@@ -34,6 +35,7 @@ SUFFIXES = (".glb", ".gltf", ".obj")
 
 
 @click.command(
+    cls=Command,
     name="msh2gltf",
     context_settings=SETTINGS,
     help="""Turn models of Parkan: Iron Strategy into glTF 2.0.
@@ -57,7 +59,7 @@ INPUT is a .msh file, an archive (.rlb, .lib) or a directory; each is recognised
 sidecar (.msh-sidecar) holds what glTF cannot; keep it beside the glTF, and gltf2msh gives back
 the same bytes. Directories and archives go to out/ARCHIVE/ENTRY.glb, with out/manifest.json,
 which says what came from where; the same command again converts only what changed. Exit codes:
-0 all done, 1 some failed, 2 wrong usage or nothing to read, 130 interrupted.
+0 all done, 1 some failed, 2 wrong usage or nothing to read, 130 interrupted (143 by SIGTERM).
 """,
 )
 @click.argument("sources", metavar="INPUT...", nargs=-1, required=True, type=FILE)

@@ -11,6 +11,7 @@ from converter.cli.common import (
     FILE,
     SETTINGS,
     STDOUT,
+    Command,
     batch_options,
     console,
     given_options,
@@ -29,6 +30,7 @@ _FOR_PICTURES = ("texm", "mips", "into")
 
 
 @click.command(
+    cls=Command,
     name="gltf2msh",
     context_settings=SETTINGS,
     help="""Turn glTF files into models of Parkan: Iron Strategy.
@@ -48,7 +50,7 @@ Examples:
 What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
 what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
 Of an archive only the entries that changed are replaced. Exit codes: 0 all done, 1 some failed,
-2 wrong usage or nothing to read, 130 interrupted.
+2 wrong usage or nothing to read, 130 interrupted (143 by SIGTERM).
 """,
 )
 @click.argument("source", metavar="INPUT", type=FILE)

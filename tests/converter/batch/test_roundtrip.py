@@ -63,7 +63,7 @@ def test_a_difference_is_told(
     kind = "spec__AutoMAP_00" if at is not None else ""
     path = DATA / "maps" / kind / "Land.map" if kind else DATA / "retail__odd__s_rock_009.msh"
     _, found = walk([path])
-    task = RoundTripTask(found.items[0])
+    task = RoundTripTask(found.items[0], str(tmp_path))
     assert roundtrip_item(task).status == IDENTICAL
 
     def wrong(target: Path) -> Returned:

@@ -1,0 +1,106 @@
+"""Inputs that vanish, shrink or change while they are read."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from converter import cli
+from tests.support.corpus import DATA
+from tests.support.faults import is_stopped, leftovers, started, wait_for
+from tests.support.game import make_large_game, snapshot
+from tests.support.runs import SCRIPTS, call, run
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="files in use cannot be changed")
+
+MODEL = DATA / "retail__system__R_H_002.msh"
+
+
+def test_a_file_is_cut_while_it_is_looked_at(tmp_path: Path) -> None:
+    """A mapped file would end the process with SIGBUS here."""
+    path = tmp_path / "x"
+    code = (
+        "import os, sys; from pathlib import Path; from importers.nres import map_file; "
+        "path = Path(sys.argv[1]); path.write_bytes(bytes(100_000)); data = map_file(path); "
+        "os.truncate(path, 0); print(bytes(data[50_000:50_010]) == bytes(10), len(data))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False,
+        cwd=Path(__file__).parents[3],
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "True 100000\n"), done.stderr
+
+
+def cut(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size // 2)
+
+
+def replace(path: Path) -> None:
+    other = path.with_suffix(".new")
+    other.write_bytes(MODEL.read_bytes())
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [cut, replace, Path.unlink])
+def test_archives_change_during_a_run(change, tmp_path: Path) -> None:
+    """What was found and is not there any more fails by itself; a repeat completes."""
+    game, out, whole = make_large_game(tmp_path / "game", 6), tmp_path / "out", tmp_path / "whole"
+    kept = {path: path.read_bytes() for path in game.iterdir()}
+    assert call(cli.msh2gltf, game, "-o", whole, "-q") == 0
+    job = subprocess.Popen(
+        [SCRIPTS / "msh2gltf", game, "-o", out, "-j", "1", "-v"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: list(out.rglob("*.glb")))
+    for path in kept:
+        change(path)
+    said, errors = job.communicate(timeout=60)
+    assert (job.returncode, errors) == (1, "")
+    assert "internal error" not in said
+    assert "killed by signal" not in said
+    assert not leftovers(out)
+    for path, data in kept.items():
+        path.write_bytes(data)
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    now, then = snapshot(out), snapshot(whole)
+    del now["manifest.json"], then["manifest.json"]  # has the archives' times
+    assert now == then
+
+
+def test_the_game_vanishes_on_the_way_back(tmp_path: Path) -> None:
+    """Files that are gone when they are to be copied are named; the rest is written."""
+    game, out, new = make_large_game(tmp_path / "game", 2), tmp_path / "out", tmp_path / "new"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    job = started(1, signal.SIGSTOP, new, "gltf2msh", out, "--game", game, "-o", new)
+
+    wait_for(lambda: is_stopped(job))
+    gone = sorted(game.iterdir())[-1]
+    data = gone.read_bytes()
+    gone.unlink()
+    job.send_signal(signal.SIGCONT)
+    said, errors = job.communicate(timeout=60)
+    assert (job.returncode, errors) == (1, "")
+    assert gone.name in said
+    assert "Traceback" not in said
+    assert sorted(p.name for p in new.iterdir()) == sorted(p.name for p in game.iterdir())
+    gone.write_bytes(data)
+    assert run("gltf2msh", out, "--game", game, "-o", new, "-q").returncode == 0
+    assert snapshot(new) == snapshot(game)
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    for command in ("msh2gltf", "gltf2msh", "msh-inspect"):
+        done = run(command, tmp_path / "nothing.glb")
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
+        assert "No such file or directory" in done.stderr
+    for command in ("msh2gltf", "msh-inspect"):
+        done = run(command, "/dev/zero")
+        assert (done.returncode, "is not a regular file" in done.stderr) == (2, True)

@@ -1,0 +1,253 @@
+"""Killed or stopped before any change of a file: never a mixed pair that nobody notices."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from converter import cli, files
+from converter.batch.back import Places, restore_run
+from converter.batch.console import progress_bar
+from converter.batch.run import Engine
+from converter.convert import ImportOptions
+from tests.converter.batch.test_back import move
+from tests.support.corpus import DATA
+from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for
+from tests.support.game import make_game, make_large_game, snapshot
+from tests.support.runs import SCRIPTS, call, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals, /proc")
+
+MODEL = DATA / "retail__system__R_H_002.msh"
+OTHER = DATA / "spec__system__a_bird_007.msh"
+#: The old files and what replaces them: another model, or the same one with other options.
+CHANGES = {
+    "another model": ((OTHER,), (MODEL,)),
+    "another dialect": ((MODEL, "--dialect", "spec"), (MODEL, "--dialect", "retail")),
+}
+
+
+def pair(folder: Path, suffix: str, *arguments: object) -> dict[str, str]:
+    assert call(cli.msh2gltf, *arguments, "-o", folder / f"x{suffix}", "-q", "--force") == 0
+    return snapshot(folder)
+
+
+def again(command: Callable[..., None], *arguments: object) -> None:
+    """The same command once more, as in a new process."""
+    files._tidy.cache_clear()
+    assert call(command, *arguments) == 0
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".gltf", ".obj"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_pair_is_never_mixed_silently(
+    change: str, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """kill -9 before every change: the old pair, the new one, or one that gltf2msh refuses."""
+    old, new = CHANGES[change]
+    out, kept, whole = tmp_path / "out", tmp_path / "kept", tmp_path / "whole"
+    first = pair(kept, suffix, *old)
+    second = pair(whole, suffix, *new)
+    arguments = (*new, "-o", out / f"x{suffix}", "-q", "--force")
+    named = at = 0
+    while True:
+        at += 1
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(kept, out)
+        job = struck(at, signal.SIGKILL, out, cli.msh2gltf, *arguments)
+        if job.code == 0:
+            break
+        assert job.code == -signal.SIGKILL, job.said
+        now = {k: v for k, v in snapshot(out).items() if not k.startswith(".msh-gltf-")}
+        if now not in (first, second):
+            named += 1
+            code = call(cli.gltf2msh, out / f"x{suffix}", "-o", tmp_path / "back.msh", "--force")
+            said = capsys.readouterr().err
+            assert "digest" in said or "buffer 0 is cut" in said, (at, said)
+            assert code == 2 or "is not the buffer" in said
+        again(cli.msh2gltf, *arguments)
+        assert snapshot(out) == second
+    assert named  # between the two renames
+    assert at > 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
+    """Every signal that asks for an end is like Ctrl-C; the code says which one it was."""
+    old, new = CHANGES["another dialect"]
+    out, kept, whole = tmp_path / "out", tmp_path / "kept", tmp_path / "whole"
+    first, second = pair(kept, ".glb", *old), pair(whole, ".glb", *new)
+    at = 0
+    while True:
+        at += 1
+        shutil.rmtree(out, ignore_errors=True)
+        shutil.copytree(kept, out)
+        job = struck(at, number, out, cli.msh2gltf, *new, "-o", out / "x.glb", "-q", "--force")
+        if job.code == 0:
+            break
+        assert job.code == 128 + number, job.said
+        assert job.said.strip() == (
+            "msh2gltf: interrupted; every file is whole, the same command again completes"
+        )
+        assert snapshot(out) in (first, second)
+    assert at > 4
+
+
+def test_nohup_stays(tmp_path: Path) -> None:
+    """A signal that the caller has ignored stays ignored."""
+    out = tmp_path / "out"
+    out.mkdir()
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        job = struck(1, signal.SIGHUP, out, cli.msh2gltf, MODEL, "-o", out / "x.glb", "-q")
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+    assert job.code == 0
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_large_game(tmp_path_factory.mktemp("large"), 8)
+
+
+@pytest.fixture(scope="module")
+def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What an undisturbed run makes."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    return snapshot(out)
+
+
+@pytest.mark.parametrize(
+    ("number", "send"),
+    [(signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.killpg)],
+)
+def test_a_run_is_stopped(
+    number: signal.Signals,
+    send: Callable[[int, int], None],
+    game: Path,
+    whole: dict[str, str],
+    tmp_path: Path,
+) -> None:
+    """As systemd, ``timeout`` or a closed terminal stop it: workers end, a repeat goes on."""
+    out = tmp_path / "out"
+    job = subprocess.Popen(
+        [SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: list(out.rglob("*.glb")))
+    send(job.pid, number)
+    said, errors = job.communicate(timeout=60)
+    assert job.returncode == 128 + number
+    assert errors == ""
+    assert "the same command goes on where it stopped" in said
+    assert not leftovers(out)
+    again(cli.msh2gltf, game, "-o", out, "-q")
+    assert snapshot(out) == whole
+
+
+def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
+    """Its other processes are deaf to what stops it: they end when it ends them."""
+    out = tmp_path / "out"
+    job = subprocess.Popen([SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2", "-q"])
+    wait_for(lambda: list(out.rglob("*.glb")))
+    others = children(job.pid)
+    others += [worker for server in others for worker in children(server)]
+    for other in others:
+        os.kill(other, signal.SIGTERM)
+        os.kill(other, signal.SIGHUP)
+    masks = [Path(f"/proc/{pid}/status").read_text() for pid in children(job.pid)]
+    assert masks
+    for mask in masks:
+        facts = dict(line.split(":\t") for line in mask.splitlines())
+        deaf = int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16)
+        assert deaf & 1 << (signal.SIGTERM - 1), facts["Name"]
+    assert job.wait(timeout=60) == 0
+
+
+def test_roundtrip_leaves_nothing(game: Path, tmp_path: Path) -> None:
+    """Its temporary files go with the run, also with those of workers that are killed."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    job = subprocess.Popen(
+        [SCRIPTS / "msh-inspect", "--roundtrip", game, "-j", "2"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TMPDIR": str(temporary)},
+    )
+    wait_for(lambda: list(temporary.rglob("*.glb")))
+    job.send_signal(signal.SIGTERM)
+    _, errors = job.communicate(timeout=60)
+    assert (job.returncode, errors) == (143, "")
+    assert [p for p in temporary.iterdir() if p.name.startswith("msh-gltf-")] == []
+
+
+class Here(Engine):
+    """Works in this process, so that a fork of it can be killed at any step."""
+
+    def run(self, function, tasks, ids):
+        yield from enumerate(map(function, tasks))
+
+
+def test_in_place_is_killed(tmp_path: Path) -> None:
+    """The archive is the old one or the new one, its backup the old one; a repeat completes."""
+    clean, out, game = make_game(tmp_path / "clean"), tmp_path / "out", tmp_path / "game"
+    assert call(cli.msh2gltf, clean, "-o", out, "-q", "--include", "*s_rock*") == 0
+    move(out / "static.rlb/s_rock_057.glb")
+    old, states = snapshot(clean), []
+
+    def in_place() -> None:
+        run = restore_run(
+            Places(out, game, None), ImportOptions(), Here(), lambda *_: progress_bar("", 0, True)
+        )
+        assert run.exit_code == 0
+
+    at = 0
+    while True:
+        at += 1
+        shutil.rmtree(game, ignore_errors=True)
+        shutil.copytree(clean, game)
+        job = struck(at, signal.SIGKILL, game, lambda _: in_place())
+        if job.code == 0:
+            break
+        assert job.code == -signal.SIGKILL, job.said
+        states.append(snapshot(game))
+        files._tidy.cache_clear()
+        in_place()
+        assert not leftovers(game)
+        states[-1]["again"] = snapshot(game)["static.rlb"]
+    new = snapshot(game)["static.rlb"]
+    assert new != old["static.rlb"]
+    for state in states:
+        assert state["static.rlb"] in (old["static.rlb"], new)
+        assert state.get("static.rlb.bak", old["static.rlb"]) == old["static.rlb"]
+        assert state["again"] == new
+        assert state["static.rlb"] != new or "static.rlb.bak" in state
+    assert len(states) > 4
+
+
+def test_abandoned_files_go_with_the_next_run(tmp_path: Path) -> None:
+    """An unfinished file is removed if nobody is writing it, and only then."""
+    job = started(3, signal.SIGSTOP, tmp_path, "msh2gltf", MODEL, "-o", tmp_path / "x.glb", "-q")
+    wait_for(lambda: is_stopped(job))
+    live = leftovers(tmp_path)
+    (tmp_path / ".msh-gltf-0123456789ab.tmp").write_bytes(b"half")
+    assert run("msh2gltf", MODEL, "-o", tmp_path / "y.glb").returncode == 0
+    assert leftovers(tmp_path) == live
+    job.send_signal(signal.SIGCONT)
+    job.communicate()
+    assert job.returncode == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "x.glb", "x.msh-sidecar", "y.glb", "y.msh-sidecar",
+    ]  # fmt: skip

@@ -1,0 +1,145 @@
+"""Limits of the machine: memory, file descriptors, file sizes, temporary directories, times."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter import cli
+from converter.archive import name_field
+from exporters.nres import new_archive, write_nres
+from importers.nres import read_nres
+from tests.support.corpus import DATA
+from tests.support.faults import in_namespace, leftovers, shell
+from tests.support.game import make_game, model, snapshot, write
+from tests.support.runs import call, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ulimit, name spaces")
+
+MODEL = DATA / "retail__system__R_H_002.msh"
+
+
+def test_memory_of_a_worker(tmp_path: Path) -> None:
+    """A model that is too large for the memory that is left fails; the others are converted."""
+    own = read_nres(model("retail__odd__s_rock_009"), "x")
+    ballast = replace(own.entries[0], type_id=77, raw_name=name_field(b"ballast"))
+    ballast = replace(ballast, payload=bytes(180 << 20))
+    large = write_nres(new_archive([*own.entries, ballast], "x"))
+    game, out, whole = tmp_path / "game", tmp_path / "out", tmp_path / "whole"
+    write(game / "large.msh", large)
+    write(game / "small.msh", model("retail__odd__s_rock_009"))
+    limited = 'ulimit -v 600000; OPENBLAS_NUM_THREADS=1 "$BIN/msh2gltf" "$1" -o "$2" -j 2'
+    done = shell(limited, game, out)
+    assert done.returncode == 1, done.stdout
+    assert "large.msh: memory ran out; fewer processes (-j 1) need less" in done.stdout
+    assert done.stderr == ""
+    assert sorted(p.name for p in out.iterdir()) == [
+        "manifest.json",
+        "small.glb",
+        "small.msh-sidecar",
+    ]
+    done = shell(f"{limited[:-5]}/large.glb", game / "large.msh", out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("msh2gltf: error: memory ran out")
+    assert not leftovers(out)
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert call(cli.msh2gltf, game, "-o", whole, "-q") == 0
+    assert snapshot(out) == snapshot(whole)
+
+
+@pytest.mark.parametrize("limit", [8, 20, 63, 64])
+def test_file_descriptors(limit: int, tmp_path: Path) -> None:
+    """Whatever does not get one says so in a line; a repeat with more completes."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    done = shell(f'ulimit -n {limit}; "$BIN/msh2gltf" "$1" -o "$2" -j 4', game, out)
+    assert done.returncode == (0 if limit > 63 else 2)
+    assert "Traceback" not in done.stderr + done.stdout
+    assert "internal error" not in done.stderr + done.stdout
+    if done.returncode:
+        assert "Too many open files" in done.stdout + done.stderr
+    assert not [p for p in leftovers(out) if p.suffix == ".tmp"]
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert len(json.loads((out / "manifest.json").read_text("utf-8"))["models"]) == 10
+
+
+def test_file_size(tmp_path: Path) -> None:
+    """A write that stops in the middle leaves nothing."""
+    done = shell('ulimit -f 20; "$BIN/msh2gltf" "$1" -o "$2/x.glb"', MODEL, tmp_path)
+    assert done.returncode == 2
+    assert "x.msh-sidecar: cannot be written (File too large)" in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_no_temporary_directory(tmp_path: Path) -> None:
+    """--roundtrip, which needs one, says so; a full one fails every model, and stays empty."""
+    done = in_namespace(
+        """
+        mkdir -p "$2/work"; mount -t tmpfs -o ro tmpfs "$2/work" || exit 77
+        for d in /tmp /var/tmp /usr/tmp; do
+            [ -d $d ] && case "$1$2$BIN" in *$d/*) exit 78;; *) mount -t tmpfs -o ro tmpfs $d;; esac
+        done
+        cd "$2/work"; TMPDIR="$2/work" "$BIN/msh-inspect" --roundtrip "$1"; echo "exit code $?"
+        """,
+        MODEL, tmp_path,
+    )  # fmt: skip
+    if done.returncode == 78:
+        # the project itself lies below /tmp: only a full one can be had
+        done = None
+    else:
+        assert "exit code 2" in done.stdout
+        assert "No usable temporary directory" in done.stderr
+        assert "Traceback" not in done.stderr
+    full = in_namespace(
+        """
+        mkdir -p "$2/full"; mount -t tmpfs -o size=40k tmpfs "$2/full" || exit 77
+        TMPDIR="$2/full" "$BIN/msh-inspect" --roundtrip "$1"; echo "exit code $?"; ls -A "$2/full"
+        """,
+        MODEL, tmp_path,
+    )  # fmt: skip
+    assert "cannot be written (No space left on device)" in full.stdout
+    assert full.stdout.endswith("exit code 1\n")
+    assert full.stderr == ""
+
+
+def test_times_of_any_century(tmp_path: Path) -> None:
+    """A clock that went wrong changes nothing but what the manifest says of it."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    before = snapshot(out)
+    for path, year in (("static.rlb", 1901), ("SYSTEM.RLB", 2400), ("DATA/Loose/Дом.msh", 1969)):
+        seconds = int((np.datetime64(f"{year}-12-31T00:00:00") - np.datetime64(0, "s")).astype(int))
+        os.utime(game / path, (seconds, seconds))
+    for path in out.rglob("*.glb"):
+        os.utime(path, (2**33, 2**33))
+    assert run("msh2gltf", game, "-o", out).stdout.count("converted") == 0
+    assert snapshot(out) == before
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "--force") == 0
+    rows = json.loads((out / "manifest.json").read_text("utf-8"))["models"]
+    assert {row["modified"][:4] for row in rows} >= {"1901", "1969"}
+    assert {k: v for k, v in snapshot(out).items() if k != "manifest.json"} == {
+        k: v for k, v in before.items() if k != "manifest.json"
+    }
+    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)
+    assert (tmp_path / "new/static.rlb").stat().st_mtime == (game / "static.rlb").stat().st_mtime
+
+
+def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
+    """tmpfs keeps times that no calendar has."""
+    done = in_namespace(
+        """
+        mount -t tmpfs tmpfs "$2" || exit 77
+        cp "$1" "$2/m.msh"; touch -d @999999999999 "$2/m.msh"; mkdir "$2/g"; mv "$2/m.msh" "$2/g"
+        "$BIN/msh2gltf" "$2/g" -o "$2/out" -q; echo "exit code $?"
+        grep modified "$2/out/manifest.json"
+        """,
+        MODEL, tmp_path,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.startswith("exit code 0\n")

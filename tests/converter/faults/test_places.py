@@ -1,0 +1,237 @@
+"""Outputs where they cannot go: directories, long names, other file systems, full ones, links."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from converter import cli
+from tests.converter.batch.test_back import move
+from tests.support.corpus import DATA
+from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
+from tests.support.game import make_game, snapshot
+from tests.support.runs import call, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
+
+MODEL = DATA / "retail__system__R_H_002.msh"
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_game(tmp_path_factory.mktemp("made") / "game")
+
+
+@pytest.fixture(scope="module")
+def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an undisturbed run makes."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    return out
+
+
+@pytest.fixture
+def edited(game: Path, whole: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A game of the test's own, and glTF with an edit of one of its archives."""
+    shutil.copytree(game, tmp_path / "game")
+    shutil.copytree(whole, tmp_path / "out")
+    move(tmp_path / "out/static.rlb/s_rock_057.glb")
+    return tmp_path / "game", tmp_path / "out"
+
+
+@pytest.mark.parametrize(
+    ("there", "output"),
+    [("x.msh-sidecar", "x.glb"), ("x.bin", "x.gltf"), ("x.mtl", "x.obj"), ("f", "f/x.glb")],
+)
+def test_directories_for_files(there: str, output: str, tmp_path: Path) -> None:
+    """And a file for a directory: nothing is written at all."""
+    if there == "f":
+        (tmp_path / there).write_bytes(b"")
+    else:
+        (tmp_path / there).mkdir()
+    done = run("msh2gltf", MODEL, "-o", tmp_path / output, "--force", "-q")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "cannot be written (" in done.stderr
+    assert os.listdir(tmp_path) == [there]
+
+
+def test_a_directory_leaves_old_files_alone(tmp_path: Path) -> None:
+    """What is before it in the order of writing is not replaced either."""
+    assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.gltf", "-q", "--dialect", "spec") == 0
+    (tmp_path / "x.bin").unlink()
+    (tmp_path / "x.bin").mkdir()
+    before = snapshot(tmp_path)
+    again = ("-o", tmp_path / "x.gltf", "-q", "--dialect", "retail", "--force")
+    assert run("msh2gltf", MODEL, *again).returncode == 2
+    assert snapshot(tmp_path) == before
+
+
+@pytest.mark.parametrize("blocked", ["manifest.json", "static.rlb", ".msh-gltf-journal"])
+def test_a_run_with_something_in_the_way(
+    blocked: str, game: Path, whole: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    place = out / blocked
+    place.write_bytes(b"") if blocked == "static.rlb" else place.mkdir()
+    done = run("msh2gltf", game, "-o", out)
+    assert done.returncode == (0 if "journal" in blocked else 1)
+    assert "internal error" not in done.stdout + done.stderr
+    place.unlink() if place.is_file() else place.rmdir()
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert snapshot(out) == snapshot(whole)
+
+
+def test_names_that_are_too_long(tmp_path: Path) -> None:
+    for name in ("x" * 251, "y" * 250, "/".join(["d" * 200] * 30), "z" * 5000):
+        done = run("msh2gltf", MODEL, "-o", tmp_path / f"{name}.glb")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "File name too long" in done.stderr
+        done = run("msh2gltf", tmp_path / f"{name}.msh")
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> None:
+    """Outputs below mount points are renamed within them; a file that is one cannot be replaced."""
+    done = in_namespace(
+        """
+        mkdir -p "$2/out/static.rlb" "$2/full"; mount -t tmpfs tmpfs "$2/out/static.rlb" || exit 77
+        "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "exit code $?"
+        diff -r "$2/out" "$3" && echo same
+        cp "$2/out/static.rlb/MTCHECK.glb" "$2/x.glb"; touch "$2/y"
+        mount --bind "$2/y" "$2/x.glb"; "$BIN/msh2gltf" "$4" -o "$2/x.glb" --force
+        echo "exit code $?"; ls -A "$2"
+        """,
+        game, tmp_path, whole, MODEL,
+    )  # fmt: skip
+    assert done.stdout.startswith("exit code 0\nsame\nexit code 2\n")
+    assert "x.glb: cannot be written (Device or resource busy)" in done.stderr
+    assert done.stdout.split()[-4:] == ["full", "out", "x.glb", "y"]
+
+
+def test_full_when_the_manifest_is_written(game: Path, whole: Path, tmp_path: Path) -> None:
+    """Every model is there, the manifest is not, and the user is told; a repeat makes it."""
+    done = in_namespace(
+        """
+        mkdir -p "$2/out"; mount -t tmpfs -o size=8k tmpfs "$2/out" || exit 77
+        for d in static.rlb SYSTEM.RLB DATA; do
+            mkdir "$2/out/$d"; mount -t tmpfs tmpfs "$2/out/$d"
+        done
+        "$BIN/msh2gltf" "$1" -o "$2/out"; echo "exit code $?"
+        find "$2/out" -name '.msh-gltf-*.tmp'
+        mount -o remount,size=20m "$2/out"
+        "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "again exit code $?"
+        diff -r "$2/out" "$3" && echo same
+        """,
+        game, tmp_path, whole,
+    )  # fmt: skip
+    assert "manifest.json: cannot be written (No space left on device)" in done.stdout
+    assert "exit code 1\nagain exit code 0\nsame\n" in done.stdout
+    assert done.stderr == ""
+
+
+def test_the_output_is_removed_during_a_run(game: Path, whole: Path, tmp_path: Path) -> None:
+    """A run whose directory went away does not say that all is well."""
+    out = tmp_path / "out"
+    job = started(1, signal.SIGSTOP, out, "msh2gltf", game, "-o", out, "-j", 1)
+    wait_for(lambda: is_stopped(job))  # before the journal's first line
+    wait_for(lambda: list(out.rglob("*.glb")))
+    shutil.rmtree(out)
+    job.send_signal(signal.SIGCONT)
+    _, errors = job.communicate(timeout=60)
+    assert job.returncode == 2
+    assert "was removed or replaced while this run was at work" in errors
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert snapshot(out) == snapshot(whole)
+
+
+def test_upper_and_lower_case(tmp_path: Path) -> None:
+    """Where A and a are one name, entries that differ in case only keep files of their own."""
+    done = in_namespace(
+        """
+        mount -t tmpfs -o casefold tmpfs "$1" || exit 77
+        mkdir "$1/d"; chattr +F "$1/d" || exit 77; touch "$1/d/A"; [ -e "$1/d/a" ] || exit 77
+        """,
+        tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0
+
+
+# ------------------------------------------------------------------ the game's own files
+
+
+def test_a_backup_that_cannot_be_written(edited: tuple[Path, Path], tmp_path: Path) -> None:
+    """The archive stays as it is."""
+    game, out = edited
+    (game / "static.rlb.bak").mkdir()
+    before = snapshot(game)
+    for force in ((), ("--force",)):
+        done = run("gltf2msh", out, "--game", game, "--in-place", *force)
+        assert done.returncode in (1, 2)
+        assert "static.rlb.bak" in done.stdout + done.stderr
+        assert "internal error" not in done.stdout + done.stderr
+        assert snapshot(game) == before
+    (game / "static.rlb.bak").rmdir()
+    size = sum(p.stat().st_size for p in game.rglob("*") if p.is_file()) + (100 << 10)
+    full = in_namespace(
+        f"""
+        mkdir "$3/disk"; mount -t tmpfs -o size={size} tmpfs "$3/disk" || exit 77
+        cp -a "$1" "$3/disk/game"
+        dd if=/dev/zero of="$3/disk/fill" bs=4k 2> /dev/null; truncate -s -8k "$3/disk/fill"
+        "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place; echo "exit code $?"
+        diff -r "$1" "$3/disk/game" && echo same
+        """,
+        game, out, tmp_path,
+    )  # fmt: skip
+    assert "static.rlb.bak: cannot be written (No space left on device)" in full.stdout
+    assert full.stdout.endswith("exit code 1\nsame\n")
+    assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
+
+
+def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = edited
+    (game / "static.rlb").chmod(0o640)
+    assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
+    assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
+    assert (game / "static.rlb.bak").stat().st_mode & 0o777 == 0o640
+    assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q") == 0
+    (tmp_path / "x.glb").chmod(0o600)
+    assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q", "--force") == 0
+    assert (tmp_path / "x.glb").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "x.msh-sidecar").stat().st_mode & 0o777 != 0o600
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+def test_links_are_not_written_through(
+    kind: str, edited: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The other name keeps what it had, and the user is told."""
+    game, out = edited
+    picture = tmp_path / "wall.png"
+    Image.new("RGB", (4, 4), "red").save(picture)
+    for name, arguments in (
+        ("static.rlb", (out, "--game", game, "--in-place")),
+        ("empty.rlb", (picture, "--into", game / "empty.rlb")),
+    ):
+        path, other = game / name, tmp_path / f"other-{name}"
+        if kind == "symbolic":
+            path.rename(other)
+            path.symlink_to(other)
+        else:
+            os.link(path, other)
+        before = other.read_bytes()
+        done = run("gltf2msh", *arguments)
+        assert done.returncode == 0
+        said = " ".join((done.stdout + done.stderr).split())
+        assert ("was a link to" if kind == "symbolic" else "2 names (hard links)") in said
+        assert other.read_bytes() == before != path.read_bytes()
+        assert not path.is_symlink()
+        assert path.with_name(f"{name}.bak").read_bytes() == before
+    assert not leftovers(game)

@@ -1,0 +1,146 @@
+"""Two runs at once: the second is refused, and nothing of the first is lost."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from converter import cli
+from converter.batch.put_back import Origin, put_back
+from converter.errors import ConversionError
+from converter.files import only_run
+from converter.sidecar import sha256
+from importers.nres import map_file, read_nres
+from tests.converter.batch.test_back import move
+from tests.support.corpus import DATA
+from tests.support.faults import is_stopped, leftovers, started, wait_for
+from tests.support.game import make_game, snapshot
+from tests.support.runs import SCRIPTS, call, run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes")
+
+MODEL = DATA / "retail__system__R_H_002.msh"
+REFUSED = "another run is at work in this directory; wait for it"
+
+
+def go_on(job: subprocess.Popen[str]) -> tuple[int, str]:
+    """Let a run that has stopped itself go on; its exit code and what it said of errors."""
+    job.send_signal(signal.SIGCONT)
+    _, errors = job.communicate(timeout=60)
+    return job.returncode, errors
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    """A game and what was edited of it."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q", "--include", "*s_rock*") == 0
+    move(out / "static.rlb/s_rock_057.glb")
+    return game, out
+
+
+def test_in_place_twice(places: tuple[Path, Path]) -> None:
+    game, out = places
+    before = (game / "static.rlb").read_bytes()
+    job = started(1, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
+    wait_for(lambda: is_stopped(job))
+    second = run("gltf2msh", out, "--game", game, "--in-place")
+    assert (second.returncode, REFUSED in second.stderr) == (2, True)
+    # and nobody changes what is being read
+    third = run("msh2gltf", game, "-o", out, "--force")
+    assert (third.returncode, REFUSED in third.stderr) == (2, True)
+    assert go_on(job) == (0, "")
+    assert (game / "static.rlb.bak").read_bytes() == before != (game / "static.rlb").read_bytes()
+
+
+def test_another_tool_changes_an_archive(tmp_path: Path) -> None:
+    """Between reading it and writing it: its change is not lost."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    for target in ("SYSTEM.RLB/птица.glb", "static.rlb/s_rock_057.glb"):
+        move(out / target)
+    job = started(1, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
+    wait_for(lambda: is_stopped(job))  # before the first archive's backup
+    theirs = (game / "static.rlb").read_bytes() + b"theirs"
+    (game / "static.rlb").write_bytes(theirs)
+    code, errors = go_on(job)
+    assert code == 1
+    assert "static.rlb: changed while this run was at work; run it again" in errors
+    assert (game / "static.rlb").read_bytes() == theirs
+    assert not (game / "static.rlb.bak").exists()
+    assert (game / "SYSTEM.RLB.bak").exists()
+
+
+def test_reading_what_is_being_written(places: tuple[Path, Path], tmp_path: Path) -> None:
+    """``gltf2msh`` does not read a directory that ``msh2gltf`` writes; two may read one."""
+    game, out = places
+    with only_run(out):
+        second = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
+    assert (second.returncode, REFUSED in second.stderr) == (2, True)
+    assert not (tmp_path / "new").exists()
+    one, two = tmp_path / "one", tmp_path / "two"
+    job = started(1, signal.SIGSTOP, one, "gltf2msh", out, "--game", game, "-o", one, "-q")
+    wait_for(lambda: is_stopped(job))
+    assert run("gltf2msh", out, "--game", game, "-o", two, "-q").returncode == 0
+    assert go_on(job) == (0, "")
+    assert snapshot(one) == snapshot(two)
+
+
+def test_into_a_library_twice(tmp_path: Path) -> None:
+    """Both pictures are in it in the end: the second is refused, not lost."""
+    library = make_game(tmp_path / "game") / "empty.rlb"
+    for name in ("one", "two"):
+        Image.new("RGB", (4, 4), "red").save(tmp_path / f"{name}.png")
+    one, two = ((tmp_path / f"{name}.png", "--into", library, "-q") for name in ("one", "two"))
+    job = started(1, signal.SIGSTOP, library.parent, "gltf2msh", *one)
+    wait_for(lambda: is_stopped(job))
+    second = run("gltf2msh", *two)
+    assert (second.returncode, REFUSED in second.stderr) == (2, True)
+    model = Origin(library.parent / "static.rlb", 0, b"i_room_006.msh")
+    with pytest.raises(ConversionError, match="another run is at work"):  # Blender's button
+        put_back(model, b"NRes", {sha256(read_nres(map_file(model.path), "x").entries[0].payload)})
+    assert go_on(job) == (0, "")
+    assert run("gltf2msh", *two).returncode == 0
+    names = [entry.name for entry in read_nres(map_file(library), "x").entries]
+    assert {"one.0", "two.0"} <= set(names)
+
+
+def test_one_name_twice(tmp_path: Path) -> None:
+    """Both saw that the name is free; the one that is late is refused all the same."""
+    target = tmp_path / "x.glb"
+    first = DATA / "spec__system__a_bird_007.msh"
+    # 1, 2: the unfinished files; 3: the sidecar's name
+    job = started(3, signal.SIGSTOP, tmp_path, "msh2gltf", first, "-o", target)
+    wait_for(lambda: is_stopped(job))
+    assert len(leftovers(tmp_path)) == 2
+    assert run("msh2gltf", MODEL, "-o", target).returncode == 0
+    done = snapshot(tmp_path)
+    code, errors = go_on(job)
+    assert code == 2
+    assert "x.msh-sidecar: output exists already; --force replaces it" in errors
+    assert {k: v for k, v in done.items() if not k.startswith(".")} == snapshot(tmp_path)
+
+
+def test_the_second_of_two_names_is_taken(tmp_path: Path) -> None:
+    """What appeared before goes again: no half of a pair stays."""
+    job = started(4, signal.SIGSTOP, tmp_path, "msh2gltf", MODEL, "-o", tmp_path / "x.glb")
+    wait_for(lambda: is_stopped(job) and (tmp_path / "x.msh-sidecar").exists())
+    (tmp_path / "x.glb").write_bytes(b"mine")
+    code, errors = go_on(job)
+    assert (code, "x.glb: output exists already" in errors) == (2, True)
+    assert [p.name for p in tmp_path.iterdir()] == ["x.glb"]
+
+
+def test_many_into_one_directory(tmp_path: Path) -> None:
+    """Single models side by side (``xargs -P``) do not disturb each other."""
+    out = tmp_path / "out"
+    models = sorted(DATA.glob("spec__*.msh"))
+    jobs = [subprocess.Popen([SCRIPTS / "msh2gltf", m, "-o", f"{out}/", "-q"]) for m in models]
+    assert [job.wait() for job in jobs] == [0] * len(models)
+    assert len(list(out.iterdir())) == 2 * len(models)
+    assert not leftovers(out)
