@@ -78,6 +78,18 @@ def test_a_terrain_without_ground_is_refused(tmp_path: Path) -> None:
         load(box.write(), tmp_path / "Land.msh")
 
 
+def test_an_edit_of_a_broken_terrain_is_refused(tmp_path: Path) -> None:
+    kind = next(k for k in LEFT_OUT if k.code == "terrain-face-vertex")
+    convert(first_case(kind, tmp_path / "c"), tmp_path / "a.glb")
+    edit = Editable(tmp_path / "a.glb")
+    primitive = edit.primitives()[0]
+    corner = edit.arrays[primitive["indices"]][0, 0]
+    edit.arrays[primitive["attributes"]["POSITION"]][corner, 1] += 1
+    edit.save(tmp_path / "a.glb")
+    with pytest.raises(ConversionError, match="the edit meets tables that are broken"):
+        to_model(tmp_path / "a.glb")
+
+
 def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
     """Against the sound map: every polygon but the broken one, and a border where it was."""
     from tests.support.corruption.areal import Map
