@@ -373,7 +373,7 @@ def merge_with_sidecar(
             hint="use the sidecar that was written with this glTF",
         )
     pair = given.info.get("pair")
-    if pair is not None and pair != about.pair:
+    if pair is not None and pair not in (about.pair, about.pair_of_obj):
         raise ConversionError(
             "sidecar is of another conversion of this model",
             file=str(found),

@@ -98,7 +98,7 @@ def obj_files(
         loaded.wear,
         tolerant=loaded.tolerant,
     )
-    info["pair"] = about.pair
+    info["pair"] = about.pair_of_obj
     files: list[tuple[Path, bytes]] = []
     if sidecar:
         beside = sidecar_path(target)

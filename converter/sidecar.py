@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -76,11 +76,18 @@ class Description:
     @property
     def pair(self) -> str:
         """Digest of what the glTF beside a sidecar rests on; it says it too, so that one of another
-        run is found out. Which converter wrote it, and its reasons, are nothing to the pair."""
+        run is found out. Which converter wrote it, and its reasons, are nothing to the pair; the
+        cell that is shown the glTF says itself."""
         facts = asdict(self)
-        for name in ("source", "converter", "dialect_reason"):
+        for name in ("source", "converter", "dialect_reason", "lod", "group"):
             del facts[name]
         return sha256(json.dumps(facts, sort_keys=True).encode())
+
+    @property
+    def pair_of_obj(self) -> str:
+        """The same of an OBJ, which has neither clip nor control points: it shares the sidecar of
+        any glTF of the model."""
+        return replace(self, clip="", points=[]).pair
 
 
 @dataclass(frozen=True)
