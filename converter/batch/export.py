@@ -27,6 +27,10 @@ from importers.msh import model_at, models_in
 from importers.nres import map_file, read_nres
 from importers.wear import wear_of, wears_of_level
 
+#: How many archives a worker keeps: tasks come by size, so from all of a game's by turns, and
+#: opening one reads it.
+_KEPT = 16
+
 
 @dataclass(frozen=True)
 class ExportTask:
@@ -178,9 +182,9 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_KEPT)
 def open_archive(path: str, label: str, modified: int) -> Archive:
-    """An NRes file, mapped; a worker's tasks mostly come from few files.
+    """An NRes file, read once by a worker.
 
     Args:
         path: the file.
@@ -205,7 +209,7 @@ def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
     return sha256(facts.encode())
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_KEPT)
 def _archive_digest(path: str, size: int) -> str:
     return sha256(map_file(Path(path)))
 
@@ -246,7 +250,7 @@ def _refuse_to_lose(
             )
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_KEPT)
 def archive_majority(path: str, label: str, modified: int) -> Decision | None:
     """The dialect of most models of an archive (``evidence`` page, Reading: auto).
 
