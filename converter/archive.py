@@ -35,6 +35,8 @@ def decode_text(raw: bytes) -> str:
 
 def printable(text: str) -> str:
     """The text with unprintable characters escaped, for messages."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

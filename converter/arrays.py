@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.tables import USES, USES_FLOOR
+
 F = TypeVar("F", np.float32, np.float64)
 
 
@@ -36,3 +38,8 @@ def filled(rows: NDArray[F]) -> NDArray[F]:
         return np.zeros_like(rows)
     before = np.maximum.accumulate(np.where(finite, np.arange(len(rows)), -1))
     return rows[np.where(before < 0, int(np.argmax(finite)), before)]
+
+
+def most_uses(rows: int) -> int:
+    """How often a file may reach the rows of a table in all, before anything is made of them."""
+    return max(USES_FLOOR, USES * rows)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from converter.errors import ConversionError
 from converter.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
 from converter.rebuild.adjacency import row_ids
-from converter.scene import Part, Scene, Streams
+from converter.scene import Part, Scene, Streams, require_in_reach
 
 I64 = NDArray[np.int64]
 
@@ -153,6 +153,7 @@ def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
     if part.matrix is not None:
         linear = part.matrix[:3, :3]
         moved = positions.astype(np.float64) @ linear.T + part.matrix[:3, 3]
+        require_in_reach("a vertex in its node", moved)
         positions = moved.astype(np.float32)
         if normals is not None:
             turned = normals.astype(np.float64) @ np.linalg.inv(linear)
@@ -275,7 +276,8 @@ def _corner_ids(new: Soup, old: Soup) -> tuple[I64, I64]:
         if soup.lightmap and new.extra is not None and old.extra is not None:
             assert soup.extra is not None
             own.append(soup.extra.astype(np.int32))
-        columns.append(np.concatenate(own, axis=-1).reshape(3 * len(soup), -1))
+        values = np.concatenate(own, axis=-1)
+        columns.append(values.reshape(3 * len(soup), values.shape[-1]))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64))
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
 

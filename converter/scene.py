@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.errors import ConversionError
+
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
@@ -190,6 +192,31 @@ class Streams:
     uv1: F32 | None = None
     colours: NDArray[np.uint8] | None = None
     blend: F32 | None = None
+
+
+#: Where a vertex may be at most: a box of such a size still has a volume in binary32.
+FARTHEST = 1e12
+
+
+def require_in_reach(what: str, positions: NDArray[Any], label: str | None = None) -> None:
+    """Refuse coordinates that are not finite, or farther out than ``FARTHEST``.
+
+    Args:
+        what: what messages call them.
+        positions: (..., 3).
+        label: the file.
+
+    Raises:
+        ConversionError: there are such.
+    """
+    far = ~(np.abs(positions) <= FARTHEST)
+    if far.any():
+        raise ConversionError(
+            f"{what} is not finite, or out of reach",
+            file=label,
+            value=float(np.asarray(positions)[far][0]),
+            expected=f"at most {FARTHEST:g}",
+        )
 
 
 @dataclass

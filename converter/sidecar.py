@@ -17,6 +17,7 @@ import numpy as np
 from converter.errors import ConversionError
 from converter.rules import Mode
 from converter.scene import ControlPoint
+from converter.strict_json import read_json
 from converter.tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
@@ -154,25 +155,38 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         raise fail("sidecar is damaged: its digest does not fit its content")
     source = view[size + text_size :]
     try:
-        fields = json.loads(bytes(view[size : size + text_size]))
+        fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {"kind": "model", "micro": [], "points": [], "tolerant": False}
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
+        _require_types(description)
         if description.kind not in KINDS:
             raise ValueError(f"kind {description.kind}")
         if description.kind == "model" and description.dialect not in ("spec", "retail"):
             raise ValueError(f"dialect {description.dialect}")
-        if not isinstance(description.tolerant, bool):
-            raise ValueError(f"tolerant {description.tolerant}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
             raise ValueError(f"lod {description.lod}, group {description.group}")
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise fail("sidecar's description cannot be read", repr(error)) from None
     if sha256(source) != description.source_sha256:
         raise fail("sidecar's source does not fit its digest", sha256(source))
     return Sidecar(description, source)
+
+
+def _require_types(description: Description) -> None:
+    """Refuse a description whose fields are not what they are declared to be.
+
+    Raises:
+        TypeError: it is one.
+    """
+    for name, kind in Description.__annotations__.items():
+        value = getattr(description, name)
+        values = value if kind.startswith("list") else [value]
+        expected = {"int": int, "bool": bool, "list[ControlPoint]": ControlPoint}.get(kind, str)
+        if not isinstance(values, list) or not all(type(v) is expected for v in values):
+            raise TypeError(f"{name} is no {kind}")
 
 
 def _point(
@@ -180,4 +194,7 @@ def _point(
 ) -> ControlPoint:
     x, y, z = map(float, position)
     across, along, up = map(float, direction)
-    return ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))
+    point = ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))
+    if not np.isfinite([*point.position, *point.direction]).all():
+        raise ValueError(f"point {point.name} is not finite")
+    return point

@@ -19,6 +19,11 @@ import numpy as np
 NONE16 = 0xFFFF
 #: "No lightmap": the high byte of a retail batch's material word.
 NO_LIGHTMAP = 0xFF
+#: Rows of a table may be reached this often on the mean, and payloads lie in one another: sound
+#: files use each once. What is made of a file then stays a small multiple of its size.
+USES = 16
+#: A table may be reached so often whatever its size.
+USES_FLOOR = 1 << 20
 LOD_COUNT = 3
 GROUP_COUNT = 5
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from converter.arrays import most_uses
 from converter.errors import ConversionError
 from converter.face_flags import FaceFlag
 from converter.rebuild.adjacency import NO_EDGE
@@ -141,6 +142,12 @@ def _squares(terrain: Terrain) -> Iterator[Finding]:
         terrain, "terrain-slot-faces", _T.SLOTS, "slot reaches past the faces",
         end > len(terrain.faces), 0, end, f"at most {len(terrain.faces)}",
     )  # fmt: skip
+    reached, most = int(slots["tri_count"].sum(dtype=np.int64)), most_uses(len(terrain.faces))
+    if reached > most:
+        yield from find_rows(
+            terrain, "terrain-reuse", _T.SLOTS, "slots reach the same faces too often",
+            value=reached, expected=f"at most {most}",
+        )  # fmt: skip
     boxes = np.stack([slots["aabb_min"], slots["aabb_max"]], axis=1)
     yield from find_rows(
         terrain, "terrain-slot-box", _T.SLOTS, "slot's box is not finite",

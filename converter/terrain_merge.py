@@ -18,10 +18,11 @@ from converter.errors import ConversionError
 from converter.match import Match, Soup, canonical, join, match, soup_of
 from converter.merge import Change
 from converter.names import without_number
-from converter.pose import rotation_matrix
+from converter.pose import parents_first, rotation_matrix
 from converter.quantize import decode_normals, encode_uv
 from converter.rebuild.adjacency import row_ids
 from converter.scene import Imported, Part, Scene
+from converter.tables import NONE16
 from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
 from converter.terrain_scene import Ground, TerrainScene
 
@@ -184,17 +185,13 @@ def _level(name: str, extras: dict[str, Any]) -> int:
 def _world(given: Imported) -> list[NDArray[np.float64] | None]:
     """Placement of every item in the scene; ``None`` where it stands at the origin."""
     out: dict[int, NDArray[np.float64]] = {}
-
-    def of(i: int) -> NDArray[np.float64]:
-        if i not in out:
-            item = given.items[i]
-            local = np.eye(4)
-            turned = item.linear if item.linear is not None else rotation_matrix(item.rotation)
-            local[:3, :3], local[:3, 3] = turned, item.translation
-            out[i] = of(item.parent) @ local if item.parent >= 0 else local
-        return out[i]
-
-    still = [np.abs(of(i) - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(given.items))]
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in given.items]):
+        item = given.items[i]
+        local = np.eye(4)
+        turned = item.linear if item.linear is not None else rotation_matrix(item.rotation)
+        local[:3, :3], local[:3, 3] = turned, item.translation
+        out[i] = out[item.parent] @ local if item.parent >= 0 else local
+    still = [np.abs(out[i] - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(given.items))]
     return [None if still[i] else out[i] for i in range(len(given.items))]
 
 

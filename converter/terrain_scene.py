@@ -66,8 +66,10 @@ def shares(scene: TerrainScene) -> dict[tuple[int, int], float]:
     for i, rows in scene.primitives[FINE]:
         ground = scene.grounds[i]
         if ground.second != NO_MATERIAL:
-            blend = 1.0 if scene.blend is None else scene.blend[scene.vertex[rows]].mean()
-            out[ground.first, ground.second] = min(1.0, max(0.0, float(blend)))
+            blend = 1.0
+            if scene.blend is not None:
+                blend = float(scene.blend[scene.vertex[rows]].mean(dtype=np.float64))
+            out[ground.first, ground.second] = min(1.0, max(0.0, blend))
     return out
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.archive import printable
+from converter.arrays import most_uses
 from converter.errors import ConversionError
 from converter.model import MshModel
 from converter.pose import parents_first
@@ -160,9 +161,15 @@ def _rows(finding: Finding) -> str:
 
 
 def check_model(model: MshModel) -> list[Finding]:
-    """Every finding about a model, in the order of its tables."""
+    """Every finding about a model, in the order of its tables.
+
+    Where ranges are reached so often that looking at them would take long, only that is said.
+    """
+    entries = [*_check_entries(model)]
+    if too_often := [*_check_reuse(model)]:
+        return entries + too_often
     return [
-        *_check_entries(model),
+        *entries,
         *_check_vertices(model),
         *_check_nodes(model),
         *_check_slots(model),
@@ -246,6 +253,39 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
     for spec in TABLES.values():
         if spec.presence is Presence.USUAL and spec.stream not in seen:
             yield Finding("table-missing", f"model has no {spec.label}", spec.label)
+
+
+def _check_reuse(model: MshModel) -> Iterator[Finding]:
+    """Work is bounded by the file's size (see ``tables.USES``)."""
+    slots, batches = model.slots, model.batches
+    corners = batches["index_count"].astype(np.int64)
+    start, count = (slots[k].astype(np.int64) for k in ("batch_start", "batch_count"))
+    before = np.concatenate([[0], np.cumsum(corners)])
+    ends = np.minimum(start + count, len(batches))
+    of_slot = before[ends] - before[np.minimum(start, ends)]
+    reached = [
+        (StreamType.BATCHES, "slots reach batches", count.sum(), len(batches)),
+        (StreamType.INDICES, "batches reach indices", corners.sum(), len(model.indices)),
+        (StreamType.INDICES, "slots reach indices", of_slot.sum(), len(model.indices)),
+    ]
+    if not model.legacy:
+        shown = model.nodes["slot_index"][:, 0, 0]
+        shown = shown[shown < len(slots)]
+        start = model.nodes["map_start"].astype(np.int64)
+        mapped = (start != NONE16) & (start + model.frame_count <= len(model.frame_map))
+        moved = int(mapped.sum()) * model.frame_count
+        reached += [
+            (StreamType.INDICES, "nodes reach indices", of_slot[shown].sum(), len(model.indices)),
+            (StreamType.FRAME_MAP, "nodes reach frames", moved, len(model.frame_map)),
+        ]
+    for stream, what, number, rows in reached:
+        if number > most_uses(rows):
+            label, most = TABLES[stream].label, most_uses(rows)
+            problem = f"{what} too often"
+            yield Finding(
+                "model-reuse", problem, label, value=int(number), expected=f"at most {most}"
+            )
+            return
 
 
 def _check_vertices(model: MshModel) -> Iterator[Finding]:
@@ -397,14 +437,17 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     """
     batches = model.batches
     count = batches["index_count"].astype(np.int64)
-    bounds = np.empty(2 * len(batches), np.int64)
-    bounds[0::2] = batches["index_start"]
-    bounds[1::2] = bounds[0::2] + count
-    if not len(bounds):
+    if not len(batches):
         return np.empty(0, np.int64)
+    # reduceat also looks between two ranges: in order, that is not more than the table
+    order = np.argsort(batches["index_start"], kind="stable")
+    bounds = np.empty(2 * len(batches), np.int64)
+    bounds[0::2] = batches["index_start"][order]
+    bounds[1::2] = bounds[0::2] + count[order]
     # reduceat wants every bound inside the array: one more element, never the largest
-    largest = np.maximum.reduceat(np.append(model.indices, np.uint16(0)), bounds)[0::2]
-    return np.where(count > 0, largest.astype(np.int64), 0)
+    largest = np.empty(len(batches), np.int64)
+    largest[order] = np.maximum.reduceat(np.append(model.indices, np.uint16(0)), bounds)[0::2]
+    return np.where(count > 0, largest, 0)
 
 
 def _check_triangles(model: MshModel) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from converter.axes import gltf_to_game, rotation_to_game
 from converter.errors import ConversionError
+from converter.pose import parents_first
 from converter.quantize import normalise
 from converter.scene import (
     Channel,
@@ -27,8 +28,10 @@ from converter.scene import (
     Streams,
     Track,
 )
+from converter.tables import NONE16
 from importers.gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
 from importers.gltf_skin import bind_skins
+from importers.gltf_values import msh_extras, require_finite, vector
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _SCALE_NOISE = 1e-5
@@ -64,18 +67,15 @@ def read_gltf(
     """
     file = open_gltf(path)
     try:
-        with broken_gltf(file.label):
-            return _Reader(file, all_scenes, rigid_skin, ignore_scale).read(scene, clip, fps)
+        # numbers beyond their type become infinite or NaN here, and are refused at the end
+        with broken_gltf(file.label), np.errstate(all="ignore"):
+            out = _Reader(file, all_scenes, rigid_skin, ignore_scale).read(scene, clip, fps)
+            require_finite(out, file.label)
     except ConversionError as error:
         if file.warnings and error.hint is None:  # a foreign buffer is the likely reason
             error.hint = file.warnings[0]
         raise
-
-
-def _msh(extras: Any) -> Json:
-    """``extras.msh``, or nothing."""
-    values = extras.get("msh") if isinstance(extras, dict) else None
-    return values if isinstance(values, dict) else {}
+    return out
 
 
 class _Reader:
@@ -94,16 +94,20 @@ class _Reader:
         file = self.file
         default = int(file.root.get("scene") or 0)
         main = file.scenes[default] if file.scenes else pygltflib.Scene()
-        info = _msh(main.extras)
+        info = msh_extras(main.extras)
         parents = self._parents()
         chosen = self._chosen(scene, default, info)
         index_of = {node: i for i, node in enumerate(chosen)}
         out = Imported(main.name or "", info, warnings=self.warnings)
         out.items = [self._item(node, index_of.get(parents[node], -1)) for node in chosen]
         out.materials = [_material(material) for material in file.materials]
-        out.material_extras = [_msh(material.extras) for material in file.materials]
+        out.material_extras = [msh_extras(material.extras) for material in file.materials]
         used = {item.mesh for item in out.items if item.mesh >= 0}
         out.meshes, out.streams = self._meshes(used)
+        for item in out.items:
+            if item.mesh >= 0:
+                shown = out.meshes[item.mesh].primitives
+                file.claim(sum(64 * p.vertex_count + 8 * p.index_count for p in shown))
         bind_skins(file, out, index_of, self.rigid_skin)
         if fps is None:
             stated = [info, *(item.extras for item in out.items)]
@@ -133,6 +137,8 @@ class _Reader:
                         f"node {child} has two parents", file=self.file.label, value=f"{i}"
                     )
                 parents[child] = i
+        if len(parents_first([NONE16 if p < 0 else p for p in parents])) < len(parents):
+            raise ConversionError("nodes form a loop", file=self.file.label)
         return parents
 
     def _chosen(self, scene: str | None, default: int, info: Json) -> list[int]:
@@ -149,7 +155,9 @@ class _Reader:
         elif not file.scenes:
             roots = [i for i, parent in enumerate(self._parents()) if parent < 0]
         else:
-            ours = self.all_scenes or bool(info) or any(_msh(node.extras) for node in file.nodes)
+            ours = (
+                self.all_scenes or bool(info) or any(msh_extras(node.extras) for node in file.nodes)
+            )
             filled = [s for s in file.scenes if s.nodes]
             several = ours or len(filled) == 1
             roots = [n for s in (filled if several else [file.scenes[default]]) for n in s.nodes]
@@ -174,15 +182,19 @@ class _Reader:
 
     def _item(self, i: int, parent: int) -> Item:
         node = self.file.nodes[i]
+        mesh = -1
+        if node.mesh is not None:
+            mesh = int(node.mesh)
+            _ = self.file.meshes[mesh]  # raises where there is none
         linear = None
         if node.matrix is not None:
-            matrix = np.array(node.matrix, np.float64).reshape(4, 4).T
+            matrix = vector(node.matrix, 16).reshape(4, 4).T
             translation, linear = matrix[:3, 3], matrix[:3, :3]
             rotation = np.array([0, 0, 0, 1.0])
         else:
-            translation = np.array(node.translation or [0, 0, 0], np.float64)
-            rotation = np.array(node.rotation or [0, 0, 0, 1], np.float64)
-            scale = np.array(node.scale or [1, 1, 1], np.float64)
+            translation = vector(node.translation or [0, 0, 0], 3)
+            rotation = vector(node.rotation or [0, 0, 0, 1], 4)
+            scale = vector(node.scale or [1, 1, 1], 3)
             if np.abs(scale - 1).max() > _SCALE_NOISE:
                 linear = np.diag(scale)
         finite = all(np.isfinite(v).all() for v in (translation, rotation, linear) if v is not None)
@@ -205,8 +217,8 @@ class _Reader:
             gltf_to_game(translation.astype(np.float32)),
             turned,
             linear,
-            -1 if node.mesh is None else int(node.mesh),
-            _msh(node.extras),
+            mesh,
+            msh_extras(node.extras),
         )
 
     # -------------------------------------------------------------- meshes
@@ -222,7 +234,7 @@ class _Reader:
             for p in self.file.meshes[i].primitives:
                 wanted |= {k for k in p["attributes"] if k in _WIDTH}
         for number, mesh in enumerate(self.file.meshes):
-            extras = _msh(mesh.extras)
+            extras = msh_extras(mesh.extras)
             cell = (extras.get(key) for key in ("slot", "lod", "group"))
             meshes.append(Mesh(mesh.name or "", [], *cell))
             for place, data in enumerate(mesh.primitives if number in used else []):
@@ -280,7 +292,7 @@ class _Reader:
         packed = self.file.draco(data)
         if packed is not None:
             index = packed.pop("indices").reshape(-1)
-            attributes = packed
+            attributes = {k: v for k, v in packed.items() if k in _WIDTHS_OF}
         else:
             attributes = {
                 k: self.file.array(v) for k, v in data["attributes"].items() if k in _WIDTH
@@ -292,8 +304,15 @@ class _Reader:
         for key in ("JOINTS_0", "WEIGHTS_0"):
             if key in data["attributes"] and key not in attributes:
                 attributes[key] = self.file.array(data["attributes"][key])
+        if index.dtype.kind != "u":
+            raise TypeError(f"indices of mesh {name!r} are {index.dtype}")
         index = _as_triangles(index, mode)
         count = len(attributes["POSITION"])
+        for key, values in attributes.items():
+            if len(values) != count or values.shape[1] not in _WIDTHS_OF[key]:
+                shape = " x ".join(map(str, values.shape))
+                raise ValueError(f"{key} of mesh {name!r} is {shape}, for {count} vertices")
+        self.file.claim(64 * count + 8 * len(index))
         if len(index) and int(index.max()) >= count:
             raise ConversionError(
                 f"mesh {name!r} has an index past its vertices",
@@ -311,8 +330,10 @@ class _Reader:
                     table=f"primitive {place}",
                     row=int(np.argmax(bad)),
                 )
-        if data.get("material") is not None and "TEXCOORD_0" in attributes:
+        material = None
+        if data.get("material") is not None:
             material = self.file.materials[int(data["material"])]
+        if material is not None and "TEXCOORD_0" in attributes:
             attributes["TEXCOORD_0"] = _texture_transform(attributes, material)
         return attributes, index
 
@@ -357,6 +378,9 @@ class _Reader:
                     f"animation of node {name!r} has keys that do not rise or are not finite",
                     file=self.file.label,
                 )
+            width = 4 if path == "rotation" else 3
+            if values.shape[1:] != (width,):
+                raise ValueError(f"{path} of node {name!r} is not of {width} numbers")
             if path == "scale":
                 if not self.ignore_scale and np.abs(values - values[:1]).max() > 1e-4:
                     raise ConversionError(
@@ -379,6 +403,17 @@ class _Reader:
         return list(out.values())
 
 
+#: How many numbers an attribute has (glTF 2.0, 3.7.2.1).
+_WIDTHS_OF = {
+    "POSITION": (3,),
+    "NORMAL": (3,),
+    "TEXCOORD_0": (2,),
+    "TEXCOORD_1": (2,),
+    "COLOR_0": (3, 4),
+    "_MSH_BLEND": (1,),
+    "JOINTS_0": (4,),
+    "WEIGHTS_0": (4,),
+}
 _WIDTH = {
     "POSITION": 3,
     "NORMAL": 3,
@@ -453,13 +488,8 @@ def _snap(frames: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _material(material: Any) -> Material:
     """A material by its extras; numbers are -1 where they are gone."""
-    extras = _msh(material.extras)
+    extras = msh_extras(material.extras)
     numbers: Iterator[int] = (
-        _number(extras.get(key, -1)) for key in ("row", "lightmap", "batch_flags", "w2", "w4", "w6")
+        extras.get(key, -1) for key in ("row", "lightmap", "batch_flags", "w2", "w4", "w6")
     )
     return Material(material.name or "", *numbers)
-
-
-def _number(value: int | float | str) -> int:
-    """An integer that may have become hex text or a float on its way."""
-    return int(value, 16) if isinstance(value, str) else int(value)

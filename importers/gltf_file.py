@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
@@ -23,6 +22,7 @@ import pygltflib
 from numpy.typing import NDArray
 
 from converter.errors import ConversionError
+from converter.strict_json import read_json
 from importers.nres import map_file
 
 Json = dict[str, Any]
@@ -30,6 +30,9 @@ Json = dict[str, Any]
 _COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _DRACO = "KHR_draco_mesh_compression"
+#: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
+#: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
+UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
 
 #: Extensions that are read, or that may be passed by without changing a shape.
 _READABLE = {
@@ -54,6 +57,7 @@ class GltfFile:
     label: str
     root: Json
     buffers: list[memoryview]
+    size: int
     warnings: list[str] = field(default_factory=list)
     scenes: list[Any] = field(init=False)
     nodes: list[Any] = field(init=False)
@@ -72,6 +76,25 @@ class GltfFile:
         self._accessors = typed(pygltflib.Accessor, self.root.get("accessors"))
         self._views = typed(pygltflib.BufferView, self.root.get("bufferViews"))
         self._arrays: dict[int, NDArray[Any]] = {}
+        self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
+
+    def claim(self, size: int) -> None:
+        """Ask for memory before it is taken.
+
+        Args:
+            size: bytes.
+
+        Raises:
+            ConversionError: the file would unpack to more than ``UNPACKED`` times its size.
+        """
+        self._room -= max(0, size)
+        if self._room < 0:
+            raise ConversionError(
+                "unpacks to far more than it holds",
+                file=self.label,
+                expected=f"at most {UNPACKED} times its size",
+                hint="do its meshes share their data too often?",
+            )
 
     def array(self, index: int) -> NDArray[Any]:
         """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
@@ -79,6 +102,7 @@ class GltfFile:
             accessor = self._accessors[index]
             stored = np.dtype(_COMPONENTS[accessor.componentType])
             width = _WIDTHS[accessor.type]
+            self.claim(accessor.count * width * 4)
             values = self._elements(
                 accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width
             )
@@ -105,7 +129,8 @@ class GltfFile:
         stride = view.byteStride or size
         buffer = self.buffers[view.buffer]
         needed = start + stride * (count - 1) + size
-        if count < 1 or offset < 0 or stride < size or needed > end or end > len(buffer):
+        lowest = min(offset, view.byteOffset or 0)
+        if count < 1 or lowest < 0 or stride < size or needed > end or end > len(buffer):
             raise ConversionError(
                 "accessor runs past its buffer view",
                 file=self.label,
@@ -147,6 +172,8 @@ class GltfFile:
         view = self._views[packed["bufferView"]]
         start = view.byteOffset or 0
         data = bytes(self.buffers[view.buffer][start : start + view.byteLength])
+        faces, points = _draco_counts(data)
+        self.claim(12 * faces + 64 * points)
         try:
             mesh = DracoPy.decode(data)
         except Exception as error:
@@ -168,6 +195,24 @@ class GltfFile:
         return np.asarray(np.maximum(scaled, np.float32(-1)))
 
 
+def _draco_counts(data: bytes) -> tuple[int, int]:
+    """Faces and points that a Draco mesh says it has (Draco bitstream 2.2, header, connectivity).
+
+    Raises:
+        IndexError: it ends before it says so.
+    """
+    at = 11 + (data[8] == 1)  # edgebreaker says how it goes first
+    numbers = []
+    for _ in range(2):
+        number = shift = 0
+        while data[at] & 0x80:
+            number |= (data[at] & 0x7F) << shift
+            at, shift = at + 1, shift + 7
+        numbers.append(number | data[at] << shift)
+        at += 1
+    return (numbers[1], numbers[0]) if data[8] == 1 else (numbers[0], numbers[1])
+
+
 def open_gltf(path: Path) -> GltfFile:
     """Open a glTF file; its buffers are mapped, nothing is decoded yet.
 
@@ -178,8 +223,8 @@ def open_gltf(path: Path) -> GltfFile:
     data = map_file(path)
     document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
     try:
-        root = json.loads(bytes(document).decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+        root = read_json(bytes(document))
+    except ValueError as error:
         raise ConversionError(
             "is not glTF: its JSON cannot be read", file=label, value=error
         ) from None
@@ -189,17 +234,17 @@ def open_gltf(path: Path) -> GltfFile:
         raise ConversionError(
             "unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0"
         )
-    unknown = [name for name in root.get("extensionsRequired", []) if name not in _READABLE]
-    if unknown:
-        raise ConversionError(
-            "needs extensions that cannot be read",
-            file=label,
-            value=", ".join(map(str, unknown)),
-            hint=_WAY_ROUND.get(unknown[0], "export it without them"),
-        )
     with broken_gltf(label):
+        unknown = [name for name in root.get("extensionsRequired", []) if name not in _READABLE]
+        if unknown:
+            raise ConversionError(
+                "needs extensions that cannot be read",
+                file=label,
+                value=", ".join(map(str, unknown)),
+                hint=_WAY_ROUND.get(unknown[0], "export it without them"),
+            )
         buffers = _buffers(root, chunk, path)
-        return GltfFile(label, root, buffers, _foreign_buffers(root, buffers))
+        return GltfFile(label, root, buffers, len(data), _foreign_buffers(root, buffers))
 
 
 @contextmanager
@@ -207,7 +252,7 @@ def broken_gltf(label: str) -> Iterator[None]:
     """Turn what a malformed document makes Python say into one error that names the file."""
     try:
         yield
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ConversionError(
             "is broken glTF", file=label, value=f"{type(error).__name__}: {error}"
         ) from error
@@ -235,7 +280,7 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
 
 def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryview]:
     """The bytes of every buffer; a URI may not leave the file's directory."""
-    out = []
+    out = Objects()
     for i, buffer in enumerate(root.get("buffers", [])):
         uri = buffer.get("uri")
         if uri is None:
@@ -289,4 +334,18 @@ def _known(kind: type) -> frozenset[str]:
 def typed(kind: type, objects: list[Json] | None) -> list[Any]:
     """pygltflib objects of JSON objects; properties it does not know are left out."""
     known = _known(kind)
-    return [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]
+    made = [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]
+    for item in made:
+        name = getattr(item, "name", None)
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"a name is {name!r}")
+    return Objects(made)
+
+
+class Objects(list[Any]):
+    """What a document numbers: a negative number is none, though Python counts from the end."""
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, int) and index < 0:
+            raise IndexError(f"index {index} is negative")
+        return super().__getitem__(index)

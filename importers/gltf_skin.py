@@ -65,6 +65,7 @@ def _bind(file: GltfFile, out: Imported, item: Item, skin: Any, index_of: dict[i
         index = streams.indices[
             primitive.index_start : primitive.index_start + primitive.index_count
         ].reshape(-1, 3)
+        file.claim(8 * len(index) * len(joints))
         share = np.zeros((len(index), len(joints)))
         for corner in range(3):
             for k in range(4):
@@ -76,19 +77,20 @@ def _bind(file: GltfFile, out: Imported, item: Item, skin: Any, index_of: dict[i
             to_game = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
             linear = to_game @ inverse[j, :3, :3] @ to_game.T
             shift = to_game @ inverse[j, :3, 3]
-            moved = streams.positions[window].astype(np.float64) @ linear.T + shift
+            used, chosen = np.unique(index[owner == j], return_inverse=True)
+            rows = window[used]
+            moved = streams.positions[rows].astype(np.float64) @ linear.T + shift
             positions.append(moved.astype(np.float32))
             if streams.normals is not None:
-                turned = streams.normals[window].astype(np.float64) @ np.linalg.inv(linear)
+                turned = streams.normals[rows].astype(np.float64) @ np.linalg.inv(linear)
                 normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
-            chosen = index[owner == j].reshape(-1).astype("<u4")
-            new_indices.append(chosen)
-            copies.append(window)
+            new_indices.append(chosen.reshape(-1).astype("<u4"))
+            copies.append(rows)
             per_joint.setdefault(j, []).append(
-                Primitive(primitive.material, end, len(window), index_end, len(chosen))
+                Primitive(primitive.material, end, len(rows), index_end, chosen.size)
             )
-            end += len(window)
-            index_end += len(chosen)
+            end += len(rows)
+            index_end += chosen.size
     order = np.concatenate(copies)
     out.streams = Streams(
         np.concatenate(positions),

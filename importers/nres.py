@@ -9,7 +9,13 @@ import numpy as np
 
 from converter.archive import Archive, Entry
 from converter.errors import ConversionError
-from converter.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
+from converter.tables import (
+    NRES_ENTRY_DTYPE,
+    NRES_HEADER_DTYPE,
+    NRES_MAGIC,
+    NRES_VERSION,
+    USES,
+)
 
 _DIRECTORY = "NRes directory"
 #: NRes and .glb store their length in 32 bits.
@@ -112,6 +118,16 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             value=f"bytes {offsets[i]}..{ends[i]}",
             expected=f"inside 16..{directory}",
             code="nres-payload",
+        )
+    shared = int(rows["size"].sum(dtype=np.int64))
+    if shared > USES * total:
+        raise ConversionError(
+            "payloads lie in one another too often",
+            file=label,
+            table=_DIRECTORY,
+            value=f"{shared} bytes in all",
+            expected=f"at most {USES} times the file's {total}",
+            code="nres-reuse",
         )
     names = rows["name"].tobytes()
     columns = (rows[key].tolist() for key in ("type_id", "attr1", "attr2", "size", "attr3"))

@@ -24,7 +24,7 @@ from converter.errors import ConversionError
 from converter.names import readable, stem
 from converter.quantize import normalise
 from converter.rebuild.adjacency import position_ids
-from converter.scene import Imported, Item, Material, Mesh, Primitive, Streams
+from converter.scene import Imported, Item, Material, Mesh, Primitive, Streams, require_in_reach
 from converter.tables import GROUP_COUNT, LOD_COUNT
 from importers.nres import map_file
 
@@ -34,6 +34,8 @@ Info = dict[str, Any]
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
 _NO_MATERIAL = -1
+#: Objects times materials times kinds of polygons: trimesh takes a while for each.
+MOST_SHAPES = 10_000
 
 
 class _Shape(NamedTuple):
@@ -242,13 +244,22 @@ def _faces(lines: _Lines, state: I64, said: list[str]) -> list[tuple[_Shape, str
     if (short := int((count < 3).sum())) != 0:
         said.append(f"{short} faces with less than three corners are passed by")
     kinds, of_line = np.unique(look, axis=0, return_inverse=True)
+    if len(kinds) > MOST_SHAPES:
+        raise ConversionError(
+            "has too many objects, materials and kinds of polygons",
+            file=lines.label, value=len(kinds), expected=f"at most {MOST_SHAPES}",
+        )  # fmt: skip
     of_corner = of_line.reshape(-1)[line]
+    corners = np.argsort(of_corner, kind="stable")
+    ends = np.searchsorted(of_corner[corners], np.arange(len(kinds) + 1))
     out = []
     for i, values_of in enumerate(kinds.tolist()):
         shape = _Shape(*values_of)
         if shape.corners >= 3:
             columns = [0, *([1] if shape.has_uv else []), *([2] if shape.has_normal else [])]
-            out.append((shape, _face_text(shape, table[of_corner == i][:, columns])))
+            out.append(
+                (shape, _face_text(shape, table[corners[ends[i] : ends[i + 1]]][:, columns]))
+            )
     if not out:
         raise ConversionError("has no faces", file=lines.label)
     return out
@@ -325,7 +336,10 @@ def _fill(
             turned = _smooth(place, corners)
         uv = np.zeros((len(place), 2))
         if shape.has_uv:
-            uv = _numbers(mesh["visual"].uv, 2, objects[shape.object], label)
+            # trimesh drops them all where one cannot be read
+            visual = mesh.get("visual")
+            values = np.zeros((0, 0)) if visual is None else visual.uv
+            uv = _numbers(values, 2, objects[shape.object], label)
             uv[:, 1] = 1 - uv[:, 1]
         primitive = Primitive(shape.material, vertex, len(place), index, corners.size)
         out.meshes[shape.object].primitives.append(primitive)
@@ -341,8 +355,9 @@ def _fill(
             np.concatenate(normals).astype(np.float32),
             np.concatenate(uvs).astype(np.float32) if any(s.has_uv for s in shapes) else None,
         )
-    if not np.isfinite(out.streams.positions).all():
-        raise ConversionError("a position is beyond float32", file=label)
+    require_in_reach("a position", out.streams.positions, label)
+    if out.streams.uv0 is not None and not np.isfinite(out.streams.uv0).all():
+        raise ConversionError("a texture coordinate is beyond float32", file=label)
     for item, made in zip(out.items, out.meshes, strict=True):
         item.mesh = item.mesh if made.primitives else -1
 

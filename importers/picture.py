@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.errors import ConversionError
+
+#: Of a texture: 4096 x 4096; the game's are 256 x 256.
+MOST_PIXELS = 1 << 24
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:
@@ -16,12 +20,24 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     Palettes and shades of grey become colours; without alpha it is 255.
 
     Raises:
-        ConversionError: unreadable, no PNG, or more than 8 bits a channel.
+        ConversionError: unreadable, no PNG, more than 8 bits a channel, or more than
+            ``MOST_PIXELS``.
     """
     from PIL import Image
 
     try:
-        with Image.open(path, formats=["PNG"]) as picture:
+        # a warning is not enough: Pillow itself would unpack 89 million pixels of a small file
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            picture = Image.open(path, formats=["PNG"])
+        with picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                raise ConversionError(
+                    "picture is too large",
+                    file=str(path),
+                    value=f"{picture.width} x {picture.height}",
+                    expected=f"at most {MOST_PIXELS:,} pixels",
+                )
             if any(
                 str(tile.args).endswith(";16B") for tile in picture.tile
             ):  # Pillow would drop the lower bits
@@ -31,6 +47,8 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
                     hint="save it with 8 bits a channel",
                 )
             return np.asarray(picture.convert("RGBA"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+    except ConversionError:
+        raise
+    except Exception as error:  # Pillow raises whatever a broken chunk leads to
         said = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise ConversionError(f"cannot be read as PNG ({said})", file=str(path)) from error

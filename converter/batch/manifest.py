@@ -10,13 +10,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, Any, TypeVar
 
 from converter.batch.walk import MANIFEST, TEXTURE, Folder, Passed
 from converter.errors import ConversionError
 from converter.files import TEMPORARY, write_outputs
+from converter.strict_json import read_json
 from importers.nres import map_file
 
 FORMAT = 1
@@ -132,12 +133,12 @@ def read_manifest(directory: Path) -> Manifest | None:
         manifest = manifest or Manifest("")
         for line in bytes(map_file(journal)).split(b"\n"):
             try:
-                facts = json.loads(line)
+                facts = read_json(line)
                 if "folder" in facts:
-                    manifest.archives[facts["source"]] = Folder(**facts)
+                    manifest.archives[facts["source"]] = _made(Folder, facts)
                 else:
                     manifest.put(_record(facts))
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, AttributeError):
                 continue  # the line that was being written when the run was killed
     return manifest
 
@@ -149,7 +150,7 @@ def has_journal(directory: Path) -> bool:
 
 def _parse(data: bytes, path: Path) -> Manifest:
     try:
-        facts = json.loads(data)
+        facts = read_json(data)
         if facts["format"] != FORMAT:
             raise ConversionError(
                 "manifest version is not known",
@@ -160,11 +161,11 @@ def _parse(data: bytes, path: Path) -> Manifest:
         manifest = Manifest(str(facts["converter"]))
         for row in [*facts["models"], *facts.get("textures", ())]:
             manifest.put(_record(row))
-        manifest.archives = {row["source"]: Folder(**row) for row in facts["archives"]}
-        manifest.passed = [Passed(**row) for row in facts["skipped"]]
-        manifest.broken = [Passed(**row) for row in facts["unreadable"]]
-        manifest.failed = [Passed(**row) for row in facts["failed"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        manifest.archives = {row["source"]: _made(Folder, row) for row in facts["archives"]}
+        manifest.passed = [_made(Passed, row) for row in facts["skipped"]]
+        manifest.broken = [_made(Passed, row) for row in facts["unreadable"]]
+        manifest.failed = [_made(Passed, row) for row in facts["failed"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConversionError(
             "manifest cannot be read",
             file=str(path),
@@ -175,9 +176,45 @@ def _parse(data: bytes, path: Path) -> Manifest:
 
 
 def _record(facts: dict[str, Any]) -> Record:
-    outputs = tuple(Output(**output) for output in facts.pop("outputs"))
+    outputs = tuple(_made(Output, output) for output in facts.pop("outputs"))
     findings = tuple(facts.pop("findings"))
-    return Record(**facts, outputs=outputs, findings=findings)
+    if not outputs or not all(isinstance(finding, dict) for finding in findings):
+        raise ValueError("no outputs, or findings that are none")
+    return _made(Record, {**facts, "outputs": outputs, "findings": findings})
+
+
+_TYPES: dict[Any, Any] = {
+    "str": str,
+    "int": int,
+    "str | None": (str, type(None)),
+    "int | None": (int, type(None)),
+    "dict[str, int]": dict,
+}
+_Row = TypeVar("_Row", Output, Record, Folder, Passed)
+
+
+def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
+    """A row of the manifest: every field of its type, no path that leads out of the directory.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    row = kind(**facts)
+    for about in fields(kind):
+        value = getattr(row, about.name)
+        if about.type in _TYPES and not isinstance(value, _TYPES[about.type]):
+            raise TypeError(f"{about.name} is {value!r}")
+        if about.name in ("path", "folder") and _leads_out(value):
+            raise ValueError(f"{about.name} leads out of the directory: {value!r}")
+    return row
+
+
+def _leads_out(path: str) -> bool:
+    """Whether a path from a directory may lead elsewhere, on this system or another."""
+    return any(
+        bool(read.anchor) or ".." in read.parts or "\0" in path
+        for read in (PurePosixPath(path), PureWindowsPath(path))
+    )
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:

@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.model import MshModel
-from converter.tables import NONE16, TABLES, StreamType
+from converter.tables import NONE16, TABLES, USES, StreamType
 from converter.validate import Finding, findings_at
 
 Ints = NDArray[np.int64]
 
 #: How far a rotation's length may be from 1 (``evidence`` page, Res8).
 UNIT = 1e-3
-#: Tables are only compared word by word where they are used at most this often.
-USES = 16
 
 
 def check_animation(model: MshModel) -> list[Finding]:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.arrays import ranges
-from converter.checks.animation import USES
 from converter.model import MshModel
 from converter.rebuild.adjacency import NO_EDGE
-from converter.tables import NONE16, TABLES, StreamType
+from converter.tables import NONE16, TABLES, USES, StreamType
 from converter.validate import Finding, check_links, findings_at
 
 Ints = NDArray[np.int64]

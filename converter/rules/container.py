@@ -78,6 +78,15 @@ RULES = (
         mend="Pack the archive again from its entries.",
     ),
     Rule(
+        code="nres-reuse",
+        severity="error",
+        format="NRes",
+        rule="All payloads together are at most 16 times the file.",
+        source="container page, directory +56 (our limit)",
+        why="A small file could be made to look like a huge one, and exhaust memory and time.",
+        mend="Pack the archive again: every entry gets bytes of its own.",
+    ),
+    Rule(
         code="nres-overlap",
         severity="warning",
         format="NRes",

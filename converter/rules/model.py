@@ -211,6 +211,18 @@ RULES = (
         drops="the slot",
     ),
     Rule(
+        code="model-reuse",
+        severity="error",
+        format="core model",
+        rule=(
+            "Slots, batches, nodes and animated frames reach the rows of their tables at most 16 "
+            "times on the mean, or 1,048,576 rows in all."
+        ),
+        source="core page, 7.2 (our limit)",
+        why="A small file could be made to look like a huge one, and exhaust memory and time.",
+        mend="Give every slot batches and every batch indices of its own.",
+    ),
+    Rule(
         code="slot-triangles",
         severity="error",
         format="core model",

@@ -147,6 +147,15 @@ RULES = (
         drops="the slot",
     ),
     Rule(
+        code="terrain-reuse",
+        severity="error",
+        format="terrain",
+        rule="Slots reach the faces at most 16 times on the mean, or 1,048,576 faces in all.",
+        source="terrain page, 6.2 (our limit)",
+        why="A small file could be made to look like a huge one, and exhaust memory and time.",
+        mend="Every face belongs to one slot: mend triStart and triCount.",
+    ),
+    Rule(
         code="terrain-slot-box",
         severity="error",
         format="terrain",

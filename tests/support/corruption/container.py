@@ -135,6 +135,17 @@ def payload_offset_wraps(data: bytearray) -> None:
     _put(data, _row(data, 0) + 56, "I", 0xFFFFFFF0)
 
 
+@of_model("nres-reuse")
+def payloads_all_the_same(box: Nres) -> None:
+    size = max(len(entry.data) for entry in box.entries)
+    if size < 2048:
+        raise NotHere
+    total = sum(len(entry.data) + 72 for entry in box.entries) + 16
+    for _ in range(16 * total // (size - 1100) + 1):
+        entry = box.add(99, b"")
+        entry.offset, entry.size = 16, size
+
+
 @of_model("nres-overlap")
 def payloads_overlap(box: Nres) -> None:
     if len(box.entries[0].data) < 8:

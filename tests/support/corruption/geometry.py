@@ -22,6 +22,15 @@ def index_table_empty(box: Nres) -> None:
     entry.attr1 = 0
 
 
+@of_model("model-reuse")
+def batches_share_all_indices(box: Nres) -> None:
+    batches, indices = box.table(13), box.table(6)
+    batches.set(len(batches) - 1, 8, "HI", min(len(indices), 0xFFFF), 0)
+    last = bytes(batches.entry.data[-20:])
+    batches.entry.data += last * ((1 << 20) // len(indices) + 16)
+    batches.entry.attr1 = len(batches)
+
+
 @of_model("batch-vertices")
 def base_vertex_huge(box: Nres) -> None:
     box.table(13).set(0, 16, "I", 0xFFFFFFFF)

@@ -141,6 +141,14 @@ def faces_past_the_table(box: Nres) -> None:
     box.table(2).set(0, 0, "H", 60000)
 
 
+@of_terrain("terrain-reuse")
+def slots_share_all_faces(box: Nres) -> None:
+    slots, faces = box.table(2), len(box.table(21))
+    slots.set(0, 0, "HH", 0, faces)
+    slots.entry.data += bytes(slots.entry.data[140:208]) * ((1 << 20) // faces + 16)
+    slots.entry.attr1 = len(slots)
+
+
 @of_terrain("terrain-slot-box")
 def slot_box_nan(box: Nres) -> None:
     box.table(2).set(0, 8, "f", NAN)
