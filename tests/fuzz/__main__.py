@@ -1,0 +1,79 @@
+"""``python -m tests.fuzz --target nres --executions 1000000``; see docs/fuzzing.md."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import platform
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from tests.fuzz.engine import Report, fuzz, minimise
+from tests.fuzz.roads import ROADS
+from tests.fuzz.targets import READERS
+
+REGRESSIONS = Path(__file__).parent / "regressions"
+TARGETS = {target.name: target for target in [*READERS, *ROADS]}
+#: What a run may allocate beyond what it has at its start.
+ROOM = 1 << 30
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("--target", action="append", choices=sorted(TARGETS), help="default: all")
+    parser.add_argument("--executions", type=int, default=1_000_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="per target")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--save", action="store_true", help="minimise and keep what was found")
+    options = parser.parse_args()
+    limit_memory()
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    print(f"Python {platform.python_version()}, NumPy {np.__version__}, seed {options.seed}")
+    found = 0
+    for name in options.target or TARGETS:
+        target = TARGETS[name]
+        report = fuzz(
+            target, options.executions, options.seed, seconds=options.seconds, said=_progress
+        )
+        if sys.stderr.isatty():
+            print(file=sys.stderr)
+        print(report, flush=True)
+        found += len(report.crashes) + bool(report.slow)
+        for crash in report.crashes.values():
+            print(f"  {crash.times} times {crash.place}\n{crash.text}")
+            data = minimise(target, crash) if options.save else crash.data
+            print(f"  {len(data)} bytes: {data[:400]!r}")
+            if options.save:
+                keep(name, data)
+        if report.slow and options.save:
+            keep(name, report.slowest_input)
+    return int(found > 0)
+
+
+def keep(name: str, data: bytes) -> None:
+    """Write a regression file, called after its content."""
+    folder = REGRESSIONS / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{hashlib.sha256(data).hexdigest()[:12]}.bin").write_bytes(data)
+
+
+def limit_memory() -> None:
+    """Let the system refuse what a small input has no right to ask for."""
+    try:
+        import resource
+    except ImportError:
+        return
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + ROOM
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _progress(report: Report) -> None:
+    if sys.stderr.isatty():
+        print(f"\r{report}", end="", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

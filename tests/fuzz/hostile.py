@@ -1,0 +1,261 @@
+"""Small files that claim to be huge, one or more per format: ``(name, target, bytes)``."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from tests.fuzz.mutate import dump, join_glb, join_nres, split_nres
+from tests.fuzz.targets import areal_maps, models, terrains
+
+HUGE = 0xFFFFFFFF
+Hostile = tuple[str, str, bytes]
+
+
+def hostile() -> Iterator[Hostile]:
+    """All of them."""
+    yield from _containers()
+    yield from _models()
+    yield from _maps()
+    yield from _looks()
+    yield from _texts()
+    yield from _sidecars()
+    yield from _documents()
+    yield from _objects()
+    yield from _pictures()
+
+
+def _containers() -> Iterator[Hostile]:
+    head = struct.pack("<4sI", b"NRes", 0x100)
+    yield "count", "nres", head + struct.pack("<iI", 0x7FFFFFFF, 16)
+    yield "negative count", "nres", head + struct.pack("<iI", -1, 16)
+    yield "size", "nres", head + struct.pack("<iI", 0, HUGE)
+    row = struct.pack("<5I36s2I", 1, 0, 0, HUGE, 0, b"a", 16, 0)
+    yield "payload", "nres", head + struct.pack("<iI", 1, 80) + row
+    # a model inside, in each of a thousand entries that are one and the same
+    inner = join_nres([[9, 0, 0, 0, bytes(36), b""]] * 2000)
+    total = 16 + len(inner) + 64 * 3000
+    row = struct.pack("<5I36s2I", 0x4853454D, 0, 0, len(inner), 0, b"a", 16, 0)
+    yield "nested", "nres", head + struct.pack("<iI", 3000, total) + inner + row * 3000
+
+
+def _entry(entries: list[list[Any]], kind: int) -> list[Any]:
+    return next(entry for entry in entries if entry[0] == kind)
+
+
+def _changed(data: bytes, **tables: bytes) -> bytes:
+    entries = split_nres(data)
+    assert entries is not None
+    for name, payload in tables.items():
+        entry = _entry(entries, int(name[1:]))
+        entry[5] = payload
+    return join_nres(entries)
+
+
+def _models() -> Iterator[Hostile]:
+    """Each of them reaches a few thousand rows millions of times."""
+    data = max(models()[:11], key=len)
+    entries = [entry for entry in split_nres(data) or [] if entry[0] != 10]  # a string per node
+    data = join_nres(entries)
+    count = len(_entry(entries, 3)[5]) // 12
+    header = _entry(entries, 2)[5][:140]
+    indices = struct.pack("<H", count - 1) * 60000
+    batch = struct.pack("<4HHIHI", 0, 0, 0, HUGE & 0xFFFF, 60000, 0, count, 0)
+    slot = struct.pack("<4H", 0, 0, 0, 1) + bytes(60)
+    node = struct.pack("<4H", 0, 0xFFFF, 0xFFFF, 0) + bytes(2) + b"\xff" * 28
+    yield "batches share indices", "model_out", _changed(
+        data, t6=indices, t13=batch * 4000, t2=header + slot, t1=node
+    )  # fmt: skip
+    yield (
+        "nodes share a slot",
+        "model_out",
+        _changed(data, t6=indices, t13=batch, t2=header + slot, t1=node * 5000),
+    )
+    many = struct.pack("<4H", 0, 0, 0, 30000) + bytes(60)
+    small = struct.pack("<4HHIHI", 0, 0, 0, HUGE & 0xFFFF, 3, 0, count, 0)
+    yield (
+        "slots share batches",
+        "model_out",
+        _changed(data, t6=indices[:6], t13=small * 30000, t2=header + many * 5000, t1=node),
+    )
+    entries = split_nres(_changed(data, t1=struct.pack("<4H", 0, 0xFFFF, 0, 0) + b"\xff" * 30))
+    assert entries is not None
+    _entry(entries, 1)[5] *= 5000
+    if any(entry[0] == 19 for entry in entries):
+        frames = _entry(entries, 19)
+        frames[5], frames[2] = bytes(2 * 60000), 60000
+        yield "nodes share frames", "model_out", join_nres(entries)
+    data = max(models()[:11], key=len)
+    for table in (1, 2, 3, 6, 13, 10, 17, 19):
+        again = split_nres(data)
+        assert again is not None
+        found = [entry for entry in again if entry[0] == table]
+        for entry in found:
+            entry[1:4] = [HUGE] * 3
+        yield f"attributes of Res{table}", "model_out", join_nres(again)
+    yield "strings", "msh", _changed(data, t10=struct.pack("<I", HUGE) * 40)
+
+
+def _maps() -> Iterator[Hostile]:
+    data = terrains()[3]
+    entries = split_nres(data)
+    assert entries is not None
+    faces, slots = _entry(entries, 21), _entry(entries, 2)
+    faces[5] = faces[5][:28] * 60000
+    slots[5] = slots[5][:140] + (struct.pack("<2H", 0, 60000) + slots[5][144:208]) * 4000
+    slots[1] = 4000
+    yield "slots share faces", "terrain_out", join_nres(entries)
+    entries = split_nres(data)
+    assert entries is not None
+    _entry(entries, 1)[2] = HUGE
+    yield "squares across", "terrain_out", join_nres(entries)
+
+    areal = areal_maps()[0]
+    entries = split_nres(areal)
+    assert entries is not None
+    payload = entries[0][5]
+    entries[0][1] = HUGE
+    yield "areals", "areal_out", join_nres(entries)
+    for name, at in (("vertices", 48), ("polys", 52)):
+        broken = payload[:at] + struct.pack("<I", HUGE) + payload[at + 4 :]
+        yield name, "areal_out", _changed(areal, t12=broken)
+    grid = len(payload) - 8 - 14
+    for x, y in ((HUGE, HUGE), (HUGE, 1), (0x10000, 0x10000), (0x80000000, 2)):
+        broken = payload[:grid] + struct.pack("<2I", x, y) + payload[grid + 8 :]
+        yield f"{x} x {y} cells", "areal_out", _changed(areal, t12=broken)
+
+
+def _looks() -> Iterator[Hostile]:
+    for width, height, kind in ((HUGE, HUGE, 8888), (65536, 65536, 0), (0x80000000, 2, 565)):
+        head = struct.pack("<4s7I", b"Texm", width, height, 1, 0, 0, 0, kind)
+        yield f"{width} x {height} texture", "texm", head + bytes(2000)
+    head = struct.pack("<4s7I", b"Texm", 2, 2, HUGE, 0, 0, 0, 565)
+    yield "levels", "texm", head + bytes(2000)
+    page = b"Page" + struct.pack("<I", HUGE)
+    yield "pages", "texm", struct.pack("<4s7I", b"Texm", 1, 1, 1, 0, 0, 0, 565) + bytes(2) + page
+    material = struct.pack("<HHBBfI", 0xFFFF, 0xFFFF, 0, 0, 1.0, 0) + bytes(34 * 3)
+    name = b"DEFAULT".ljust(36, b"\0")
+    yield "phases", "material", join_nres([[0x3054414D, 0, 6, 0, name, material]])
+    material = struct.pack("<HHBBfI", 1, 0xFFFF, 0, 0, 1.0, 0) + bytes(34)
+    material += struct.pack("<IH", 0, 0xFFFF)
+    yield "keys", "material", join_nres([[0x3054414D, 0, 6, 0, name, material]])
+    yield "points", "control_points", struct.pack("<I", HUGE) + bytes(68)
+
+
+def _texts() -> Iterator[Hostile]:
+    for digits in (9, 10, 5000):
+        number = b"9" * digits
+        yield f"rows of {digits} digits", "wear", number + b"\r\n0 a\r\n\r\nLIGHTMAPS\r\n" + number
+        yield f"paths of {digits} digits", "build_dat", b"Mine " + number + b'\r\n"a.ctl"\r\n'
+
+
+def _sidecars() -> Iterator[Hostile]:
+    for text, source in ((HUGE, 0), (0, (1 << 64) - 1), (2, (1 << 63) - 1)):
+        head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, text, source)
+        yield f"{text} and {source} bytes", "sidecar", head + bytes(32) + b"{}"
+    yield "manifest", "manifest", b'{"a":' * 200_000
+    yield "number", "manifest", b'{"format": ' + b"9" * 100_000 + b"}"
+
+
+def _documents() -> Iterator[Hostile]:
+    triangle = struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0)
+
+    def made(binary: bytes = triangle, **change: Any) -> bytes:
+        tree = {
+            "asset": {"version": "2.0"},
+            "nodes": [{"mesh": 0}],
+            "meshes": [{"name": "m", "primitives": [{"attributes": {"POSITION": 0}}]}],
+            "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}],
+            "bufferViews": [{"buffer": 0, "byteLength": len(binary)}],
+            "buffers": [{"byteLength": len(binary)}],
+        }
+        return join_glb(dump({**tree, **change}), binary)
+
+    accessor = {"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3"}
+    for count in (1 << 31, 1 << 62, 1 << 64, 10**30, 0, -1, -(1 << 63)):
+        yield f"{count} elements", "gltf_new", made(accessors=[{**accessor, "count": count}])
+        zeros = {"componentType": 5126, "count": count, "type": "MAT4"}
+        yield f"{count} zeros", "gltf_new", made(accessors=[zeros])
+        kinds = {"indices": {"bufferView": 0, "componentType": 5125}, "values": {"bufferView": 0}}
+        sparse = {**accessor, "sparse": {"count": count, **kinds}}
+        yield f"{count} sparse", "gltf_new", made(accessors=[sparse])
+        view = {"buffer": 0, "byteLength": 36}
+        for key in ("byteOffset", "byteStride", "byteLength"):
+            yield f"{key} {count}", "gltf_new", made(bufferViews=[{**view, key: count}])
+        yield f"buffer of {count}", "gltf_new", made(buffers=[{"byteLength": count}])
+    wide = triangle * 20_000
+    views = [{"buffer": 0, "byteLength": len(wide)}]
+    large = {**accessor, "count": 60_000}
+    primitives = [{"attributes": {"POSITION": 0}}] * 3000
+    yield (
+        "primitives share",
+        "gltf_new",
+        made(
+            wide,
+            bufferViews=views,
+            accessors=[large],
+            meshes=[{"name": "m", "primitives": primitives}],
+        ),
+    )
+    yield (
+        "nodes share",
+        "gltf_new",
+        made(wide, bufferViews=views, accessors=[large], nodes=[{"mesh": 0}] * 20_000),
+    )
+    accessors = [{**large, "componentType": 5121, "normalized": True, "count": 60_000}] * 4000
+    many = [{"attributes": {"POSITION": i}} for i in range(4000)]
+    yield (
+        "accessors share",
+        "gltf_new",
+        made(
+            wide, bufferViews=views, accessors=accessors, meshes=[{"name": "m", "primitives": many}]
+        ),
+    )
+    chain = [{"children": [i + 1]} for i in range(2000)] + [{"mesh": 0}]
+    yield "chain of nodes", "gltf_new", made(nodes=chain, scenes=[{"nodes": [0]}])
+    loop = [{"children": [1], "mesh": 0}, {"children": [0]}]
+    yield "loop of nodes", "gltf_new", made(nodes=loop, scenes=[{"nodes": [0]}])
+    uri = "data:;base64," + base64.b64encode(bytes(60)).decode()
+    yield "data URI", "gltf_new", made(buffers=[{"byteLength": 1 << 40, "uri": uri}])
+    yield "chunk", "gltf_new", struct.pack("<4sIIII", b"glTF", 2, 20, HUGE, 0x4E4F534A)
+    yield "depth", "gltf_new", b'{"asset":' + b"[" * 500_000
+    yield "digits", "gltf_new", b'{"asset":{"version":' + b"9" * 100_000 + b"}}"
+    draco = b"DRACO\x02\x02\x01\x01\0\0\0" + b"\xff\xff\xff\xff\x0f" * 2 + bytes(64)
+    packed = {"KHR_draco_mesh_compression": {"bufferView": 0, "attributes": {"POSITION": 0}}}
+    primitive = {"attributes": {"POSITION": 0}, "indices": 0, "extensions": packed}
+    yield "Draco", "gltf_new", made(draco, meshes=[{"name": "m", "primitives": [primitive]}])
+
+
+def _objects() -> Iterator[Hostile]:
+    points = b"v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+    for index in (b"999999999", b"99999999999999999999", b"-99999999999", b"0"):
+        yield f"index {index.decode()}", "obj_new", points + b"f 1 2 " + index + b"\n"
+    faces = b"".join(b"o %d\nf 1 2 3\n" % i for i in range(30_000))
+    yield "objects", "obj_new", points + faces
+
+
+def _pictures() -> Iterator[Hostile]:
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+        )
+
+    def png(width: int, height: int, *more: bytes) -> bytes:
+        head = chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0))
+        end = chunk(b"IDAT", zlib.compress(bytes(1 << 20), 9)) + chunk(b"IEND", b"")
+        return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + end
+
+    for width, height in (
+        (HUGE, HUGE),
+        (0x7FFFFFFF, 1),
+        (30_000, 30_000),
+        (9000, 9000),
+        (4097, 4096),
+    ):
+        yield f"{width} x {height} picture", "picture", png(width, height)
+    bomb = zlib.compress(bytes(64 << 20), 9)
+    yield "text", "picture", png(4, 4, chunk(b"zTXt", b"a\0\0" + bomb))
+    yield "profile", "picture", png(4, 4, chunk(b"iCCP", b"a\0\0" + bomb))

@@ -1,0 +1,288 @@
+"""Whole roads: a file and what lies beside it in, other files out; all in this process."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from converter.rules import Mode
+from tests.fuzz.engine import Target
+from tests.fuzz.mutate import (
+    dump,
+    join_glb,
+    join_nres,
+    mutate_gltf,
+    mutate_nres,
+    mutate_sidecar,
+    mutate_text,
+    split_glb,
+    split_nres,
+)
+from tests.fuzz.targets import (
+    _OBJ,
+    DATA,
+    _nres,
+    areal_maps,
+    as_file,
+    gltf_seeds,
+    is_json,
+    models,
+    scratch,
+    terrains,
+)
+
+LIBS = DATA / "libs"
+
+
+def _out(data: bytes) -> Any:
+    """The file and its archive: what is no container gets no further."""
+    return as_file(data, ".msh"), _nres(data)
+
+
+def _model_out(opened: Any, mode: Mode = "default", write: bool = False) -> None:
+    """``msh2gltf`` of a model: read, check, decode, write glTF."""
+    from converter.convert import ExportOptions, gltf_files, load_from
+    from importers.msh import find_model
+
+    path, archive = opened
+    options = ExportOptions(paths=True, points=True, mode=mode)
+    loaded = load_from(archive, path, find_model(archive, None), options)
+    for target, data in gltf_files(loaded, path.with_suffix(".glb"), options):
+        if write:
+            target.write_bytes(data)
+
+
+def _terrain_out(opened: Any) -> None:
+    _map_out(opened, "terrain")
+
+
+def _areal_out(opened: Any) -> None:
+    _map_out(opened, "areal map")
+
+
+def _model_tolerant(opened: Any) -> None:
+    """``--tolerant``: what is locally broken is left out, and the way back gives the bytes."""
+    from converter.convert import to_model
+
+    path, _ = opened
+    _model_out(opened, "tolerant", write=True)
+    assert to_model(path.with_suffix(".glb")).data == path.read_bytes()
+
+
+def _terrain_tolerant(opened: Any) -> None:
+    _map_out(opened, "terrain", "tolerant")
+
+
+def _areal_tolerant(opened: Any) -> None:
+    _map_out(opened, "areal map", "tolerant")
+
+
+def _map_out(opened: Any, kind: str, mode: Mode = "default") -> None:
+    from converter.convert import ExportOptions
+    from converter.convert_map import load_map, map_files
+
+    path, archive = opened
+    options = ExportOptions(mode=mode)
+    map_files(load_map(archive, path, None, kind, options), path.with_suffix(".glb"), options)
+
+
+# ------------------------------------------------------------------ checks
+
+
+def _check_seeds() -> list[bytes]:
+    return [*models(), *terrains(), *areal_maps()]
+
+
+def _check(opened: Any) -> None:
+    """``msh-inspect --check``: every finding about any file, none of it an exception."""
+    from converter.convert_check import check_file
+
+    path, _ = opened
+    for checked in check_file(path, path.name, ()):
+        for finding in checked.findings:
+            str(finding).encode("utf-8", "surrogateescape")
+
+
+# ------------------------------------------------------------------ looks
+
+
+def _library_seeds() -> list[bytes]:
+    found = []
+    for name in ("Material.lib", "lightmap.lib", "Textures.lib"):
+        entries = split_nres((LIBS / name).read_bytes())
+        assert entries is not None
+        found.append(join_nres(sorted(entries, key=lambda entry: len(entry[5]))[:12]))
+    return found
+
+
+@cache
+def _bare() -> Any:
+    from converter.convert import ExportOptions, load
+
+    return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(dressed=False))
+
+
+def _library(data: bytes) -> Any:
+    """A folder with the bundled libraries, one of them replaced."""
+    archive = _nres(data)
+    kinds = {entry.type_text for entry in archive.entries}
+    name = "Material.lib" if "MAT0" in kinds else "Textures.lib"
+    folder = scratch() / "libs"
+    folder.mkdir(exist_ok=True)
+    for other in ("Material.lib", "Textures.lib", "lightmap.lib"):
+        (folder / other).unlink(missing_ok=True)
+        if other != name:
+            (folder / other).symlink_to(LIBS / other)
+    (folder / name).write_bytes(data)
+    return folder
+
+
+def _dressed(folder: Path) -> None:
+    """A model in the looks of the libraries, its pictures in the glTF."""
+    from converter.convert import ExportOptions, gltf_files, with_dress
+    from importers.looks import Libraries
+
+    dress = Libraries([folder]).dress(_material_names(), _lightmap_names(), {(0, 1): 0.5})
+    gltf_files(with_dress(_bare(), dress), folder / "x.glb", ExportOptions())
+
+
+@cache
+def _material_names() -> list[str]:
+    entries = split_nres((LIBS / "Material.lib").read_bytes()) or []
+    return ["", *(entry[4].partition(b"\0")[0].decode("cp1251") for entry in entries)]
+
+
+@cache
+def _lightmap_names() -> list[str]:
+    entries = split_nres((LIBS / "lightmap.lib").read_bytes()) or []
+    return [entry[4].partition(b"\0")[0].decode("cp1251") for entry in entries]
+
+
+# ------------------------------------------------------------------ back
+
+
+@cache
+def pairs() -> list[tuple[bytes, bytes]]:
+    """``(glb, sidecar)`` of small models, a terrain and an areal map."""
+    from converter.convert import ExportOptions, gltf_files, load
+    from converter.convert_map import load_map, map_files
+    from importers.nres import map_file, read_nres
+
+    found = []
+    for name in ("retail__odd__l_mast_010", "spec__static__b_bun_000", "mixed__odd__Gen_stat_059"):
+        loaded = load(DATA / f"{name}.msh", None, ExportOptions(fps=24))
+        files = gltf_files(loaded, scratch() / "pair.glb", ExportOptions())
+        found.append((files[1][1], files[0][1]))
+    for data, kind in ((terrains()[1], "terrain"), (areal_maps()[1], "areal map")):
+        path = as_file(data, ".msh")
+        archive = read_nres(bytes(map_file(path)), "Land")
+        made = load_map(archive, path, None, kind, ExportOptions())
+        files = map_files(made, scratch() / "pair.glb", ExportOptions())
+        found.append((files[1][1], files[0][1]))
+    return found
+
+
+def _edited_seeds() -> list[bytes]:
+    """glTF files of ours, as they are and with something moved, so that much is rebuilt."""
+    found = []
+    for glb, _ in pairs():
+        text, binary = split_glb(glb) or (b"", b"")
+        tree = json.loads(text)
+        for node in tree["nodes"]:
+            if "mesh" in node:
+                node["translation"] = [0.5, 0.25, 0.0]
+        found += [glb, join_glb(dump(tree), binary)]
+    return found
+
+
+def _back(data: bytes) -> Any:
+    """A glTF file beside the sidecar whose digest it names, or beside the first."""
+    text = (split_glb(data) or (data, b""))[0]
+    is_json(text)
+    kept = next((s for g, s in pairs() if _digest(g) in text), pairs()[0][1])
+    path = as_file(data, ".glb")
+    (scratch() / "beside").write_bytes(kept)
+    return path, scratch() / "beside"
+
+
+@cache
+def _digest(glb: bytes) -> bytes:
+    tree = json.loads((split_glb(glb) or (b"", b""))[0])
+    digest: str = tree["scenes"][0]["extras"]["msh"]["digest"]
+    return digest.encode()
+
+
+def _to_model(opened: Any) -> None:
+    """``gltf2msh`` with the sidecar."""
+    from converter.convert import to_model
+
+    path, sidecar = opened
+    to_model(path, sidecar)
+
+
+def _alone(data: bytes) -> Any:
+    is_json((split_glb(data) or (data, b""))[0])
+    return as_file(data, ".glb")
+
+
+def _to_new_model(path: Path) -> None:
+    """``gltf2msh --no-sidecar``: a model of nothing but the file, in two dialects."""
+    from converter.convert import ImportOptions, to_model
+
+    for dialect in ("auto", "retail"):
+        options = ImportOptions(
+            dialect=dialect, rigid_skin=True, ignore_scale=True, use_sidecar=False
+        )
+        to_model(path, None, options)
+
+
+@cache
+def _without_digest(at: int) -> bytes:
+    """The edited file of a pair, such that any sidecar is its own."""
+    text, binary = split_glb(_edited_seeds()[2 * at + 1]) or (b"", b"")
+    tree = json.loads(text)
+    for scene in tree["scenes"]:
+        for key in ("digest", "pair"):
+            scene.get("extras", {}).get("msh", {}).pop(key, None)
+    return join_glb(dump(tree), binary)
+
+
+def _sidecar_seeds() -> list[bytes]:
+    return [sidecar for _, sidecar in pairs()]
+
+
+def _sidecar(data: bytes) -> Any:
+    """A sidecar beside an edited glTF file of the same kind of source."""
+    at = 3 if b'"terrain"' in data[:4096] else 4 if b'"areal map"' in data[:4096] else 0
+    path = as_file(_without_digest(at), ".glb")
+    (scratch() / "beside").write_bytes(data)
+    return path, scratch() / "beside"
+
+
+def _obj(data: bytes) -> Any:
+    return as_file(data, ".obj")
+
+
+def _obj_to_model(path: Path) -> None:
+    from converter.convert import ImportOptions
+    from converter.convert_obj import obj_to_model
+
+    obj_to_model(path, None, ImportOptions(use_sidecar=False))
+
+
+ROADS = [
+    Target("model_out", models, mutate_nres, _out, _model_out, 150),
+    Target("terrain_out", terrains, mutate_nres, _out, _terrain_out, 150),
+    Target("areal_out", areal_maps, mutate_nres, _out, _areal_out, 150),
+    Target("model_tolerant", models, mutate_nres, _out, _model_tolerant, 60),
+    Target("terrain_tolerant", terrains, mutate_nres, _out, _terrain_tolerant, 100),
+    Target("areal_tolerant", areal_maps, mutate_nres, _out, _areal_tolerant, 100),
+    Target("check", _check_seeds, mutate_nres, _out, _check, 150),
+    Target("looks_out", _library_seeds, mutate_nres, _library, _dressed, 60),
+    Target("gltf_back", _edited_seeds, mutate_gltf, _back, _to_model, 100),
+    Target("sidecar_back", _sidecar_seeds, mutate_sidecar, _sidecar, _to_model, 80),
+    Target("gltf_new", gltf_seeds, mutate_gltf, _alone, _to_new_model, 120),
+    Target("obj_new", lambda: list(_OBJ), mutate_text, _obj, _obj_to_model, 80),
+]  # fmt: skip

@@ -1,0 +1,473 @@
+"""One target per reader: bytes in, a value or a ``ConversionError`` out."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.fuzz.engine import ROOT, Target, outside
+from tests.fuzz.mutate import (
+    join_nres,
+    mutate_bytes,
+    mutate_gltf,
+    mutate_json,
+    mutate_nres,
+    mutate_png,
+    mutate_sidecar,
+    mutate_text,
+    split_glb,
+    split_nres,
+)
+
+DATA = ROOT / "tests/data"
+_numbers = count()
+
+
+@cache
+def scratch() -> Path:
+    """A folder for this process; in memory where the system has such a place."""
+    memory = Path("/dev/shm")
+    keep = tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None)
+    _kept.append(keep)
+    return Path(keep.name)
+
+
+_kept: list[Any] = []
+
+
+def as_file(data: bytes, suffix: str, folder: Path | None = None) -> Path:
+    """The bytes as a new file; the one before is removed, for it may still be mapped."""
+    folder = folder or scratch()
+    for old in _written:
+        old.unlink(missing_ok=True)
+    _written[:] = [folder / f"input{next(_numbers)}{suffix}"]
+    _written[0].write_bytes(data)
+    return _written[0]
+
+
+_written: list[Path] = []
+
+
+@cache
+def models() -> list[bytes]:
+    """The smaller bundled models, and some that are left with few records."""
+    files = sorted(DATA.glob("*.msh"), key=lambda path: path.stat().st_size)
+    found = [path.read_bytes() for path in files[:8]]
+    return [*map(cut_model, found), *found[:3], (ROOT / "examples/walker.msh").read_bytes()]
+
+
+def cut_model(data: bytes) -> bytes:
+    """A model whose unused entries are gone and whose vertices nobody needs are few."""
+    entries = split_nres(data)
+    assert entries is not None
+    small = []
+    for entry in entries:
+        kind, payload = entry[0], entry[5]
+        if kind in (3, 4, 5, 15, 16, 18):
+            entry[5] = payload[: 60 * {3: 12, 4: 4, 5: 4, 15: 8, 16: 8, 18: 4}[kind]]
+        elif kind == 13:
+            entry[5] = payload[:40]
+        elif kind == 2:
+            entry[5] = payload[: 140 + 68 * 2]
+        small.append(entry)
+    return join_nres(small)
+
+
+# ------------------------------------------------------------------ readers of the game's formats
+
+
+def _nres_seeds() -> list[bytes]:
+    return [
+        (DATA / "gamefont.rlb").read_bytes(),
+        join_nres([]),
+        join_nres([[9, 1, 2, 3, b"a.b" + bytes(33), b"xyz"], [9, 0, 0, 0, bytes(36), b""]]),
+        (DATA / "libs/Material.lib").read_bytes(),
+        join_nres([[0x4853454D, 3, 1, 0, b"m.msh" + bytes(31), models()[0]]]),
+    ]  # fmt: skip
+
+
+def _nres(data: bytes) -> Any:
+    from importers.nres import read_nres
+
+    return read_nres(data, "x")
+
+
+def _nres_first(data: bytes) -> Any:
+    return data, _nres(data)
+
+
+def _nres_rest(opened: Any) -> None:
+    from exporters.nres import write_nres
+    from importers.msh import archive_kind, find_model, kind_at, models_in
+
+    data, archive = opened
+    assert write_nres(archive) == data, "the bytes do not come back"
+    archive_kind(archive)
+    models_in(archive)
+    archive.find("a.B")
+    archive.find(b"DEFAULT")
+    for i, entry in enumerate(archive.entries[:20]):
+        _ = entry.name, entry.type_text
+        if i < 3:
+            archive.find(entry.name)
+    kind_at(archive, find_model(archive, None))
+
+
+def _msh_rest(archive: Any) -> None:
+    from exporters.msh import write_model
+    from importers.msh import model_at
+
+    write_model(model_at(archive, None, "x.msh"))
+
+
+@cache
+def terrains() -> list[bytes]:
+    from tests.support.terrain_maker import make_terrain
+
+    sizes = [(1, 1, 1), (2, 1, 1), (2, 2, 1), (3, 2, 2)]
+    return [
+        make_terrain(i, across=a, down=d, steps=s, blend=bool(i % 2), x_first=i < 3)
+        for i, (a, d, s) in enumerate(sizes)
+    ]
+
+
+def _terrain_rest(archive: Any) -> None:
+    from exporters.terrain import write_terrain
+    from importers.terrain import read_terrain
+
+    write_terrain(read_terrain(archive, "Land.msh"))
+
+
+@cache
+def areal_maps() -> list[bytes]:
+    """Small areal maps: a few squares side by side, with and without polys, and cells."""
+    import struct
+
+    def made(wide: int, high: int, polys: int) -> bytes:
+        areals = b""
+        for y in range(high):
+            for x in range(wide):
+                corners = [(x, y, 0), (x + 1, y, 0), (x + 1, y + 1, 0), (x, y + 1, 0)]
+                areals += struct.pack("<12f", x + 0.5, y + 0.5, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0)[:32]
+                areals += struct.pack("<6I", 1, 0, 3, 0, 4, polys)
+                areals += b"".join(struct.pack("<3f", *c) for c in corners)
+                beside = [
+                    (y * wide + x - wide, 2) if y else (-1, -1),
+                    (y * wide + x + 1, 3) if x + 1 < wide else (-1, -1),
+                    (y * wide + x + wide, 0) if y + 1 < high else (-1, -1),
+                    (y * wide + x - 1, 1) if x else (-1, -1),
+                ]
+                areals += b"".join(struct.pack("<2i", *pair) for pair in beside)
+                areals += (
+                    struct.pack("<6i", *[-1] * 6) * polys + struct.pack("<I3I", 1, 1, 2, 3) * polys
+                )
+        grid = struct.pack("<2I", 2, 2) + struct.pack("<HH", 1, 0) * 3 + struct.pack("<H", 0)
+        entry = [12, wide * high, 0, 0, b"Areal".ljust(36, b"\0"), areals + grid]
+        return join_nres([entry])
+
+    return [made(1, 1, 0), made(2, 1, 0), made(3, 2, 0), made(2, 2, 1)]
+
+
+def _areal_rest(archive: Any) -> None:
+    from exporters.areal_map import areal_payload
+    from importers.areal_map import read_areal_map
+
+    areals = read_areal_map(archive)
+    entry = archive.first_of_type(12)
+    assert areal_payload(areals) == entry.payload, "the bytes do not come back"
+
+
+def _text_seeds(*paths: str) -> list[bytes]:
+    return [b"", *(path.read_bytes()[:300] for name in paths for path in sorted(DATA.glob(name)))]
+
+
+def _build_dat_seeds() -> list[bytes]:
+    return _text_seeds("BuildDat.lst")
+
+
+def _wear_seeds() -> list[bytes]:
+    return _text_seeds("*.wea", "maps/*/*.wea")
+
+
+def _build_dat(data: bytes) -> Any:
+    from importers.build_dat import read_build_dat
+
+    return read_build_dat(data, "BuildDat.lst")
+
+
+def _build_dat_rest(read: Any) -> None:
+    from exporters.build_dat import write_build_dat
+
+    build, _ = read
+    write_build_dat(build)
+    _ = build.categories, build.text
+    build.set_paths("Mine", ["x", "y"])
+
+
+def _wear(data: bytes) -> Any:
+    from importers.wear import read_wear
+
+    return read_wear(data, "x.wea")
+
+
+def _wear_rest(read: Any) -> None:
+    from converter.wear import agrees, new_wear
+    from importers.wear import read_wear_names
+
+    wear, _ = read
+    names = read_wear_names(wear.text.encode("cp1251", "replace"))
+    agrees(names, wear.materials)
+    new_wear(wear.materials, wear.lightmaps)
+
+
+def _materials() -> list[bytes]:
+    entries = split_nres((DATA / "libs/Material.lib").read_bytes())
+    assert entries is not None
+    entries.sort(key=lambda entry: len(entry[5]))
+    return [join_nres([entry]) for entry in (*entries[:2], *entries[-5:])]
+
+
+def _material(data: bytes) -> Any:
+    archive = _nres(data)
+    return archive, archive.entries[:4]
+
+
+def _material_rest(opened: Any) -> None:
+    from converter.looks import look_of
+    from converter.material import find_material, material_bytes, new_material
+    from importers.material import read_material
+
+    archive, entries = opened
+    find_material(archive, "DEFAULT")
+    for entry in entries:
+        material = read_material(entry, "Material.lib")
+        material_bytes(material)
+        look_of("a", material, "name")
+        new_material(material, "b", "wall.0", alpha=0.5)
+
+
+def _textures() -> list[bytes]:
+    """Each texture alone; the large ones cut to a small one's size."""
+    import struct
+
+    entries = split_nres((DATA / "libs/Textures.lib").read_bytes())
+    assert entries is not None
+    found = [entry[5] for entry in sorted(entries, key=lambda entry: len(entry[5]))]
+    small = []
+    for kind, width in ((0, 1), (565, 2), (556, 2), (4444, 2), (88, 2), (888, 4), (8888, 4)):
+        head = struct.pack("<4s7I", b"Texm", 4, 2, 2, 32, 0, 0, kind)
+        page = b"Page" + struct.pack("<I4H", 1, 0, 2, 0, 2)
+        small.append(head + bytes(range(256)) * 4 * (not kind) + bytes(range(10 * width)) + page)
+    return [*small, *found[:2]]
+
+
+def _texm(data: bytes) -> Any:
+    from importers.texm import read_texm
+
+    return read_texm(data, "x")
+
+
+def _texm_rest(texm: Any) -> None:
+    from exporters.texm import write_texm
+
+    for level in range(len(texm.levels)):
+        texm.rgba(level)
+    _ = texm.pages, texm.has_alpha
+    write_texm(texm)
+
+
+def _points_seeds() -> list[bytes]:
+    from tests.support.points import cpt
+
+    one = ("a", 0, (1.0, 2.0, 3.0), (0.0, 0.0, 1.0))
+    return [b"", cpt([]), cpt([one]), cpt([one, ("b", 1, (0, 0, 0), (0, 0, 0))] * 2)]
+
+
+@cache
+def _scene() -> Any:
+    from converter.convert import ExportOptions, load
+
+    return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
+
+
+def _points(data: bytes) -> Any:
+    from importers.control_points import read_points
+
+    return read_points(data, "x.cpt")
+
+
+def _points_rest(points: Any) -> None:
+    from converter.points import shown_points
+
+    shown_points(points, _scene())
+
+
+# ------------------------------------------------------------------ own and foreign formats
+
+
+@cache
+def _sidecar_seeds() -> list[bytes]:
+    from converter.convert import ExportOptions, gltf_files, load
+
+    loaded = load(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
+    return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]
+
+
+def _sidecar(data: bytes) -> Any:
+    from converter.sidecar import read_sidecar
+
+    return read_sidecar(data, "x.msh-sidecar")
+
+
+def _sidecar_rest(sidecar: Any) -> None:
+    from converter.sidecar import write_sidecar
+
+    write_sidecar(sidecar)
+
+
+@cache
+def gltf_seeds() -> list[bytes]:
+    """Small documents with every feature that is read: made here, and of the exporters."""
+    import base64
+
+    from tests.fuzz.documents import documents
+
+    found = []
+    for tree, binary in documents():
+        uri = "data:application/octet-stream;base64," + base64.b64encode(binary).decode()
+        alone = {**tree, "buffers": [{"byteLength": len(binary), "uri": uri}]}
+        from tests.fuzz.mutate import dump, join_glb
+
+        found += [join_glb(dump(tree), binary), dump(alone)]
+    return found
+
+
+def _gltf(data: bytes) -> Any:
+    parts = split_glb(data)
+    is_json(data if parts is None else parts[0])
+    return as_file(data, ".glb")
+
+
+def is_json(data: bytes) -> None:
+    """Inputs that no JSON reader takes count as stopped by the first checks, and are run."""
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        outside()
+
+
+def _gltf_rest(path: Any) -> None:
+    from importers.gltf import read_gltf
+
+    read_gltf(path, rigid_skin=True, ignore_scale=True)
+
+
+_OBJ = (
+    b"# made by hand\nmtllib x.mtl\no a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\n"
+    b"vt 1 0\nvt 1 1\nvn 0 0 1\nusemtl one\nf 1/1/1 2/2/1 3/3/1\ng b\nusemtl two\nf -4 -3 -2 -1\n"
+    b"f 1//1 3//1 4//1\n",
+    b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n",
+    b"# msh-gltf source=a.msh dialect=retail lod=0 group=0 frame=0 up=y\no a\nv 0 0 0 1\n"
+    b"v 1 0 0 1\nv 0 1 0 1\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n",
+)
+
+
+def _obj(data: bytes) -> Any:
+    return as_file(data, ".obj")
+
+
+def _obj_rest(path: Any) -> None:
+    from importers.obj import read_obj
+
+    read_obj(path)
+
+
+@cache
+def _manifest_seeds() -> list[bytes]:
+    from converter.batch.manifest import Manifest, Output, Record, write_manifest
+    from converter.batch.walk import MANIFEST, Folder, Passed
+
+    made = Manifest("1.0")
+    outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
+    finding = {"code": "entry-twice", "severity": "warning", "text": "x"}
+    for index in (None, 3):
+        made.put(
+            Record("a.rlb", index, f"m{index}.msh", "6d", "model", "2020-01-01T00:00:00Z", 9, "00",
+                   "11", "spec", "a", "box",
+                   (outputs[0], Output(f"a/{index}.glb", 1, "ee")), (finding,))
+        )  # fmt: skip
+    made.archives = {"a.rlb": Folder("a.rlb", "a", {"MESH": 2})}
+    made.passed = [Passed(*["x"] * len(Passed.__dataclass_fields__))]
+    with tempfile.TemporaryDirectory() as folder:
+        write_manifest(Path(folder), made)
+        return [(Path(folder) / MANIFEST).read_bytes()]
+
+
+def _manifest(data: bytes) -> Any:
+    from converter.batch.walk import MANIFEST
+
+    is_json(data)
+    folder = scratch() / "run"
+    folder.mkdir(exist_ok=True)
+    path = as_file(data, ".json", folder)
+    path.replace(folder / MANIFEST)
+    return folder
+
+
+def _manifest_rest(folder: Any) -> None:
+    from converter.batch.manifest import read_manifest
+
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    for record in manifest.in_order():
+        _ = record.id, record.target
+
+
+@cache
+def _pictures() -> list[bytes]:
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    from exporters.png import png_bytes
+
+    ramp = np.arange(8 * 4 * 4, dtype=np.uint8).reshape(4, 8, 4)
+    found = [png_bytes(ramp)]
+    for mode in ("L", "P", "1", "RGB", "LA", "I;16"):
+        file = io.BytesIO()
+        Image.fromarray(ramp[..., 0].copy()).convert(mode).save(file, "PNG")
+        found.append(file.getvalue())
+    return found
+
+
+def _picture(data: bytes) -> Any:
+    return as_file(data, ".png")
+
+
+def _picture_rest(path: Any) -> None:
+    from importers.picture import read_picture
+
+    read_picture(path)
+
+
+READERS = [
+    Target("nres", _nres_seeds, mutate_nres, _nres_first, _nres_rest, 1000),
+    Target("msh", models, mutate_nres, _nres, _msh_rest, 500),
+    Target("terrain", terrains, mutate_nres, _nres, _terrain_rest, 500),
+    Target("areal_map", areal_maps, mutate_nres, _nres, _areal_rest, 500),
+    Target("build_dat", _build_dat_seeds, mutate_text, _build_dat, _build_dat_rest, 500),
+    Target("wear", _wear_seeds, mutate_text, _wear, _wear_rest, 1000),
+    Target("material", _materials, mutate_nres, _material, _material_rest, 1000),
+    Target("texm", _textures, mutate_bytes, _texm, _texm_rest, 1000),
+    Target("control_points", _points_seeds, mutate_bytes, _points, _points_rest, 1000),
+    Target("sidecar", _sidecar_seeds, mutate_sidecar, _sidecar, _sidecar_rest, 500),
+    Target("gltf", gltf_seeds, mutate_gltf, _gltf, _gltf_rest, 800),
+    Target("obj", lambda: list(_OBJ), mutate_text, _obj, _obj_rest, 300),
+    Target("manifest", _manifest_seeds, mutate_json, _manifest, _manifest_rest, 500),
+    Target("picture", _pictures, mutate_png, _picture, _picture_rest, 500),
+]  # fmt: skip

@@ -1,0 +1,97 @@
+"""The short run of every target, and every input that ever did what it must not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.__main__ import REGRESSIONS, TARGETS
+from tests.fuzz.engine import Report, Target, execute, fuzz, minimise, strict
+from tests.fuzz.mutate import join_glb, join_nres, mutate_bytes, split_glb, split_nres
+
+FILES = sorted(REGRESSIONS.rglob("*.bin"))
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_short_run(name: str) -> None:
+    """A value or a ``ConversionError``, whatever comes in; the same run every time."""
+    report = fuzz(TARGETS[name], TARGETS[name].short, seed=1)
+    assert not report.crashes, "\n".join(crash.text for crash in report.crashes.values())
+    assert report.executions == TARGETS[name].short
+    # the mutators keep most inputs past the first checks
+    assert report.inside > report.executions / 8, str(report)
+    assert report.values, str(report)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_regression(path: Path) -> None:
+    with strict():
+        execute(TARGETS[path.parent.name], path.read_bytes())
+
+
+def test_every_regression_has_its_target() -> None:
+    assert {path.parent.name for path in FILES} <= TARGETS.keys()
+
+
+# ------------------------------------------------------------------ the fuzzer itself
+
+
+def _faulty(data: bytes) -> bytes:
+    if data[:2] == b"ab" and len(data) > 6 and data[6] > 200:
+        raise IndexError("a fault to be found")
+    return data
+
+
+FAULTY = Target("faulty", lambda: [b"abcdefghij"], mutate_bytes, _faulty)
+
+
+def test_a_fault_is_found_counted_and_made_small() -> None:
+    report = fuzz(FAULTY, 2000, seed=3)
+    assert len(report.crashes) == 1
+    crash = next(iter(report.crashes.values()))
+    assert crash.place.startswith("IndexError")
+    small = minimise(FAULTY, crash)
+    assert len(small) == 7
+    assert small[:2] == b"ab"
+
+
+def test_a_warning_is_a_fault() -> None:
+    def warn(data: bytes) -> None:
+        import numpy as np
+
+        np.float32(1e38) * np.frombuffer(data[:4], "<f4")
+
+    report = fuzz(Target("warns", lambda: [b"\0\0\x80\x3f"], mutate_bytes, warn), 300, seed=1)
+    assert any("RuntimeWarning" in place for place in report.crashes)
+
+
+def test_chance_is_the_seed_s() -> None:
+    def run(seed: int) -> tuple[int, int, int]:
+        report: Report = fuzz(TARGETS["texm"], 200, seed)
+        return report.inside, report.values, report.largest
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_new_lines_are_kept() -> None:
+    """Coverage guides: what a chain of comparisons asks for is found byte by byte."""
+    report = fuzz(TARGETS["wear"], 600, seed=1)
+    assert report.corpus > len(TARGETS["wear"].seeds())
+
+
+@pytest.mark.parametrize("name", ["nres", "msh", "terrain", "areal_map", "material"])
+def test_containers_are_put_together_again(name: str) -> None:
+    """The mutator's own container code: what it takes apart it makes again, entry by entry."""
+    for data in TARGETS[name].seeds():
+        entries = split_nres(data)
+        assert (entries is not None) == (data[:4] == b"NRes")
+        assert entries is None or split_nres(join_nres(entries)) == entries
+
+
+def test_documents_are_put_together_again() -> None:
+    for data in TARGETS["gltf"].seeds():
+        parts = split_glb(data)
+        if parts is not None:
+            assert split_glb(join_glb(*parts)) == parts

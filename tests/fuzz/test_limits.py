@@ -1,0 +1,185 @@
+"""Counts and sizes are looked at before memory is taken; nothing in a file runs or leads out."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from converter.batch.manifest import read_manifest
+from converter.errors import ConversionError
+from importers.gltf import read_gltf
+from tests.fuzz.__main__ import TARGETS
+from tests.fuzz.documents import documents
+from tests.fuzz.engine import ROOT, execute, peak_kib, strict
+from tests.fuzz.hostile import hostile
+from tests.fuzz.mutate import dump, join_glb
+
+#: What hostile files may take in all, beyond what the process has: mebibytes.
+ROOM = 160
+CASES = list(hostile())
+
+
+def run_all() -> None:
+    """Every hostile file, in a process that may not grow by more than ``ROOM``."""
+    import resource
+
+    for target in dict.fromkeys(target for _, target, _ in CASES):
+        for seed in TARGETS[target].seeds():  # what is imported late is no file's fault
+            execute(TARGETS[target], seed)
+    before = peak_kib()
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + (ROOM << 20)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    for name, target, data in CASES:
+        start = time.perf_counter()
+        with strict():
+            _, value = execute(TARGETS[target], data)
+        grown = (peak_kib() - before) >> 10
+        took = time.perf_counter() - start
+        said = "value" if value else "refused"
+        print(f"{target}: {name}: {said}, {len(data)} bytes, {grown} MiB, {took:.2f} s")
+
+
+def test_hostile_files_take_little_memory() -> None:
+    pytest.importorskip("resource", reason="no limits of memory on this system")
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("this system does not say how large a process is")
+    code = "from tests.fuzz.test_limits import run_all; run_all()"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(CASES)
+    values = [line for line in lines if ": value," in line]
+    assert len(values) < len(lines) / 4, values
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nested", "payloads lie in one another too often"),
+        ("batches share indices", "batches reach indices too often"),
+        ("nodes share a slot", "nodes reach indices too often"),
+        ("slots share batches", "slots reach batches too often"),
+        ("nodes share frames", "nodes reach frames too often"),
+        ("slots share faces", "slots reach the same faces too often"),
+        ("primitives share", "unpacks to far more than it holds"),
+        ("nodes share", "unpacks to far more than it holds"),
+        ("accessors share", "unpacks to far more than it holds"),
+        ("Draco", "unpacks to far more than it holds"),
+        ("loop of nodes", "nodes form a loop"),
+        ("depth", "nested too deeply"),
+        ("objects", "too many objects"),
+        ("4097 x 4096 picture", "too large"),
+    ],
+)
+def test_what_unpacks_is_refused_for_that(name: str, said: str) -> None:
+    """Not for something else that the hostile file also has."""
+    target, data = next((TARGETS[t], d) for n, t, d in CASES if n == name)
+    with pytest.raises(ConversionError, match=said):
+        target.rest(target.first(data))
+
+
+def test_there_is_a_hostile_file_for_every_reader() -> None:
+    covered = {target for _, target, _ in CASES}
+    whole = {"msh": "model_out", "terrain": "terrain_out", "areal_map": "areal_out"}
+    whole |= {"gltf": "gltf_new", "obj": "obj_new"}
+    from tests.fuzz.targets import READERS
+
+    assert {whole.get(target.name, target.name) for target in READERS} <= covered | {"model_out"}
+
+
+@pytest.mark.parametrize(
+    "path", ["../x.glb", "/x.glb", "a/../../x", "C:/x", "C:x", "..\\x", "a\0b"]
+)
+@pytest.mark.parametrize("place", ["outputs", "archives"])
+def test_a_manifest_names_nothing_outside_its_directory(
+    path: str, place: str, tmp_path: Path
+) -> None:
+    facts = json.loads(TARGETS["manifest"].seeds()[0])
+    row = facts["models"][0]["outputs"][0] if place == "outputs" else facts["archives"][0]
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    assert read_manifest(tmp_path) is not None
+    row["path" if place == "outputs" else "folder"] = path
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    with pytest.raises(ConversionError, match="leads out"):
+        read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"scenes": [{"nodes": [-1]}]}, "index -1 is negative"),
+        ({"nodes": [{"mesh": -1}]}, "index -1 is negative"),
+        ({"nodes": [{"mesh": 0, "translation": [1, 2]}]}, "not 3 numbers"),
+        ({"nodes": [{"mesh": 0, "translation": [1e13, 0, 0]}]}, "out of reach"),
+        ({"nodes": [{"mesh": 0, "name": 5}]}, "a name is 5"),
+        ({"nodes": [{"mesh": 0, "name": "\ud800"}]}, "JSON cannot be read"),
+        ({"nodes": [{"mesh": 0, "extras": {"msh": {"lod": 3}}}]}, "extras.msh.lod is 3"),
+        ({"scenes": [{"nodes": [0], "extras": {"msh": {"dialect": "x"}}}]}, "extras.msh.dialect"),
+        ({"accessors": [{"componentType": 5126, "count": 3, "type": "VEC2"}]}, "POSITION of mesh"),
+    ],
+)
+def test_documents_that_say_what_cannot_be(
+    change: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    tree, binary = documents()[1]
+    primitive = {"attributes": {"POSITION": 0}}
+    accessor = {"bufferView": 0, "componentType": 5126, "count": 1, "type": "VEC3"}
+    plain = {"nodes": [{"mesh": 0}], "meshes": [{"primitives": [primitive]}]}
+    plain |= {"scenes": [{"nodes": [0]}], "animations": [], "accessors": [accessor]}
+    path = tmp_path / "x.glb"
+    path.write_bytes(join_glb(dump({**tree, **plain}), binary))
+    read_gltf(path)
+    path.write_bytes(join_glb(dump({**tree, **plain, **change}), binary))
+    with pytest.raises(ConversionError, match=said):
+        read_gltf(path)
+
+
+SOURCES = [
+    p for name in ("converter", "importers", "exporters") for p in (ROOT / name).rglob("*.py")
+]
+#: Modules whose readers run what a file says, and functions that do.
+_RUNNING = {"pickle", "marshal", "shelve", "dill", "joblib", "code", "runpy", "yaml"}
+_CALLS = {"eval", "exec", "compile", "__import__"}
+
+
+def running(text: str) -> list[str]:
+    """What could run code from a file, in a source."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found += [a.name for a in node.names if a.name.partition(".")[0] in _RUNNING]
+        elif isinstance(node, ast.ImportFrom):
+            found += [node.module] if (node.module or "").partition(".")[0] in _RUNNING else []
+        elif isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name) and called.id in _CALLS:
+                found.append(called.id)
+            if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+                whole = f"{called.value.id}.{called.attr}"
+                found += [whole] if whole in ("np.load", "numpy.load", "np.fromfile") else []
+        elif isinstance(node, ast.keyword) and node.arg in ("allow_pickle", "shell"):
+            found.append(node.arg)
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: f"{p.parent.name}/{p.name}")
+def test_nothing_in_a_file_runs(path: Path) -> None:
+    assert not running(path.read_text("utf-8"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import pickle", "from marshal import loads", "eval('1')", "np.load(x, allow_pickle=True)"],
+)
+def test_what_runs_is_seen(text: str) -> None:
+    assert running(text)
