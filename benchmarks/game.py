@@ -139,11 +139,11 @@ def make(root: Path, models: int = MODELS) -> Path:
 def count(root: Path) -> dict[str, int]:
     """What a game holds."""
     from importers.msh import model_at, models_in
-    from importers.nres import map_file, read_nres
+    from importers.nres import read_file, read_nres
 
     totals = dict.fromkeys(("models", "nodes", "batches", "triangles", "keys", "bytes"), 0)
     for path in sorted(root.glob("*.rlb")):
-        archive = read_nres(map_file(path), path.name)
+        archive = read_nres(read_file(path), path.name)
         for index in models_in(archive):
             model = model_at(archive, index, path.name)
             totals["models"] += 1

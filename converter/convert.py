@@ -44,7 +44,7 @@ from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
 from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.wear import read_wear_names, wear_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def load(path: Path, entry: str | None, options: ExportOptions) -> LoadedModel:
     Raises:
         ConversionError: unreadable, or an error finding.
     """
-    archive = read_nres(map_file(path), str(path))
+    archive = read_nres(read_file(path), str(path))
     return load_from(archive, path, find_model(archive, entry), options)
 
 
@@ -361,7 +361,7 @@ def to_model(
 def merge_with_sidecar(
     gltf: Path, given: Imported, found: Path, options: ImportOptions
 ) -> Returned:
-    kept = read_sidecar(map_file(found), str(found))
+    kept = read_sidecar(read_file(found), str(found))
     about = kept.description
     digest = given.info.get("digest")
     if digest is not None and digest != about.source_sha256:

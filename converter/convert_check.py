@@ -38,7 +38,7 @@ from importers.control_points import read_points
 from importers.looks import Libraries
 from importers.material import read_material
 from importers.msh import archive_kind, read_model
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import is_nres, read_file, read_nres
 from importers.terrain import read_terrain
 from importers.texm import read_texm
 from importers.wear import read_wear, wear_of, wears_of_level
@@ -88,7 +88,7 @@ def check_file(
     """
     with np.errstate(all="ignore"):  # hostile numbers are findings, not messages of NumPy
         try:
-            data = map_file(path)
+            data = read_file(path)
         except ConversionError as error:
             return [Checked(source, None, None, "unknown", [finding_of(error)])]
         places = tuple(dict.fromkeys([*map(str, folders), str(path.parent)]))

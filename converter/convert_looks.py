@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from converter.looks import MATERIALS, Dress
 from converter.validate import Finding
-from importers.nres import map_file
+from importers.nres import read_file
 from importers.wear import read_wear, read_wear_names
 
 if TYPE_CHECKING:
@@ -75,4 +75,4 @@ def picture_files(dress: Dress | None, target: Path) -> list[tuple[Path, bytes]]
     pictures = [*dress.pictures.values(), *dress.lightmaps.values()]
     paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}
     files = [(path, png_bytes(picture.rgba())) for path, picture in paths.items()]
-    return [(path, png) for path, png in files if not path.is_file() or map_file(path) != png]
+    return [(path, png) for path, png in files if not path.is_file() or read_file(path) != png]

@@ -48,7 +48,7 @@ from exporters.nres import write_nres
 from exporters.obj import export_obj, material_names, posed, shown_parts
 from exporters.png import png_bytes
 from importers.msh import read_model
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.obj import read_obj
 
 F32 = NDArray[np.float32]
@@ -225,7 +225,7 @@ def _into_nodes(given: Imported, found: Path) -> None:
 
     The merge refuses a sidecar of another model.
     """
-    kept = read_sidecar(map_file(found), str(found))
+    kept = read_sidecar(read_file(found), str(found))
     about, info = kept.description, given.info
     if about.kind != "model":
         raise ConversionError(

@@ -29,7 +29,7 @@ from converter.texture import (
 from exporters.nres import add_entry, replace_entry, write_nres
 from exporters.texm import write_texm
 from importers.msh import find_model
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import is_nres, read_file, read_nres
 from importers.picture import read_picture
 from importers.texm import read_texm
 
@@ -47,7 +47,7 @@ def texture_at(path: Path, entry: str | None) -> tuple[str, Texm] | None:
     Raises:
         ConversionError: unreadable, no such entry, or a broken texture.
     """
-    data = map_file(path)
+    data = read_file(path)
     if not is_nres(data):
         if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
             return None
@@ -109,7 +109,7 @@ def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
     Raises:
         ConversionError: no archive, the entry is no texture, or the name does not fit.
     """
-    archive = read_nres(map_file(library), str(library))
+    archive = read_nres(read_file(library), str(library))
     stem = unescape(readable(picture.stem))
     wanted = texture_name(stem)
     index = archive.find(wanted)

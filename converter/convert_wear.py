@@ -9,7 +9,7 @@ from converter.archive import Archive, decode_text, printable
 from converter.wear import WEAR_TYPE, agrees, new_wear
 from exporters.nres import add_entry
 from exporters.wear import write_wear
-from importers.nres import map_file
+from importers.nres import read_file
 from importers.wear import file_beside, read_wear_names
 
 
@@ -27,7 +27,7 @@ def wear_beside(
     """
     name = target.with_suffix(".wea").name
     there = file_beside(target, name)
-    if there is not None and agrees(names, read_wear_names(map_file(there))):
+    if there is not None and agrees(names, read_wear_names(read_file(there))):
         return [], []
     if there is not None and not force:
         return [], [f"{_stays(there.name, names)} (--force replaces it)"]

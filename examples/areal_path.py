@@ -16,7 +16,7 @@ import numpy as np
 from converter.areal import areal_at, shortest_path
 from converter.errors import ConversionError
 from importers.areal_map import read_areal_map
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 
 
 def main(arguments: list[str]) -> int:
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
         print(f"not four numbers: {' '.join(arguments[1:])}", file=sys.stderr)
         return 2
     try:
-        areals = read_areal_map(read_nres(map_file(path), str(path)))
+        areals = read_areal_map(read_nres(read_file(path), str(path)))
     except ConversionError as error:
         print(error, file=sys.stderr)
         return 1

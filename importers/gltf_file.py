@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from converter.errors import ConversionError
 from converter.strict_json import read_json
-from importers.nres import map_file
+from importers.nres import read_file
 
 Json = dict[str, Any]
 
@@ -220,7 +220,7 @@ def open_gltf(path: Path) -> GltfFile:
         ConversionError: no glTF, broken, or with an extension it requires and nobody can read.
     """
     label = str(path)
-    data = map_file(path)
+    data = read_file(path)
     document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
     try:
         root = read_json(bytes(document))
@@ -300,7 +300,7 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
                 raise ConversionError(
                     f"buffer {i} lies outside the file's directory", file=str(path), value=uri
                 )
-            data = map_file(target)
+            data = read_file(target)
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
                 f"buffer {i} is cut",

@@ -13,7 +13,7 @@ from converter.terrain import Terrain
 from converter.terrain_checks import check_terrain
 from converter.validate import Finding, without_errors
 from importers.areal_map import read_areal_map
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.terrain import read_terrain
 from importers.wear import read_wear_names
 
@@ -68,14 +68,14 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
     names = []
     for suffix in ("1.wea", "2.wea"):
         path = take(suffix)
-        names.append(read_wear_names(map_file(path)))
+        names.append(read_wear_names(read_file(path)))
         if not names[-1]:
             note(path, [Finding("level-wear", "is no list of materials (WEAR)")])
     path = take(".map")
-    areals = read_areal_map(read_nres(map_file(path), str(path)))
+    areals = read_areal_map(read_nres(read_file(path), str(path)))
     note(path, check_areal_map(areals))
     path = take(".msh")
-    terrain = read_terrain(read_nres(map_file(path), str(path)), path.name)
+    terrain = read_terrain(read_nres(read_file(path), str(path)), path.name)
     note(path, check_terrain(terrain))
     wear, micro = names
     called = files["1.wea"].name, files["2.wea"].name

@@ -28,7 +28,7 @@ from converter.material import find_material
 from converter.sidecar import sha256
 from converter.texture import Texm
 from importers.material import read_material
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.texm import read_texm
 
 
@@ -85,7 +85,7 @@ class Libraries:
         if name not in self._open:
             path = self.files[name]
             try:
-                self._open[name] = read_nres(map_file(path), str(path))
+                self._open[name] = read_nres(read_file(path), str(path))
             except ConversionError as error:
                 self._warn(f"{error}: shown without it")
                 return None

@@ -27,7 +27,7 @@ from converter.tables import (
     StreamType,
 )
 from converter.texture import TEXM_TYPE
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import is_nres, read_file, read_nres
 
 
 def content_kind(data: memoryview | bytes, label: str = "") -> str:
@@ -94,7 +94,7 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
     Raises:
         ConversionError: unreadable, no such entry, no model, or a table that cannot be true.
     """
-    archive = read_nres(map_file(path), str(path))
+    archive = read_nres(read_file(path), str(path))
     return model_at(archive, find_model(archive, entry), path.name)
 
 

@@ -22,7 +22,7 @@ _DIRECTORY = "NRes directory"
 _LARGEST = 2**32 - 1
 
 
-def map_file(path: Path) -> memoryview:
+def read_file(path: Path) -> memoryview:
     """A file's bytes. They are read, not mapped: a mapped file that somebody cuts kills the process
     that looks at it (docs/decisions/0022).
 

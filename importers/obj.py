@@ -26,7 +26,7 @@ from converter.quantize import normalise
 from converter.rebuild.adjacency import position_ids
 from converter.scene import Imported, Item, Material, Mesh, Primitive, Streams, require_in_reach
 from converter.tables import GROUP_COUNT, LOD_COUNT
-from importers.nres import map_file
+from importers.nres import read_file
 
 I64 = NDArray[np.int64]
 Info = dict[str, Any]
@@ -100,7 +100,7 @@ def unescape(name: str) -> str:
 
 def _text(path: Path) -> str:
     """The file with plain line ends, continued lines joined, and no comments behind data."""
-    raw = bytes(map_file(path))
+    raw = bytes(read_file(path))
     if b"\0" in raw:
         raise ConversionError("is no OBJ", file=str(path), value="it is not text")
     try:

@@ -11,7 +11,7 @@ from converter.archive import Archive, decode_text
 from converter.errors import ConversionError
 from converter.validate import Finding
 from converter.wear import WEAR_TYPE, Wear, row_name
-from importers.nres import map_file
+from importers.nres import read_file
 
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
@@ -105,6 +105,6 @@ def _beside(path: Path, name: str) -> memoryview | bytes:
     """Its bytes; empty where there is none."""
     found = file_beside(path, name)
     try:
-        return map_file(found) if found is not None else b""
+        return read_file(found) if found is not None else b""
     except ConversionError:
         return b""  # names are a courtesy: the rows are in the file

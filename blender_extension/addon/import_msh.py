@@ -17,7 +17,7 @@ from converter.sidecar import sha256, sidecar_path
 from converter.validate import told
 from exporters.nres import write_nres
 from importers.msh import archive_kind, find_model, kind_at, models_in
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 
 from .guard import guarded
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
@@ -31,7 +31,7 @@ def open_archive(path: Path) -> Archive:
     Raises:
         ConversionError: no NRes file.
     """
-    return read_nres(bytes(map_file(path)), str(path))
+    return read_nres(bytes(read_file(path)), str(path))
 
 
 def choices(path: Path) -> list[int]:

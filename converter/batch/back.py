@@ -36,7 +36,7 @@ from converter.files import (
 from converter.names import readable
 from converter.sidecar import sha256
 from exporters.nres import add_entry, replace_entry, write_nres
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 
 _MESH = int.from_bytes(b"MESH", "little")
 
@@ -280,7 +280,7 @@ class _Writer:
         source = self._places.game / path
         if not target.is_file() or target.is_symlink():
             return not (target.is_symlink() and source.is_symlink())
-        if data is not None and map_file(target) == data:
+        if data is not None and read_file(target) == data:
             return False
         # what the game has as well is not lost
         return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
@@ -288,7 +288,7 @@ class _Writer:
     def _edited(self, path: Path, outcomes: list[Outcome]) -> bytes | None:
         """The bytes of a changed file; an edit that does not fit fails, the others stay."""
         source = self._places.game / path
-        before = map_file(source)
+        before = read_file(source)
         self._made_from[path] = sha256(before)
         archive = None
         for outcome in outcomes:
@@ -334,7 +334,7 @@ class _Writer:
         try:
             if self._places.new is None:
                 assert data is not None
-                if sha256(map_file(source)) != self._made_from[path]:
+                if sha256(read_file(source)) != self._made_from[path]:
                     raise ConversionError("changed while this run was at work", hint="run it again")
                 said = said_of_links(target)
                 copy_output(source, Path(f"{target}{BACKUP}"))

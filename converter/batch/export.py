@@ -24,7 +24,7 @@ from converter.sidecar import sha256
 from converter.validate import Finding, require_sound, told
 from importers.control_points import points_of
 from importers.msh import model_at, models_in
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.wear import wear_of, wears_of_level
 
 #: How many archives a worker keeps: tasks come by size, so from all of a game's by turns, and
@@ -191,12 +191,12 @@ def open_archive(path: str, label: str, modified: int) -> Archive:
         label: what messages call it.
         modified: its time; another one means another file.
     """
-    return read_nres(map_file(Path(path)), label)
+    return read_nres(read_file(Path(path)), label)
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
     if item.index is None:
-        return map_file(Path(item.path))
+        return read_file(Path(item.path))
     if item.index >= len(archive.entries):
         raise ConversionError("changed while it was read", file=item.source)
     return archive.entries[item.index].payload
@@ -211,7 +211,7 @@ def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def _archive_digest(path: str, size: int) -> str:
-    return sha256(map_file(Path(path)))
+    return sha256(read_file(Path(path)))
 
 
 def _states(out: Path, before: Record | None) -> dict[str, str]:
@@ -224,7 +224,7 @@ def _states(out: Path, before: Record | None) -> dict[str, str]:
             other = path.suffix == ".glb" and path.with_suffix(".gltf").is_file()
             states[output.path] = "edited" if other else "missing"
         else:
-            states[output.path] = "ours" if sha256(map_file(path)) == output.sha256 else "edited"
+            states[output.path] = "ours" if sha256(read_file(path)) == output.sha256 else "edited"
     return states
 
 
@@ -239,7 +239,7 @@ def _refuse_to_lose(
     for (path, _), output in zip(files, outputs, strict=True):
         if states.get(output.path) in ("ours", "missing") or not path.exists():
             continue
-        if not path.is_file() or sha256(map_file(path)) != output.sha256:
+        if not path.is_file() or sha256(read_file(path)) != output.sha256:
             known = output.path in states
             raise ConversionError(
                 "output was edited since it was written" if known else "output exists already",

@@ -18,7 +18,7 @@ from converter.batch.walk import MANIFEST, TEXTURE, Folder, Passed
 from converter.errors import ConversionError
 from converter.files import TEMPORARY, write_outputs
 from converter.strict_json import read_json
-from importers.nres import map_file
+from importers.nres import read_file
 
 FORMAT = 1
 _JOURNAL = f"{TEMPORARY}journal"
@@ -128,10 +128,10 @@ def read_manifest(directory: Path) -> Manifest | None:
     path, journal = directory / MANIFEST, directory / _JOURNAL
     manifest = None
     if path.is_file():
-        manifest = _parse(bytes(map_file(path)), path)
+        manifest = _parse(bytes(read_file(path)), path)
     if journal.is_file():
         manifest = manifest or Manifest("")
-        for line in bytes(map_file(journal)).split(b"\n"):
+        for line in bytes(read_file(journal)).split(b"\n"):
             try:
                 facts = read_json(line)
                 if "folder" in facts:

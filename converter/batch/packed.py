@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from converter.errors import ConversionError
 from exporters.gltf_file import Document, Json, glb_bytes
 from importers.gltf_file import broken_gltf, open_gltf
-from importers.nres import map_file
+from importers.nres import read_file
 
 _TRIANGLES = 4
 _MIME = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
@@ -48,7 +48,7 @@ def pack(path: Path, root: Path) -> Packed:
     """
     gltf = open_gltf(path)
     with broken_gltf(str(path)):
-        data = bytes(map_file(path))
+        data = bytes(read_file(path))
         images = gltf.root.get("images", [])
         external = [image for image in images if not image.get("uri", "data:").startswith("data:")]
         whole = data[:4] == b"glTF" and len(gltf.buffers) <= 1
@@ -100,7 +100,7 @@ def _picture(uri: str, path: Path, root: Path) -> bytes:
         raise ConversionError(
             "picture lies outside the output directory", file=str(path), value=uri
         )
-    return bytes(map_file(target))
+    return bytes(read_file(target))
 
 
 def _counts(gltf: Json) -> tuple[int, int, int, bool]:

@@ -14,7 +14,7 @@ from converter.errors import ConversionError
 from converter.files import copy_output, only_run, write_outputs
 from converter.sidecar import sha256
 from exporters.nres import replace_entry, write_nres
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def put_back(origin: Origin, data: bytes, known: Collection[str]) -> bool:
 
 def _put_back(origin: Origin, data: bytes, known: Collection[str]) -> bool:
     path = origin.path
-    before = bytes(map_file(path))
+    before = bytes(read_file(path))
     new = data if origin.index is None else _with_entry(origin, origin.index, before, data, known)
     if new == before:
         return False

@@ -17,7 +17,7 @@ from converter.dialect import Dialect
 from converter.errors import ConversionError
 from converter.names import entry_name
 from converter.sidecar import sha256
-from importers.nres import map_file
+from importers.nres import read_file
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def _untouched(task: RestoreTask, record: Record) -> bool:
     """Whether the files are the very bytes that ``msh2gltf`` wrote."""
     for output in record.outputs:
         path = Path(task.out, *output.path.split("/"))
-        if not path.is_file() or sha256(map_file(path)) != output.sha256:
+        if not path.is_file() or sha256(read_file(path)) != output.sha256:
             return False
     return True
 
@@ -180,7 +180,7 @@ def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
     """
     assert task.game_file is not None
     if record.index is None:
-        now = sha256(map_file(Path(task.game_file)))
+        now = sha256(read_file(Path(task.game_file)))
         if now == digest:
             return -1
         if now != record.sha256 and not task.force:

@@ -20,7 +20,7 @@ from converter.files import TEMPORARY
 from converter.looks import PICTURES
 from converter.names import Names, escape, file_stem, readable
 from importers.msh import archive_kind, content_kind
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import is_nres, read_file, read_nres
 
 _MESH = int.from_bytes(b"MESH", "little")
 #: The kind of an item that is a picture.
@@ -262,7 +262,7 @@ def foreign(path: Path) -> str | None:
 
 def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None:
     try:
-        data = map_file(path)
+        data = read_file(path)
         archive = read_nres(data, source)
         kind = archive_kind(archive)
     except ConversionError as error:

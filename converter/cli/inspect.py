@@ -158,14 +158,14 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
     from converter.convert import ExportOptions, load_from
     from converter.convert_texture import texture_at
     from importers.msh import archive_kind, find_model, kind_at, models_in
-    from importers.nres import is_nres, map_file, read_nres
+    from importers.nres import is_nres, read_file, read_nres
 
     if (texture := texture_at(source, entry)) is not None:
         from converter.cli.textures import inspect_texture
 
         inspect_texture(*texture, as_json)
         return
-    data = map_file(source)
+    data = read_file(source)
     if not is_nres(data) and source.name.lower() == "builddat.lst":
         _build_dat(bytes(data), str(source), as_json)
         return

@@ -266,9 +266,9 @@ def _is_many(
     if entry is not None or (to_file and not plan_only):
         return False
     from importers.msh import archive_kind
-    from importers.nres import is_nres, map_file, read_nres
+    from importers.nres import is_nres, read_file, read_nres
 
-    data = map_file(sources[0])
+    data = read_file(sources[0])
     return is_nres(data) and archive_kind(read_nres(data, str(sources[0]))) == "archive"
 
 
@@ -339,9 +339,9 @@ def _load(
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from converter.convert import gltf_files, load_from
     from importers.msh import find_model, kind_at
-    from importers.nres import map_file, read_nres
+    from importers.nres import read_file, read_nres
 
-    archive = read_nres(map_file(source), str(source))
+    archive = read_nres(read_file(source), str(source))
     index = find_model(archive, entry)
     kind = kind_at(archive, index)
     if kind == "model":

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from converter import cli
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
@@ -62,7 +62,7 @@ def test_a_game_through_blender(tmp_path: Path) -> None:
     before, after = snapshot(game), snapshot(tmp_path / "new")
     assert {k for k in after if after[k] != before[k]} == {"static.rlb", "SYSTEM.RLB"}
     for archive in ("static.rlb", "SYSTEM.RLB"):
-        old, new = (read_nres(map_file(d / archive), "x") for d in (game, tmp_path / "new"))
+        old, new = (read_nres(read_file(d / archive), "x") for d in (game, tmp_path / "new"))
         differ = {
             a.name
             for a, b in zip(old.entries, new.entries, strict=True)

@@ -38,7 +38,7 @@ from converter.areal_checks import check_areal_map
 from converter.errors import ConversionError
 from exporters.areal_map import areal_payload
 from importers.areal_map import read_areal_map
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.maps import every_level, level_called
 
 ROOT = Path(__file__).parents[2]
@@ -47,7 +47,7 @@ LEVEL = "spec__AutoMAP_00"
 
 @cache
 def read(path: Path) -> ArealMap:
-    return read_areal_map(read_nres(map_file(path), str(path)))
+    return read_areal_map(read_nres(read_file(path), str(path)))
 
 
 def sample(name: str = LEVEL) -> ArealMap:

@@ -23,7 +23,7 @@ from converter.areal_edit import (
 from converter.errors import ConversionError
 from exporters.areal_map import areal_payload, write_areal_map
 from importers.areal_map import read_areal_map
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.converter.test_areal import (
     areal_at_brute,
     brute_inside,
@@ -138,7 +138,7 @@ def inner(areals: ArealMap, count: int, seed: int) -> list[int]:
 
 @every_level
 def test_same_vertices_change_nothing(level) -> None:
-    source = bytes(map_file(level.folder / "Land.map"))
+    source = bytes(read_file(level.folder / "Land.map"))
     areals = read_areal_map(read_nres(source, "x"))
     same = replace_polygons(areals, {i: own(areals, i) for i in range(len(areals.records))})
     assert write_areal_map(same) == source

@@ -21,7 +21,7 @@ from converter import cli
 from converter.archive import Archive
 from converter.files import only_run
 from exporters.nres import write_nres
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.texm import read_texm
 from tests.importers.test_texm import every_library
 from tests.support.corpus import LIBS, sample_called
@@ -341,5 +341,5 @@ def test_what_else_is_refused(library: Path, tmp_path: Path) -> None:
     assert (out.returncode, "is no texture" in out.stderr) == (2, True)
     out = run("gltf2msh", save(tmp_path / "壁.png", noise(4, 4)), "--into", library)
     assert "letters that CP1251 lacks" in out.stderr
-    assert library.read_bytes() == bytes(map_file(LIBS / "Textures.lib"))
+    assert library.read_bytes() == bytes(read_file(LIBS / "Textures.lib"))
     assert not library.with_name("Textures.lib.bak").exists()

@@ -15,7 +15,7 @@ from PIL import Image
 from converter.errors import ConversionError
 from converter.material import MaterialKind, material_bytes, new_material
 from importers.material import read_material
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.exporters.test_gltf_looks import picture
 from tests.support.corpus import LIBS
 from tests.support.gltf_view import GltfView
@@ -46,7 +46,7 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    before = read_nres(map_file(LIBS / "Material.lib"), "x")
+    before = read_nres(read_file(LIBS / "Material.lib"), "x")
     after = read_nres((tmp_path / "Material.new.lib").read_bytes(), "x")
     assert [e.payload for e in after.entries[:-1]] == [e.payload for e in before.entries]
     (tmp_path / "Material.new.lib").replace(tmp_path / "Material.lib")
@@ -64,7 +64,7 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
 
 def test_new_materials() -> None:
     """What is given, in every phase; every other byte is the other material's."""
-    library = read_nres(map_file(LIBS / "Material.lib"), "x")
+    library = read_nres(read_file(LIBS / "Material.lib"), "x")
     several = 0
     for entry in library.entries:
         like = read_material(entry, "x")
@@ -98,6 +98,6 @@ def test_new_materials() -> None:
     ],
 )
 def test_materials_that_cannot_be(changes: dict[str, object], said: str) -> None:
-    like = read_material(read_nres(map_file(LIBS / "Material.lib"), "x").entries[0], "x")
+    like = read_material(read_nres(read_file(LIBS / "Material.lib"), "x").entries[0], "x")
     with pytest.raises(ConversionError, match=said):
         new_material(like, "new", **changes)

@@ -17,7 +17,7 @@ from converter import cli
 from converter.convert import ImportOptions, to_model
 from converter.errors import ConversionError
 from importers.control_points import read_points
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, sample_called
 from tests.support.game import MESH, archive, entry, write
 from tests.support.gltf_edit import Editable, drop_extras
@@ -233,7 +233,7 @@ def test_the_corpus_has_files_of_this_size() -> None:
     require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
     seen = 0
     for path in sorted(Path(str(CORPUS)).glob("*/game/*.rlb")):
-        data = map_file(path)
+        data = read_file(path)
         if bytes(data[:4]) != b"NRes":
             continue
         for found in read_nres(data, path.name).entries:

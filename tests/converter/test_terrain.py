@@ -17,7 +17,7 @@ from converter.terrain_checks import check_terrain
 from converter.tolerant_maps import sound_terrain
 from exporters.nres import new_archive, write_nres
 from exporters.terrain import write_terrain
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.terrain import read_terrain
 from tests.support.maps import every_level, level_called
 from tests.support.runs import first_difference
@@ -29,7 +29,7 @@ LEVEL = "spec__AutoMAP_00"
 
 def load(level) -> Terrain:
     path = level.folder / "Land.msh"
-    return read_terrain(read_nres(map_file(path), str(path)), path.name)
+    return read_terrain(read_nres(read_file(path), str(path)), path.name)
 
 
 @every_level
@@ -147,14 +147,14 @@ def test_findings_about_geometry() -> None:
 @pytest.mark.parametrize("missing", [1, 2, 3, 4, 5, 11, 18, 21])
 def test_required_tables(missing: int) -> None:
     path = level_called(LEVEL).folder / "Land.msh"
-    entries = [e for e in read_nres(map_file(path), "x").entries if e.type_id != missing]
+    entries = [e for e in read_nres(read_file(path), "x").entries if e.type_id != missing]
     with pytest.raises(ConversionError, match=f"not a terrain: without Res{missing} "):
         read_terrain(new_archive(entries, "x"), "x")
 
 
 def test_optional_table_and_sizes() -> None:
     path = level_called(LEVEL).folder / "Land.msh"
-    entries = read_nres(map_file(path), "x").entries
+    entries = read_nres(read_file(path), "x").entries
     terrain = read_terrain(new_archive([e for e in entries if e.type_id != 14], "x"), "x")
     assert terrain.blend is None
     assert check_terrain(terrain) == []
@@ -169,7 +169,7 @@ def test_optional_table_and_sizes() -> None:
 def test_any_order_and_unknown_entries(order: list[int], unknown: bytes) -> None:
     """Order is not meaning, but it is kept, like everything that nobody knows."""
     path = level_called(LEVEL).folder / "Land.msh"
-    entries = {e.type_id: e for e in read_nres(map_file(path), "x").entries}
+    entries = {e.type_id: e for e in read_nres(read_file(path), "x").entries}
     entries[99] = replace(entries[3], type_id=99, payload=unknown)
     data = write_nres(new_archive([entries[kind] for kind in order], "x"))
     terrain = read_terrain(read_nres(data, "x"), "x")

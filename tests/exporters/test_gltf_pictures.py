@@ -19,7 +19,7 @@ from converter.convert import ExportOptions, load, to_model
 from converter.looks import Dress, Picture
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.nres import replace_entry, write_nres
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.texm import read_texm
 from tests.exporters.test_gltf_looks import BLENDER, VALIDATOR, export, picture
 from tests.support.corpus import LIBS, sample_called
@@ -109,7 +109,7 @@ def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> Non
     assert edited.read_bytes() != mine
 
     # a texture that changes in the game: its picture and who wears it
-    library = read_nres(map_file(game / "Textures.lib"), "")
+    library = read_nres(read_file(game / "Textures.lib"), "")
     index = library.find(edited.stem)
     assert index is not None
     data = bytearray(library.entries[index].payload)
@@ -136,7 +136,7 @@ def test_an_archive_called_textures(game: Path, tmp_path: Path) -> None:
 
 def test_broken_links_are_warnings(game: Path, tmp_path: Path) -> None:
     """A texture that cannot be read, a library that is none: said, and shown without."""
-    library = read_nres(map_file(game / "Textures.lib"), "")
+    library = read_nres(read_file(game / "Textures.lib"), "")
     for index in range(len(library.entries)):
         library = replace_entry(library, index, b"Texm, not really")
     (game / "Textures.lib").write_bytes(write_nres(library))
@@ -260,7 +260,7 @@ def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
     from importers.looks import Libraries
 
     libraries = Libraries([LIBS])
-    archive = read_nres(map_file(LIBS / "Material.lib"), "")
+    archive = read_nres(read_file(LIBS / "Material.lib"), "")
     looks = [libraries.look(entry.name) for entry in archive.entries]
     animated = [look for look in looks if look.phases > 1]
     assert animated
@@ -284,8 +284,8 @@ def land(game: Path) -> Path:
     """A level in the game, and a Material.lib whose grounds have textures."""
     folder = game / "DATA/MAPS/Tut_1"
     shutil.copytree(level_called("mixed__tut_1").folder, folder)
-    library = read_nres(map_file(game / "Material.lib"), "")
-    textures = [e.name for e in read_nres(map_file(game / "Textures.lib"), "").entries]
+    library = read_nres(read_file(game / "Material.lib"), "")
+    textures = [e.name for e in read_nres(read_file(game / "Textures.lib"), "").entries]
     for number, name in enumerate(GROUNDS):
         index = library.find(name)
         assert index is not None
@@ -301,7 +301,7 @@ def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -
     view, recorded = export(land, target, "--game", game), truth()
     level = level_called("mixed__tut_1")
     names = [name for _, name in level.facts("terrain")["materials1"]]
-    textures = [e.name for e in read_nres(map_file(game / "Textures.lib"), "").entries]
+    textures = [e.name for e in read_nres(read_file(game / "Textures.lib"), "").entries]
     by_ground = dict(zip(GROUNDS, textures, strict=False))
     fine, blend = level.terrain["level"] == 0, level.terrain["weight"]
     pairs = 0
@@ -440,7 +440,7 @@ def test_pictures_that_were_saved_unchanged(game: Path, tmp_path: Path) -> None:
 def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     painted = painted_game(game, out, "tex_012.0")
-    library = read_nres(map_file(game / "Textures.lib"), "")
+    library = read_nres(read_file(game / "Textures.lib"), "")
     index = library.find(painted.stem)
     assert index is not None
     data = bytearray(library.entries[index].payload)

@@ -168,7 +168,7 @@ def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
     from converter.convert import ExportOptions, gltf_files, load
     from converter.convert_map import load_map, map_files
-    from importers.nres import map_file, read_nres
+    from importers.nres import read_file, read_nres
 
     found = []
     for name in ("retail__odd__l_mast_010", "spec__static__b_bun_000", "mixed__odd__Gen_stat_059"):
@@ -177,7 +177,7 @@ def pairs() -> list[tuple[bytes, bytes]]:
         found.append((files[1][1], files[0][1]))
     for data, kind in ((terrains()[1], "terrain"), (areal_maps()[1], "areal map")):
         path = as_file(data, ".msh")
-        archive = read_nres(bytes(map_file(path)), "Land")
+        archive = read_nres(bytes(read_file(path)), "Land")
         made = load_map(archive, path, None, kind, ExportOptions())
         files = map_files(made, scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))

@@ -17,7 +17,7 @@ from converter.errors import ConversionError
 from exporters.areal_map import areal_payload, write_areal_map
 from exporters.nres import new_archive, write_nres
 from importers.areal_map import read_areal_map
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.maps import every_level, level_called
 
 
@@ -40,7 +40,7 @@ def grid(x: int, y: int, cells: list[list[int]]) -> bytes:
 
 @every_level
 def test_bytes_come_back(level) -> None:
-    source = bytes(map_file(level.folder / "Land.map"))
+    source = bytes(read_file(level.folder / "Land.map"))
     areals = read_areal_map(read_nres(source, "x"))
     assert areal_payload(areals) == bytes(areals.entry.payload)
     assert write_areal_map(areals) == source
@@ -48,7 +48,7 @@ def test_bytes_come_back(level) -> None:
 
 @every_level
 def test_arrays_equal_the_truth(level) -> None:
-    areals = read_areal_map(read_nres(map_file(level.folder / "Land.map"), "x"))
+    areals = read_areal_map(read_nres(read_file(level.folder / "Land.map"), "x"))
     truth, facts = level.areal, level.facts("areal")
     np.testing.assert_array_equal(areals.vertex_start, truth["start"])
     np.testing.assert_array_equal(areals.vertices, truth["vertex"])
@@ -68,7 +68,7 @@ def test_arrays_equal_the_truth(level) -> None:
 
 def test_arrays_are_read_only() -> None:
     path = level_called("mixed__MULTI02").folder / "Land.map"
-    areals = read_areal_map(read_nres(map_file(path), "x"))
+    areals = read_areal_map(read_nres(read_file(path), "x"))
     arrays = [value for value in vars(areals).values() if isinstance(value, np.ndarray)]
     assert len(arrays) == 8
     assert not any(array.flags.writeable for array in arrays)

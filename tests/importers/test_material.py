@@ -17,7 +17,7 @@ from converter.errors import ConversionError
 from converter.material import FoundMaterial, MaterialKind, find_material, material_bytes
 from exporters.nres import new_archive
 from importers.material import read_material
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, LIBS
 
 MAT0 = int.from_bytes(b"MAT0", "little")
@@ -37,7 +37,7 @@ every_library = pytest.mark.parametrize(
 
 
 def load(path: Path) -> Archive:
-    return read_nres(map_file(path), path.name)
+    return read_nres(read_file(path), path.name)
 
 
 def entry(payload: bytes, *, kind: int = 0, version: int = 6, name: bytes = b"M") -> Entry:

@@ -18,7 +18,7 @@ from converter.validate import check_model
 from exporters.msh import encode_strings, table_bytes, write_model
 from exporters.nres import new_archive, write_nres
 from importers.msh import archive_kind, read_model, read_msh
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference
 
@@ -223,7 +223,7 @@ def container(payloads: dict[int, bytes]) -> Archive:
 
 def archive_of_models(folder: Path, names: list[str]) -> Path:
     """An archive of the same small model under several names; ``.txt`` names hold text."""
-    payload = bytes(map_file(DATA / "retail__system__MTCHECK.msh"))
+    payload = bytes(read_file(DATA / "retail__system__MTCHECK.msh"))
     entries = [
         entry(
             int.from_bytes(b"MESH", "little"),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from converter.archive import Archive, Entry, decode_text, fold_lower, fold_upper, sort_table
 from converter.errors import ConversionError
 from exporters.nres import new_archive, repack, replace_entry, write_nres
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.support.corpus import DATA, every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))
@@ -149,9 +149,9 @@ def test_payloads_are_views() -> None:
 def test_map_file(tmp_path: Path) -> None:
     empty = tmp_path / "пусто.dat"
     empty.write_bytes(b"")
-    assert bytes(map_file(empty)) == b""
+    assert bytes(read_file(empty)) == b""
     with pytest.raises(ConversionError, match="cannot be read"):
-        map_file(tmp_path / "missing")
+        read_file(tmp_path / "missing")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_broken_headers(change, problem: str, offset: int) -> None:
 
 def test_other_containers_are_told_apart() -> None:
     with pytest.raises(ConversionError, match="not an NRes file"):
-        read_nres(map_file(DATA / "gamefont.rlb"), "gamefont.rlb")
+        read_nres(read_file(DATA / "gamefont.rlb"), "gamefont.rlb")
 
 
 def _archive(names: list[bytes]) -> Archive:

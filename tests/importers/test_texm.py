@@ -15,7 +15,7 @@ from converter.archive import Archive
 from converter.errors import ConversionError
 from converter.texture import FORMATS, WRITABLE_FORMATS, new_texm
 from exporters.texm import write_texm
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.texm import read_texm
 from tests.support.corpus import CORPUS, LIBS
 
@@ -36,7 +36,7 @@ every_library = pytest.mark.parametrize(
 
 
 def load(path: Path) -> Archive:
-    return read_nres(map_file(path), path.name)
+    return read_nres(read_file(path), path.name)
 
 
 def pixel(data: bytes, at: int, kind: int, palette: bytes) -> tuple[int, ...]:

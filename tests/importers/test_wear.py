@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from converter.errors import ConversionError
 from converter.wear import Wear, new_wear
 from exporters.wear import write_wear
-from importers.nres import is_nres, map_file, read_nres
+from importers.nres import is_nres, read_file, read_nres
 from importers.wear import read_wear, read_wear_names
 from tests.support.corpus import CORPUS, DATA
 
@@ -26,7 +26,7 @@ def all_wears() -> list[bytes]:
     for path in sorted(Path(CORPUS).glob("*/game/**/*")) if CORPUS else ():
         if path.suffix.lower() == ".wea":
             out.append(path.read_bytes())
-        elif path.is_file() and is_nres(data := map_file(path)):
+        elif path.is_file() and is_nres(data := read_file(path)):
             entries = read_nres(data, path.name).entries
             out += [bytes(e.payload) for e in entries if e.type_text == "WEAR"]
     return out

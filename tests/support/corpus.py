@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 
 DATA = Path(__file__).parent.parent / "data"
 #: Material.lib, Textures.lib, lightmap.lib, and the truth about them.
@@ -53,7 +53,7 @@ class Sample:
     @property
     def source(self) -> bytes:
         """The model's own bytes."""
-        data = map_file(self.path)
+        data = read_file(self.path)
         if self.entry is None:
             return bytes(data)
         archive = read_nres(data, str(self.path))

@@ -15,7 +15,7 @@ from converter import cli
 from converter.convert import to_model
 from exporters.nres import add_entry, write_nres
 from importers.msh import read_msh
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from importers.wear import read_wear_names
 from tests.support.corpus import CORPUS, DATA
 from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
@@ -54,12 +54,12 @@ def move(path: Path, by: float = 1.0) -> None:
 
 
 def entries_of(path: Path) -> list[bytes]:
-    return [bytes(e.payload) for e in read_nres(map_file(path), "x").entries]
+    return [bytes(e.payload) for e in read_nres(read_file(path), "x").entries]
 
 
 def same_but_for(old: Path, new: Path, index: int) -> None:
     """Every byte of two archives is the same, but for one entry and what its size moves."""
-    a, b = (read_nres(map_file(p), "x") for p in (old, new))
+    a, b = (read_nres(read_file(p), "x") for p in (old, new))
     assert len(a.entries) == len(b.entries)
     for i, (one, two) in enumerate(zip(a.entries, b.entries, strict=True)):
         assert (bytes(one.payload) == bytes(two.payload)) == (i != index), one.name
@@ -67,7 +67,7 @@ def same_but_for(old: Path, new: Path, index: int) -> None:
         assert (one.type_id, one.attr1, one.attr2, one.attr3, one.sort_index) == (
             two.type_id, two.attr1, two.attr2, two.attr3, two.sort_index,
         )  # fmt: skip
-    assert b"\x01forgotten data\xff" in bytes(map_file(new))
+    assert b"\x01forgotten data\xff" in bytes(read_file(new))
 
 
 def test_unchanged(game: Path, out: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_new_gltf_becomes_an_entry(game: Path, out: Path, tmp_path: Path) -> N
         "OBJECTS.RLB::дерево.msh": "spec",
     }
     for name in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB"):
-        old, new = (read_nres(map_file(d / name), name) for d in (game, tmp_path / "new"))
+        old, new = (read_nres(read_file(d / name), name) for d in (game, tmp_path / "new"))
         assert [bytes(e.payload) for e in new.entries[: len(old.entries)]] == [
             bytes(e.payload) for e in old.entries
         ]
@@ -220,7 +220,7 @@ def test_the_wea_of_a_new_entry_that_is_there(game: Path, out: Path, tmp_path: P
     assert not any(".wea" in warning for warning in said["static.rlb::one.msh"])
     (warning,) = (w for w in said["static.rlb::two.msh"] if ".wea" in w)
     assert warning.startswith("two.wea is there already and stays")
-    names = [e.name for e in read_nres(map_file(tmp_path / "new/static.rlb"), "x").entries]
+    names = [e.name for e in read_nres(read_file(tmp_path / "new/static.rlb"), "x").entries]
     assert names[-4:] == ["one.wea", "two.WEA", "one.msh", "two.msh"]
 
 
@@ -319,7 +319,7 @@ def test_shifted_entries_are_found_by_name(game: Path, out: Path, tmp_path: Path
 
     path = out / "static.rlb/s_rock_057.glb"
     move(path)
-    old = read_nres(map_file(game / "static.rlb"), "x").entries
+    old = read_nres(read_file(game / "static.rlb"), "x").entries
     entries = [entry(WEAR, b"a.wea", b"0")]
     entries += [entry(e.type_id, e.name_bytes, bytes(e.payload)) for e in old]
     write(game / "static.rlb", archive(entries))

@@ -15,7 +15,7 @@ from converter.batch.put_back import Origin, put_back
 from converter.errors import ConversionError
 from converter.files import only_run
 from converter.sidecar import sha256
-from importers.nres import map_file, read_nres
+from importers.nres import read_file, read_nres
 from tests.converter.batch.test_back import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
@@ -103,10 +103,10 @@ def test_into_a_library_twice(tmp_path: Path) -> None:
     assert (second.returncode, REFUSED in second.stderr) == (2, True)
     model = Origin(library.parent / "static.rlb", 0, b"i_room_006.msh")
     with pytest.raises(ConversionError, match="another run is at work"):  # Blender's button
-        put_back(model, b"NRes", {sha256(read_nres(map_file(model.path), "x").entries[0].payload)})
+        put_back(model, b"NRes", {sha256(read_nres(read_file(model.path), "x").entries[0].payload)})
     assert go_on(job) == (0, "")
     assert run("gltf2msh", *two).returncode == 0
-    names = [entry.name for entry in read_nres(map_file(library), "x").entries]
+    names = [entry.name for entry in read_nres(read_file(library), "x").entries]
     assert {"one.0", "two.0"} <= set(names)
 
 
