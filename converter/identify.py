@@ -236,7 +236,7 @@ def _is_decoration(imported: Imported, item: Item) -> bool:
     """The path graph that we show on request, and objects of lines or points alone."""
     if item.extras.get("kind") == "paths":
         return True
-    drawn = item.mesh >= 0 and bool(imported.meshes[item.mesh].primitives)
+    drawn = item.mesh >= 0 and imported.meshes[item.mesh].drawn
     return item.mesh >= 0 and not drawn and item.name.startswith("paths")
 
 
@@ -294,7 +294,7 @@ def _nodes(
         role = roles[i]
         if kept is not None and role is not None and role.kept is not None:
             out.kept_of[node_of[i]] = role.kept
-        if items[i].mesh >= 0 and imported.meshes[items[i].mesh].primitives:
+        if items[i].mesh >= 0 and imported.meshes[items[i].mesh].drawn:
             matrix = None
             if (shape := bake[i]) is not None:
                 matrix = np.eye(4)
@@ -408,7 +408,7 @@ def _parts(
     for i, role in enumerate(roles):
         if role is None or role.owner is None or imported.items[i].mesh < 0:
             continue
-        if not imported.meshes[imported.items[i].mesh].primitives:
+        if not imported.meshes[imported.items[i].mesh].drawn:
             continue
         if isinstance(role.owner, str):
             node = by_name.get(role.owner)

@@ -276,8 +276,7 @@ def _corner_ids(new: Soup, old: Soup) -> tuple[I64, I64]:
         if soup.lightmap and new.extra is not None and old.extra is not None:
             assert soup.extra is not None
             own.append(soup.extra.astype(np.int32))
-        values = np.concatenate(own, axis=-1)
-        columns.append(values.reshape(3 * len(soup), values.shape[-1]))
+        columns.append(np.concatenate(own, axis=-1).reshape(3 * len(soup), -1))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64))
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
 

@@ -64,6 +64,11 @@ class Mesh:
     lod: int | None = None
     group: int | None = None
 
+    @property
+    def drawn(self) -> bool:
+        """Whether there is a triangle: a part without one is none."""
+        return any(primitive.index_count for primitive in self.primitives)
+
 
 class Part(NamedTuple):
     """A mesh in a cell (node, lod, group).
