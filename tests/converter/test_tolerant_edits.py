@@ -192,7 +192,8 @@ def test_the_sidecar_of_a_sound_model_is_not_marked(tmp_path: Path) -> None:
 
 
 def test_a_sidecar_without_the_mark_is_refused(tmp_path: Path) -> None:
-    """An older converter, which does not know the mark, reads the source as always."""
+    """It is the sidecar of a conversion that this glTF is not of; named as such, its model is read
+    as always, and refused."""
     from converter.sidecar import write_sidecar
 
     data = first_case(next(k for k in OF_MODELS if k.code == "slot-batches"), tmp_path / "c")
@@ -201,6 +202,11 @@ def test_a_sidecar_without_the_mark_is_refused(tmp_path: Path) -> None:
     kept = read_sidecar(path.read_bytes(), "x")
     unmarked = replace(kept, description=replace(kept.description, tolerant=False))
     path.write_bytes(write_sidecar(unmarked))
+    with pytest.raises(ConversionError, match="sidecar is of another conversion of this model"):
+        to_model(tmp_path / "a.glb")
+    editable = Editable(tmp_path / "a.glb")
+    del editable.json["scenes"][0]["extras"]["msh"]["pair"]  # as an older converter made it
+    editable.save(tmp_path / "a.glb")
     with pytest.raises(ConversionError, match="run past the table"):
         to_model(tmp_path / "a.glb")
 
