@@ -14,8 +14,9 @@ from importers.msh import read_msh
 from tests.support.corpus import CORPUS, DATA, LIBS, every_sample, sample_called
 from tests.support.maps import LEVELS
 
-#: The generator numbers rows of material lists at random, and makes the legacy outlier.
-ON_PURPOSE = {"wear-id", "look-missing", "node-legacy"}
+#: The generator numbers rows of material lists at random, makes the legacy outlier, and fills
+#: control points with random bytes.
+ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place"}
 #: Its archive of oddities also has a model without Res7, and one whose batches overlap.
 ODD = ON_PURPOSE | {"table-missing", "batch-tile"}
 
