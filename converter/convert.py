@@ -27,7 +27,7 @@ from converter.model import MshModel
 from converter.names import readable, stem
 from converter.points import is_point, unread_points
 from converter.rules import Mode
-from converter.scene import Imported, Scene
+from converter.scene import Imported, Scene, require_in_reach
 from converter.sidecar import (
     SUFFIX,
     Description,
@@ -166,6 +166,7 @@ def load_from(
         subframes=options.subframes,
         stored_keys=options.stored_keys,
     )
+    _require_in_reach(scene, archive.label)
     if options.paths:
         scene.paths = path_segments(model, scene)
     if options.points:
@@ -175,6 +176,21 @@ def load_from(
         findings = [*findings, *found]
     loaded = LoadedModel(model, readable(model.name), decision, wear, scene, findings)
     return with_dress(loaded, dress_of(text, path, options))
+
+
+def _require_in_reach(scene: Scene, label: str) -> None:
+    """Refuse what the way back would refuse: numbers that no place in the game has.
+
+    Raises:
+        ConversionError: a coordinate beyond ``scene.FARTHEST``.
+    """
+    require_in_reach("a position", scene.streams.positions, label)
+    for node in scene.nodes:
+        require_in_reach(f"the transform of node {node.name!r}", node.translation, label)
+    for track in scene.tracks:
+        if track.translation is not None:
+            what = f"a value of the animation of node {scene.nodes[track.node].name!r}"
+            require_in_reach(what, track.translation.values, label)
 
 
 def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
