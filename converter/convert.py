@@ -166,7 +166,6 @@ def load_from(
         subframes=options.subframes,
         stored_keys=options.stored_keys,
     )
-    _require_in_reach(scene, archive.label)
     if options.paths:
         scene.paths = path_segments(model, scene)
     if options.points:
@@ -178,8 +177,8 @@ def load_from(
     return with_dress(loaded, dress_of(text, path, options))
 
 
-def _require_in_reach(scene: Scene, label: str) -> None:
-    """Refuse what the way back would refuse: numbers that no place in the game has.
+def require_scene_in_reach(scene: Scene, label: str) -> None:
+    """Refuse on the way out what the way back would refuse: numbers that no place has.
 
     Raises:
         ConversionError: a coordinate beyond ``scene.FARTHEST``.
@@ -215,6 +214,7 @@ def gltf_files(
         sidecar: whether to write one beside the glTF.
         root: the directory of a run over many models, which writes their pictures itself.
     """
+    require_scene_in_reach(loaded.scene, loaded.name)
     dress = placed(loaded.dress, target, options, root)
     decision = loaded.decision
     extras: Extras = {"dialect": decision.dialect.value, "dialect_reason": decision.reason}

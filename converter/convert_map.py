@@ -22,7 +22,7 @@ from converter.errors import ConversionError
 from converter.looks import Dress
 from converter.merge import Change
 from converter.names import readable, stem
-from converter.scene import Imported
+from converter.scene import Imported, require_in_reach
 from converter.sidecar import Description, Sidecar
 from converter.terrain import Terrain
 from converter.terrain_checks import check_terrain
@@ -137,6 +137,8 @@ def map_files(
         tolerant=loaded.tolerant,
     )  # fmt: skip
     content, scene = loaded.content, loaded.scene
+    shown = content.positions if isinstance(content, Terrain) else content.vertices
+    require_in_reach("a position", shown, loaded.name)  # the way back would refuse it
     dress = placed(loaded.dress, target, options, root)
 
     def document(extras: Extras) -> Document:

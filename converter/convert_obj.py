@@ -23,6 +23,7 @@ from converter.convert import (
     find_sidecar,
     merge_with_sidecar,
     rebuild_alone,
+    require_scene_in_reach,
 )
 from converter.decode import decode, rest_pose
 from converter.dialect import Dialect
@@ -82,6 +83,7 @@ def obj_files(
     Raises:
         ConversionError: a frame that is not finite, a vertex beyond float32.
     """
+    require_scene_in_reach(loaded.scene, loaded.name)
     decision = loaded.decision
     data = write_nres(loaded.model.archive)
     digest = sha256(data)
