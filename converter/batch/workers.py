@@ -117,10 +117,13 @@ def _require_descriptors(jobs: int) -> None:
 def _start_server() -> None:
     """Start the process that forks the workers, deaf to what stops the run: it would die before the
     parent, and its workers could not be waited for. Blocked signals stay so in its children."""
-    from multiprocessing import forkserver
+    from multiprocessing import forkserver, resource_tracker
 
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGHUP))
+    deaf = (signal.SIGTERM, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
     try:
+        resource_tracker.ensure_running()  # itself deaf to SIGTERM, which it unblocks here
+        signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
         forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -161,13 +161,14 @@ def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     job = subprocess.Popen([SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2", "-q"])
     wait_for(lambda: list(out.rglob("*.glb")))
-    others = children(job.pid)
+    direct = children(job.pid)
+    others = [*direct]
     others += [worker for server in others for worker in children(server)]
     for other in others:
         os.kill(other, signal.SIGTERM)
         os.kill(other, signal.SIGHUP)
-    masks = [Path(f"/proc/{pid}/status").read_text() for pid in children(job.pid)]
-    assert masks
+    assert children(job.pid) == direct  # none of them is gone
+    masks = [Path(f"/proc/{pid}/status").read_text() for pid in direct]
     for mask in masks:
         facts = dict(line.split(":\t") for line in mask.splitlines())
         deaf = int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16)
