@@ -8,7 +8,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import cached_property
+from operator import le
 
 from converter.tables import NAME_SIZE, NRES_VERSION
 
@@ -95,6 +96,7 @@ class Archive:
         unindexed: ``(offset, bytes)`` of every region before the directory that no payload
             covers: alignment gaps and forgotten data alike.
         total_size: length of the file in bytes.
+        read_from: the bytes that it was read from, whatever was replaced since; none of a new one.
     """
 
     label: str
@@ -102,6 +104,7 @@ class Archive:
     entries: list[Entry] = field(default_factory=list)
     unindexed: list[tuple[int, memoryview | bytes]] = field(default_factory=list)
     total_size: int = 16
+    read_from: memoryview | bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def type_ids(self) -> set[int]:
@@ -114,15 +117,22 @@ class Archive:
         ``None``: it is not a permutation, or sorted under neither folding; a lookup then
         scans. Archives of the game obey one or the other; if both fit, upper case.
         """
+        return self._sorted[0]
+
+    @cached_property
+    def _sorted(self) -> tuple[Fold | None, list[int], list[bytes]]:
+        """The folding, the sort table, and its folded names; both empty where there is none.
+
+        Entries may be replaced, their names not: who renames one makes a new archive.
+        """
         order = [entry.sort_index for entry in self.entries]
-        if sorted(order) != list(range(len(order))):
-            return None
-        names = [self.entries[i].name_bytes for i in order]
-        for fold in (fold_upper, fold_lower):
-            keys = [fold(name) for name in names]
-            if all(a <= b for a, b in pairwise(keys)):
-                return fold
-        return None
+        if sorted(order) == list(range(len(order))):
+            names = [self.entries[i].name_bytes for i in order]
+            for fold in (fold_upper, fold_lower):
+                keys = [fold(name) for name in names]
+                if all(map(le, keys, keys[1:])):
+                    return fold, order, keys
+        return None, [], []
 
     def find(self, name: str | bytes) -> int | None:
         """Directory index of the entry called ``name``, ASCII case-insensitively.
@@ -132,18 +142,15 @@ class Archive:
         first. ``None`` if there is none.
         """
         raw = encode_name(name) if isinstance(name, str) else name
-        fold = self.sort_table_fold()
+        fold, order, keys = self._sorted
         if fold is None:
             wanted = fold_upper(raw)
             return next(
                 (i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted), None
             )
-        order = [entry.sort_index for entry in self.entries]
         wanted = fold(raw)
-        at = bisect_left(order, wanted, key=lambda i: fold(self.entries[i].name_bytes))
-        if at < len(order) and fold(self.entries[order[at]].name_bytes) == wanted:
-            return order[at]
-        return None
+        at = bisect_left(keys, wanted)
+        return order[at] if at < len(order) and keys[at] == wanted else None
 
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""

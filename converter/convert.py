@@ -42,7 +42,6 @@ from converter.validate import Finding
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
-from exporters.nres import write_nres
 from importers.msh import find_model, model_at, read_model
 from importers.nres import read_file, read_nres
 from importers.wear import read_wear_names, wear_of
@@ -260,14 +259,14 @@ def package(
     """The files of a glTF document and its sidecar, in the order in which to write them.
 
     Args:
-        archive: the source.
+        archive: the source, as it was read.
         about: the sidecar's description; its digest is filled in here.
         extras: of scene 0; source, digest and sidecar are added.
         document: makes the document.
         target: the ``.glb`` or ``.gltf``.
         sidecar: whether to write one.
     """
-    data = write_nres(archive)
+    data = archive.read_from
     digest = sha256(data)
     about = replace(about, source_sha256=digest)
     extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.archive import decode_text
+from converter.arrays import ranges
 from converter.model import MshModel
 from converter.pose import compose, rotation, rotation_matrix
 from converter.quantize import decode_unit
@@ -226,23 +227,17 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
 
 def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Vertices that LOD 0, group 0 reaches, without cockpit nodes, and their nodes."""
-    vertices, owners = [], []
-    if not model.legacy:
-        batch = [model.batches[k].tolist() for k in ("index_start", "index_count", "base_vertex")]
-        nodes = zip(
-            model.nodes["flags"].tolist(), model.nodes["slot_index"][:, 0, 0].tolist(), strict=True
-        )
-        for node, (flags, slot) in enumerate(nodes):
-            if slot == NONE16 or flags & NODE_COCKPIT:
-                continue
-            first, count = (int(model.slots[slot][k]) for k in ("batch_start", "batch_count"))
-            for row in range(first, first + count):
-                start, length, base = (column[row] for column in batch)
-                vertices.append(model.indices[start : start + length].astype(np.int64) + base)
-                owners.append(np.full(length, node))
-    if not vertices:
+    if model.legacy:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return np.concatenate(vertices), np.concatenate(owners)
+    slot = model.nodes["slot_index"][:, 0, 0]
+    shown = np.flatnonzero((slot != NONE16) & (model.nodes["flags"] & NODE_COCKPIT == 0))
+    slots = model.slots[slot[shown]]
+    batches = slots["batch_count"].astype(np.int64)
+    rows = model.batches[ranges(slots["batch_start"].astype(np.int64), batches)]
+    corners = rows["index_count"].astype(np.int64)
+    vertices = model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
+    owner = np.repeat(np.repeat(shown, batches), corners)
+    return vertices + np.repeat(rows["base_vertex"].astype(np.int64), corners), owner
 
 
 def _identity_keys(model: MshModel) -> dict[str, int]:

@@ -91,11 +91,41 @@ def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[
     Returns:
         World rotations and translations of the same shapes.
     """
-    world_r, world_t = rotations.copy(), translations.copy()
-    for node in parents_first(parents):
-        parent = parents[node]
-        if parent != NONE16:
-            up = world_r[..., parent, :]
-            world_r[..., node, :] = multiply(up, rotations[..., node, :])
-            world_t[..., node, :] = world_t[..., parent, :] + rotate(up, translations[..., node, :])
-    return world_r, world_t
+    count = len(parents)
+    turns: list[list[list[float]]] = rotations.reshape(-1, count, 4).tolist()
+    moves: list[list[list[float]]] = translations.reshape(-1, count, 3).tolist()
+    order = [(node, up) for node in parents_first(parents) if (up := parents[node]) != NONE16]
+    # a handful of numbers per node: an array operation costs more than all of its arithmetic
+    for turn, move in zip(turns, moves, strict=True):
+        for node, up in order:
+            w, x, y, z = turn[up]
+            a, b, c, d = turn[node]
+            turn[node] = [
+                w * a - x * b - y * c - z * d,
+                w * b + x * a + y * d - z * c,
+                w * c - x * d + y * a + z * b,
+                w * d + x * c - y * b + z * a,
+            ]
+            px, py, pz = move[node]
+            ox, oy, oz = move[up]
+            move[node] = [
+                ox
+                + (
+                    (1 - 2 * (y * y + z * z)) * px
+                    + 2 * (x * y - w * z) * py
+                    + 2 * (x * z + w * y) * pz
+                ),
+                oy
+                + (
+                    2 * (x * y + w * z) * px
+                    + (1 - 2 * (x * x + z * z)) * py
+                    + 2 * (y * z - w * x) * pz
+                ),
+                oz
+                + (
+                    2 * (x * z - w * y) * px
+                    + 2 * (y * z + w * x) * py
+                    + (1 - 2 * (x * x + y * y)) * pz
+                ),
+            ]
+    return np.array(turns).reshape(rotations.shape), np.array(moves).reshape(translations.shape)

@@ -78,5 +78,7 @@ def normalise(vectors: NDArray[Any], zero: ArrayLike) -> NDArray[np.float64]:
     """Unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
     exact = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]
+    some = length > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(length > 0, exact / length, np.asarray(zero, np.float64))
+        unit: NDArray[np.float64] = exact / length
+    return unit if some.all() else np.where(some, unit, np.asarray(zero, np.float64))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -79,9 +79,8 @@ class Description:
         """Digest of what the glTF beside a sidecar rests on; it says it too, so that one of another
         run is found out. Which converter wrote it, and its reasons, are nothing to the pair; the
         cell that is shown the glTF says itself."""
-        facts = asdict(self)
-        for name in ("source", "converter", "dialect_reason", "lod", "group"):
-            del facts[name]
+        passed = ("source", "converter", "dialect_reason", "lod", "group")
+        facts = {name: value for name, value in vars(self).items() if name not in passed}
         return sha256(json.dumps(facts, sort_keys=True).encode())
 
     @property
@@ -111,19 +110,15 @@ def sha256(data: memoryview | bytes) -> str:
 
 def write_sidecar(sidecar: Sidecar) -> bytes:
     """The bytes of a sidecar file."""
-    fields = asdict(sidecar.description)
+    fields = dict(vars(sidecar.description))
     for name in ("points", "tolerant"):
         if not fields[name]:
             del fields[name]  # most have none: they are as sidecars always were
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
     digest = hashlib.sha256(text)
     digest.update(sidecar.source)
-    header = np.zeros(1, _HEADER_DTYPE)
-    header["magic"] = np.void(_MAGIC)
-    header["version"] = _VERSION
-    header["description_size"] = len(text)
-    header["source_size"] = len(sidecar.source)
-    header["digest"] = np.void(digest.digest())
+    sizes = (len(text), len(sidecar.source))
+    header = np.array((_MAGIC, _VERSION, *sizes, digest.digest()), _HEADER_DTYPE)
     return b"".join([header.tobytes(), text, sidecar.source])
 
 

@@ -18,6 +18,11 @@ from converter.tables import (
 )
 
 _DIRECTORY = "NRes directory"
+_NUL = b"\0"
+#: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
+_ROW = np.dtype(
+    [(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in NRES_ENTRY_DTYPE.names or ()]
+)
 #: NRes and .glb store their length in 32 bits.
 _LARGEST = 2**32 - 1
 
@@ -90,8 +95,7 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
         raise fail(
             "nres-header", "file too short for a header", 0, f"{len(view)} bytes", "at least 16"
         )
-    header = np.frombuffer(view[:16], NRES_HEADER_DTYPE)[0]
-    version, count, total = (int(header[k]) for k in ("version", "entry_count", "total_size"))
+    _, version, count, total = np.frombuffer(view[:16], NRES_HEADER_DTYPE).tolist()[0]
     if version != NRES_VERSION:
         raise fail("nres-version", "unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
     if total != len(view):
@@ -102,24 +106,23 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             "nres-count", "entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}"
         )
 
-    rows = np.frombuffer(view[directory:], NRES_ENTRY_DTYPE)
-    offsets = rows["data_offset"].astype(np.int64)
-    ends = offsets + rows["size"]
-    bad = (offsets < 16) | (ends > directory)
-    if bad.any():
-        i = int(np.argmax(bad))
-        name = rows["name"][i].tobytes().partition(b"\0")[0]
-        raise ConversionError(
-            f"payload of {name!r} lies outside the data region",
-            file=label,
-            table=_DIRECTORY,
-            row=i,
-            offset=directory + 64 * i + 56,
-            value=f"bytes {offsets[i]}..{ends[i]}",
-            expected=f"inside 16..{directory}",
-            code="nres-payload",
-        )
-    shared = int(rows["size"].sum(dtype=np.int64))
+    rows = np.frombuffer(view[directory:], _ROW).tolist()
+    entries = []
+    for i, (type_id, attr1, attr2, size, attr3, name, start, sort_index) in enumerate(rows):
+        if start < 16 or start + size > directory:
+            raise ConversionError(
+                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
+                file=label,
+                table=_DIRECTORY,
+                row=i,
+                offset=directory + 64 * i + 56,
+                value=f"bytes {start}..{start + size}",
+                expected=f"inside 16..{directory}",
+                code="nres-payload",
+            )
+        payload = view[start : start + size]
+        entries.append(Entry(type_id, attr1, attr2, attr3, name, start, sort_index, payload))
+    shared = sum(row[3] for row in rows)
     if shared > USES * total:
         raise ConversionError(
             "payloads lie in one another too often",
@@ -129,16 +132,7 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             expected=f"at most {USES} times the file's {total}",
             code="nres-reuse",
         )
-    names = rows["name"].tobytes()
-    columns = (rows[key].tolist() for key in ("type_id", "attr1", "attr2", "size", "attr3"))
-    places = (rows[key].tolist() for key in ("data_offset", "sort_index"))
-    entries = [
-        Entry(type_id, a1, a2, a3, names[36 * i : 36 * i + 36], at, sort, view[at : at + size])
-        for i, (type_id, a1, a2, size, a3, at, sort) in enumerate(
-            zip(*columns, *places, strict=True)
-        )
-    ]
-    return Archive(label, version, entries, _unindexed(view, entries, directory), total)
+    return Archive(label, version, entries, _unindexed(view, entries, directory), total, view)
 
 
 def _unindexed(
@@ -147,11 +141,11 @@ def _unindexed(
     """Regions between header and directory that no payload covers."""
     regions: list[tuple[int, memoryview | bytes]] = []
     cursor = 16
-    for entry in sorted(entries, key=lambda e: e.data_offset):
-        if entry.size and entry.data_offset > cursor:
-            regions.append((cursor, view[cursor : entry.data_offset]))
-        if entry.size:
-            cursor = max(cursor, entry.data_offset + entry.size)
+    for start, size in sorted((e.data_offset, e.size) for e in entries):
+        if size:
+            if start > cursor:
+                regions.append((cursor, view[cursor:start]))
+            cursor = max(cursor, start + size)
     if cursor < directory:
         regions.append((cursor, view[cursor:directory]))
     return regions
