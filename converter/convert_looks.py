@@ -30,10 +30,12 @@ def dress_of(
         options: the folders that the user named, and whether to look at all.
         pairs: a terrain's pairs of rows, with the share of the second.
     """
+    if not options.dressed:
+        return None
     folders = [Path(folder) for folder in options.textures]
     if options.own_folder and (folders or has_libraries(path.absolute().parent)):
         folders.append(path.absolute().parent)
-    if not options.dressed or not folders:
+    if not folders:
         return None
     from importers.looks import libraries
 

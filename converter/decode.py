@@ -136,8 +136,8 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
     """Unit normals; a zero vector takes the normal of the first triangle that reaches it."""
     up = np.array([0.0, 0.0, 1.0])
     unit = normalise(decode_normals(words), up)
-    zero = ~words[:, :3].any(axis=1)
-    if zero.any():
+    zero = words.view("<u4")[:, 0] & 0xFFFFFF == 0  # x, y and z; the fourth byte means nothing
+    if np.count_nonzero(zero):
         corners = corner_vertices(model)
         points = model.positions[corners].astype(np.float64)
         flat = normalise(np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), up)
@@ -243,8 +243,11 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
     rotations = one_hemisphere(rotation(samples.quaternion))
     positions = samples.position.astype(np.float64)
     # where keys of one time follow one another, the runtime divides by zero
+    for curves in (rotations, positions):
+        if not np.isfinite(curves).all():
+            curves[:] = [filled(curve) for curve in curves]
     return [
-        Track(node, Channel(frames, filled(rotations[i])), Channel(frames, filled(positions[i])))
+        Track(node, Channel(frames, rotations[i]), Channel(frames, positions[i]))
         for i, node in enumerate(nodes.tolist())
     ]
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,11 @@ class Dialect(StrEnum):
 
 #: Column order that turns a stored key quaternion into [w, x, y, z].
 _KEY_ORDER = {Dialect.SPEC: [3, 0, 1, 2], Dialect.RETAIL: [0, 1, 2, 3]}
-#: An identity key as stored.
-_IDENTITY_KEY = {Dialect.SPEC: (0, 0, 0, 32767), Dialect.RETAIL: (32767, 0, 0, 0)}
+#: An identity key's four words as stored, as one number.
+_IDENTITY_KEY = {
+    Dialect.SPEC: np.array([0, 0, 0, 32767], "<i2").view("<u8"),
+    Dialect.RETAIL: np.array([32767, 0, 0, 0], "<i2").view("<u8"),
+}
 
 
 class BatchMaterials(NamedTuple):
@@ -210,19 +214,25 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     """
     vertices, owner = header_vertices(model)
     dialects = list(Dialect)
-    both = [tracks(model, dialect) for dialect in dialects]
-    if not vertices.size or both[0] is None or both[1] is None:
+    one = tracks(model, dialects[0])
+    if not vertices.size or one is None:
         return {}
-    poses = [sample(t, np.arange(len(model.nodes)), [0.0]) for t in both if t is not None]
-    rotations = np.stack([rotation(p.quaternion[:, 0]) for p in poses])
-    translations = np.stack([p.position[:, 0].astype(np.float64) for p in poses])
+    order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
+    other = replace(one, quaternion=one.quaternion[:, order])
+    both = [sample(t, np.arange(len(model.nodes)), [0.0]) for t in (one, other)]
+    rotations = rotation(np.stack([pose.quaternion[:, 0] for pose in both]))
+    translations = np.stack([pose.position[:, 0] for pose in both]).astype(np.float64)
     world_r, world_t = compose(model.parents, rotations, translations)
     matrices = rotation_matrix(world_r)
-    points = model.positions[vertices].astype(np.float64)
-    return {
-        dialect: np.einsum("vij,vj->vi", matrices[k][owner], points) + world_t[k][owner]
-        for k, dialect in enumerate(dialects)
-    }
+    # axis after axis in memory: the largest of each is found twenty times as fast
+    points = model.positions.T.astype(np.float64).take(vertices, axis=1)
+    posed = np.empty((len(both), *points.shape))
+    starts = np.flatnonzero(np.diff(owner, prepend=-1)).tolist()
+    for start, end in pairwise([*starts, len(owner)]):
+        node = owner[start]
+        np.matmul(matrices[:, node], points[:, start:end], out=posed[:, :, start:end])
+        posed[:, :, start:end] += world_t[:, node, :, None]
+    return {dialect: posed[k].T for k, dialect in enumerate(dialects)}
 
 
 def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -243,8 +253,8 @@ def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int6
 def _identity_keys(model: MshModel) -> dict[str, int]:
     if model.keys is None:
         return {dialect.value: 0 for dialect in Dialect}
-    words = model.keys["quaternion"]
-    return {d.value: int((words == np.array(key)).all(1).sum()) for d, key in _IDENTITY_KEY.items()}
+    words = np.ascontiguousarray(model.keys["quaternion"]).view("<u8")
+    return {d.value: np.count_nonzero(words == key) for d, key in _IDENTITY_KEY.items()}
 
 
 def _batch_word_vote(model: MshModel) -> str | None:

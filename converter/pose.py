@@ -31,17 +31,20 @@ def rotation(quaternion: NDArray[np.float32]) -> F64:
 
 def rotation_matrix(rotations: F64) -> F64:
     """Textbook matrices of unit rotations ``[w, x, y, z]``. (..., 4) -> (..., 3, 3)."""
-    w, x, y, z = (rotations[..., i] for i in range(4))
+    twice = rotations[..., :, None] * (2 * rotations)[..., None, :]
+    wx, wy, wz = (twice[..., 0, i] for i in (1, 2, 3))
+    xx, xy, xz = (twice[..., 1, i] for i in (1, 2, 3))
+    yy, yz, zz = twice[..., 2, 2], twice[..., 2, 3], twice[..., 3, 3]
     m = np.empty((*rotations.shape[:-1], 3, 3))
-    m[..., 0, 0] = 1 - 2 * (y * y + z * z)
-    m[..., 0, 1] = 2 * (x * y - w * z)
-    m[..., 0, 2] = 2 * (x * z + w * y)
-    m[..., 1, 0] = 2 * (x * y + w * z)
-    m[..., 1, 1] = 1 - 2 * (x * x + z * z)
-    m[..., 1, 2] = 2 * (y * z - w * x)
-    m[..., 2, 0] = 2 * (x * z - w * y)
-    m[..., 2, 1] = 2 * (y * z + w * x)
-    m[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    m[..., 0, 0] = 1 - (yy + zz)
+    m[..., 0, 1] = xy - wz
+    m[..., 0, 2] = xz + wy
+    m[..., 1, 0] = xy + wz
+    m[..., 1, 1] = 1 - (xx + zz)
+    m[..., 1, 2] = yz - wx
+    m[..., 2, 0] = xz - wy
+    m[..., 2, 1] = yz + wx
+    m[..., 2, 2] = 1 - (xx + yy)
     return m
 
 

@@ -125,24 +125,20 @@ def sample(tracks: Tracks, nodes: ArrayLike, times: ArrayLike) -> Samples:
     """
     index = np.asarray(nodes, np.int64)
     t = np.asarray(times, np.float32)
-    shape = (index.size, t.size)
-    key = np.broadcast_to(tracks.fallback[index][:, None], shape)
-
+    fallback = tracks.fallback[index][:, None]
     frame = frame_index(t).astype(np.int64)
-    in_range = frame < tracks.frame_count
-    start = tracks.map_start[index]
-    has_map = (start != NONE16)[:, None] & in_range[None, :]
-    if has_map.any():
-        at = np.where(has_map, start[:, None] + frame[None, :], 0)
-        word = tracks.map_words[at].astype(np.int64)
-        mapped = has_map & (word < key)
-        key = np.where(mapped, word, key)
+    start = tracks.map_start[index][:, None]
+    mapped = (start != NONE16) & (frame < tracks.frame_count)
+    if mapped.any():
+        word = tracks.map_words[np.where(mapped, start + frame, 0)].astype(np.int64)
+        mapped &= word < fallback
+        key = np.where(mapped, word, fallback)
     else:
-        mapped = np.zeros(shape, np.bool_)
+        key = np.repeat(fallback, t.size, axis=1)
 
     quaternion = tracks.quaternion[key]
     position = tracks.position[key]
-    rows, columns = np.nonzero(mapped & (t[None, :] != tracks.time[key]))
+    rows, columns = np.nonzero(mapped & (t != tracks.time[key]))
     if rows.size:
         at_t = t[columns]
         k0 = key[rows, columns]

@@ -214,8 +214,8 @@ def require_in_reach(what: str, positions: NDArray[Any], label: str | None = Non
     Raises:
         ConversionError: there are such.
     """
-    far = ~(np.abs(positions) <= FARTHEST)
-    if far.any():
+    if not np.abs(positions).max(initial=0) <= FARTHEST:  # also where one is no number
+        far = ~(np.abs(positions) <= FARTHEST)
         raise ConversionError(
             f"{what} is not finite, or out of reach",
             file=label,

@@ -32,6 +32,7 @@ from converter.tables import (
 
 #: How many rows a message lists.
 _ROWS = 12
+_ZERO = np.zeros(1, np.uint16)
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,16 @@ def check_model(model: MshModel) -> list[Finding]:
     ]
 
 
+def _beyond(words: NDArray[np.uint16], rows: int) -> NDArray[np.bool_]:
+    """Which indices, ``0xFFFF`` aside, are none of ``rows`` rows."""
+    return np.asarray(words + np.uint16(1) > rows)  # 0xFFFF becomes 0
+
+
+def _largest(words: NDArray[np.uint16]) -> NDArray[np.int64]:
+    """The largest index of every row, ``0xFFFF`` aside. (n, k) -> (n,)."""
+    return np.where(words == NONE16, -1, words.astype(np.int64)).max(1, initial=-1)
+
+
 def findings_at(
     model: MshModel,
     stream: StreamType,
@@ -190,10 +201,14 @@ def findings_at(
     expected: Any,
     field: str | None = None,
 ) -> Iterator[Finding]:
-    """A finding for the first bad row of a table, saying how many there are."""
-    rows = np.flatnonzero(bad)
-    if not rows.size:
+    """A finding for the first bad row of a table, saying how many there are.
+
+    ``value`` and ``expected`` are one for all rows, an array with one per row, or a function that
+    makes the array when there is something to say.
+    """
+    if not np.count_nonzero(bad):
         return
+    rows = np.flatnonzero(bad)
     row = int(rows[0])
     within = 0
     if field is not None:
@@ -213,6 +228,8 @@ def findings_at(
 
 
 def _of_row(values: Any, row: int) -> Any:
+    if callable(values):
+        values = values()
     if not isinstance(values, np.ndarray):
         return values
     return values[row].tolist() if values.ndim > 1 else values[row]
@@ -222,8 +239,9 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
     """Attributes and duplicates in the directory (core page, 7.1)."""
     seen: set[int] = set()
     for row, entry in enumerate(model.archive.entries):
-        name, spec = printable(entry.name), TABLES.get(entry.type_id)
+        spec = TABLES.get(entry.type_id)
         if spec is None:
+            name = printable(entry.name)
             yield Finding(
                 "entry-unknown",
                 f"entry {name} of unknown type is kept",
@@ -259,32 +277,33 @@ def _check_reuse(model: MshModel) -> Iterator[Finding]:
     """Work is bounded by the file's size (see ``tables.USES``)."""
     slots, batches = model.slots, model.batches
     corners = batches["index_count"].astype(np.int64)
-    start, count = (slots[k].astype(np.int64) for k in ("batch_start", "batch_count"))
-    before = np.concatenate([[0], np.cumsum(corners)])
-    ends = np.minimum(start + count, len(batches))
-    of_slot = before[ends] - before[np.minimum(start, ends)]
+    start, count = slots["batch_start"].astype(np.int64), slots["batch_count"].astype(np.int64)
     reached = [
-        (StreamType.BATCHES, "slots reach batches", count.sum(), len(batches)),
-        (StreamType.INDICES, "batches reach indices", corners.sum(), len(model.indices)),
-        (StreamType.INDICES, "slots reach indices", of_slot.sum(), len(model.indices)),
+        (StreamType.BATCHES, "slots reach batches", int(count.sum()), len(batches)),
+        (StreamType.INDICES, "batches reach indices", int(corners.sum()), len(model.indices)),
     ]
-    if not model.legacy:
-        shown = model.nodes["slot_index"][:, 0, 0]
-        shown = shown[shown < len(slots)]
-        start = model.nodes["map_start"].astype(np.int64)
-        mapped = (start != NONE16) & (start + model.frame_count <= len(model.frame_map))
-        moved = int(mapped.sum()) * model.frame_count
+    shown = np.empty(0, np.int64) if model.legacy else model.nodes["slot_index"][:, 0, 0]
+    # no slot or node can reach more than that: most models are done here
+    bound = max(int(count.sum()), len(shown) * int(count.max(initial=0)))
+    if bound * int(corners.max(initial=0)) > most_uses(len(model.indices)):
+        before = np.concatenate([[0], np.cumsum(corners)])
+        ends = np.minimum(start + count, len(batches))
+        of_slot = before[ends] - before[np.minimum(start, ends)]
+        of_node = of_slot[shown[shown < len(slots)]]
         reached += [
-            (StreamType.INDICES, "nodes reach indices", of_slot[shown].sum(), len(model.indices)),
-            (StreamType.FRAME_MAP, "nodes reach frames", moved, len(model.frame_map)),
+            (StreamType.INDICES, "slots reach indices", int(of_slot.sum()), len(model.indices)),
+            (StreamType.INDICES, "nodes reach indices", int(of_node.sum()), len(model.indices)),
         ]
+    if not model.legacy:
+        first = model.nodes["map_start"].astype(np.int64)
+        mapped = (first != NONE16) & (first + model.frame_count <= len(model.frame_map))
+        moved = np.count_nonzero(mapped) * model.frame_count
+        reached.append((StreamType.FRAME_MAP, "nodes reach frames", moved, len(model.frame_map)))
     for stream, what, number, rows in reached:
         if number > most_uses(rows):
             label, most = TABLES[stream].label, most_uses(rows)
             problem = f"{what} too often"
-            yield Finding(
-                "model-reuse", problem, label, value=int(number), expected=f"at most {most}"
-            )
+            yield Finding("model-reuse", problem, label, value=number, expected=f"at most {most}")
             return
 
 
@@ -294,7 +313,7 @@ def _check_vertices(model: MshModel) -> Iterator[Finding]:
     yield from findings_at(
         model,
         StreamType.POSITIONS,
-        ~finite.all(1),
+        np.False_ if np.count_nonzero(finite) == finite.size else ~finite.all(1),
         "vertex-finite",
         "position is not a finite number",
         "inf or NaN",
@@ -324,8 +343,8 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
         )
         return
     nodes, count = model.nodes, len(model.nodes)
-    parent = nodes["parent"].astype(np.int64)
-    bad = (parent != NONE16) & (parent >= count)
+    parent = nodes["parent"]
+    bad = _beyond(parent, count)
     yield from findings_at(
         model,
         StreamType.NODES,
@@ -336,9 +355,9 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
         f"below {count}",
         "parent",
     )
-    if not bad.any():
-        looping = np.ones(count, np.bool_)
-        looping[parents_first(model.parents)] = False
+    if not np.count_nonzero(bad):
+        above = parents_first(model.parents)
+        looping = np.False_ if len(above) == count else ~np.isin(np.arange(count), above)
         yield from findings_at(
             model,
             StreamType.NODES,
@@ -349,15 +368,14 @@ def _check_nodes(model: MshModel) -> Iterator[Finding]:
             "a root above",
             "parent",
         )
-    slot = nodes["slot_index"].reshape(count, LOD_COUNT * GROUP_COUNT).astype(np.int64)
-    bad = ((slot != NONE16) & (slot >= len(model.slots))).any(1)
+    slot = nodes["slot_index"].reshape(count, LOD_COUNT * GROUP_COUNT)
     yield from findings_at(
         model,
         StreamType.NODES,
-        bad,
+        _beyond(slot, len(model.slots)).any(1),
         "node-slot",
         "slot index is no slot",
-        np.where(slot == NONE16, -1, slot).max(1, initial=-1),
+        lambda: _largest(slot),
         f"below {len(model.slots)}",
         "slot_index",
     )
@@ -404,10 +422,12 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
         f"at most {total}",
         "index_start",
     )
-    if (end > total).any():
+    if np.count_nonzero(end > total):
         return
     largest = batches["base_vertex"].astype(np.int64) + largest_indices(model)
-    bad = (batches["index_count"] > 0) & (largest >= len(model.positions))
+    bad = largest >= len(model.positions)
+    if np.count_nonzero(bad):
+        bad &= batches["index_count"] > 0
     yield from findings_at(
         model,
         StreamType.BATCHES,
@@ -421,7 +441,7 @@ def _check_batches(model: MshModel) -> Iterator[Finding]:
     yield from findings_at(
         model,
         StreamType.BATCHES,
-        batches["index_count"] % 3 != 0,
+        batches["index_count"] % np.uint16(3) != 0,
         "batch-triangles",
         "index count is no multiple of 3; the rest is not shown",
         batches["index_count"],
@@ -440,28 +460,31 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     if not len(batches):
         return np.empty(0, np.int64)
     # reduceat also looks between two ranges: in order, that is not more than the table
-    order = np.argsort(batches["index_start"], kind="stable")
+    start = batches["index_start"].astype(np.int64)
+    order = slice(None) if (start[1:] >= start[:-1]).all() else np.argsort(start, kind="stable")
     bounds = np.empty(2 * len(batches), np.int64)
-    bounds[0::2] = batches["index_start"][order]
+    bounds[0::2] = start[order]
     bounds[1::2] = bounds[0::2] + count[order]
     # reduceat wants every bound inside the array: one more element, never the largest
+    padded = np.concatenate([model.indices, _ZERO])
     largest = np.empty(len(batches), np.int64)
-    largest[order] = np.maximum.reduceat(np.append(model.indices, np.uint16(0)), bounds)[0::2]
-    return np.where(count > 0, largest, 0)
+    largest[order] = np.maximum.reduceat(padded, bounds)[0::2]
+    largest[count == 0] = 0
+    return largest
 
 
 def _check_triangles(model: MshModel) -> Iterator[Finding]:
     if model.triangles is None:
         return
-    link = model.triangles["link"].astype(np.int64)
-    bad = ((link != NONE16) & (link >= len(link))).any(1)
+    link = model.triangles["link"]
+    bad = _beyond(link, len(link))
     yield from findings_at(
         model,
         StreamType.TRIANGLES,
-        bad,
+        bad.any(1) if np.count_nonzero(bad) else np.False_,
         "triangle-link",
         "neighbour is no triangle",
-        np.where(link == NONE16, -1, link).max(1, initial=-1),
+        lambda: _largest(link),
         f"below {len(link)}",
         "link",
     )
@@ -506,11 +529,11 @@ def _check_animation(model: MshModel) -> Iterator[Finding]:
     if model.legacy or model.keys is None or not len(model.keys):
         return
     keys, nodes = model.keys, model.nodes
-    bad = ~(np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"]))
+    finite = np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"])
     yield from findings_at(
         model,
         StreamType.KEYS,
-        bad,
+        ~finite,
         "key-finite",
         "key holds a number that is not finite",
         "inf or NaN",

@@ -7,6 +7,8 @@ accessors are windows into them, so bulk data is converted once per model, not p
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from converter.axes import game_to_gltf, rotation_to_gltf
 from converter.decode import part_name, rest_pose
 from converter.looks import Dress
-from converter.scene import Channel, Material, Part, Primitive, Scene
+from converter.scene import Channel, Material, Node, Part, Primitive, Scene
 from exporters.gltf_file import (
     ARRAY_BUFFER,
     BYTE,
@@ -28,10 +30,19 @@ from exporters.gltf_file import (
     Builder,
     Document,
     Json,
+    Text,
     extras,
+    json_text,
+    list_text,
     row_colour,
 )
 from exporters.gltf_looks import Pictures, dress_material
+
+
+#: What is alike in every primitive's accessors (see ``Text``).
+_BOUNDS = ',"min":[%r,%r,%r],"max":[%r,%r,%r]'
+_SLOT = ',"extras":{"msh":{"slot":%d,"lod":%d,"group":%d}}'
+_INDICES = '{"bufferView":%d,"byteOffset":%d,"componentType":%d,"count":%d,"type":"SCALAR"}'
 
 
 @dataclass(frozen=True)
@@ -72,7 +83,6 @@ class _Writer:
         self.scene = scene
         self.options = options
         self.file = Builder()
-        self.windows: dict[tuple[int, int], dict[str, int]] = {}
         self.names = {node.name for node in scene.nodes}
         self.gltf_nodes: list[Json] = []
 
@@ -81,7 +91,7 @@ class _Writer:
         shown, others = self._cells()
         wanted = {part.mesh for part in [*shown.values(), *(p for _, ps in others for p in ps)]}
         meshes, index_of = self._meshes(sorted(wanted))
-        self.gltf_nodes = [self._node(i, shown.get(i), index_of) for i in range(len(scene.nodes))]
+        self.gltf_nodes = self._nodes(shown, index_of)
         for i, node in enumerate(scene.nodes):
             if node.parent >= 0:
                 self.gltf_nodes[node.parent].setdefault("children", []).append(i)
@@ -94,7 +104,8 @@ class _Writer:
             del first["nodes"]
         scenes = [first, *(self._part_scene(name, parts, index_of) for name, parts in others)]
 
-        data: Json = {"scene": 0, "scenes": scenes, "nodes": self.gltf_nodes, "meshes": meshes}
+        data: Json = {"scene": 0, "scenes": scenes, "nodes": self.gltf_nodes}
+        data["meshes"] = list_text(meshes)
         data |= self._materials() if meshes else {}
         data["animations"] = self._animations()
         return self.file.document(data)
@@ -128,12 +139,25 @@ class _Writer:
             values["legacy"] = 1
         return extras(**values, **options.extras)
 
-    def _node(self, i: int, part: Part | None, index_of: dict[int, int]) -> Json:
-        node = self.scene.nodes[i]
+    def _nodes(self, shown: dict[int, Part], index_of: dict[int, int]) -> list[Json]:
+        """The hierarchy."""
+        nodes = self.scene.nodes
+        if not nodes:
+            return []
+        placed = _placed(
+            np.stack([node.translation for node in nodes]),
+            np.stack([node.rotation for node in nodes]),
+        )
+        return [
+            self._node(node, place, shown.get(i), index_of)
+            for i, (node, place) in enumerate(zip(nodes, placed, strict=True))
+        ]
+
+    def _node(self, node: Node, place: Json, part: Part | None, index_of: dict[int, int]) -> Json:
         out: Json = {"name": node.name}
         if part is not None:
             out["mesh"] = index_of[part.mesh]
-        out |= _placed(node.translation.astype(np.float64), node.rotation)
+        out |= place
         values: Json = {}
         if node.index is not None:
             values["node"] = node.index
@@ -144,7 +168,7 @@ class _Writer:
         if node.animated:
             values |= {"fps": self.options.fps, "frame_count": self.scene.frame_count}
         if values:
-            out["extras"] = extras(**values)
+            out["extras"] = {"msh": values}
         return out
 
     def _points(self) -> None:
@@ -160,7 +184,6 @@ class _Writer:
             self.gltf_nodes.append(out)
 
     def _part_scene(self, name: str, parts: list[Part], index_of: dict[int, int]) -> Json:
-        world_r, world_t = self._rest
         first = len(self.gltf_nodes)
         for part in parts:
             node = self.scene.nodes[part.node]
@@ -172,112 +195,122 @@ class _Writer:
                 {
                     "name": label,
                     "mesh": index_of[part.mesh],
-                    **_placed(world_t[part.node], world_r[part.node]),
-                    "extras": extras(node=part.node, lod=part.lod, group=part.group),
+                    **self._placed_at_rest[part.node],
+                    "extras": {"msh": {"node": part.node, "lod": part.lod, "group": part.group}},
                 }
             )
         return {"name": name, "nodes": list(range(first, len(self.gltf_nodes)))}
 
-    @property
-    def _rest(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        if not hasattr(self, "_rest_pose"):
-            self._rest_pose = rest_pose(self.scene)
-        return self._rest_pose
+    @cached_property
+    def _placed_at_rest(self) -> list[Json]:
+        """Every node in model space, at rest."""
+        rotations, translations = rest_pose(self.scene)
+        return _placed(translations, rotations)
 
     # -------------------------------------------------------------- meshes
 
-    def _meshes(self, wanted: list[int]) -> tuple[list[Json], dict[int, int]]:
+    def _meshes(self, wanted: list[int]) -> tuple[list[Json | Text], dict[int, int]]:
+        """Meshes as text, and where each of the scene's is among them."""
         meshes = [self.scene.meshes[i] for i in wanted]
         primitives = [p for mesh in meshes for p in mesh.primitives]
         if not primitives:
             return [], {}
-        attributes = self._vertex_views()
-        bounds = _window_bounds(self.positions, primitives)
-        views = self._index_views(primitives)
-        packed = iter(
-            self._primitive(p, attributes, low, high, views)
-            for p, low, high in zip(primitives, *bounds, strict=True)
-        )
-        out = []
+        packed = iter(self._primitives(primitives))
+        out: list[Json | Text] = []
         for mesh in meshes:
-            data: Json = {"name": mesh.name, "primitives": [next(packed) for _ in mesh.primitives]}
+            text = ",".join(islice(packed, len(mesh.primitives)))
+            more = ""
             if mesh.slot is not None:
-                data["extras"] = extras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
-            out.append(data)
+                more = _SLOT % (mesh.slot, mesh.lod or 0, mesh.group or 0)
+            out.append(Text(f'{{"name":{json_text(mesh.name)},"primitives":[{text}]{more}}}'))
         return out, {mesh: i for i, mesh in enumerate(wanted)}
 
-    def _vertex_views(self) -> list[tuple[str, int, Json]]:
-        """Whole vertex streams: (attribute, stride, accessor without window) each."""
+    def _primitives(self, primitives: list[Primitive]) -> list[str]:
+        """Primitives as text: windows into the streams, made once each, and their indices."""
+        attributes = self._vertex_views()
+        table = np.array(primitives, np.int64)  # material, vertex start and count, index ...
+        start, count = table[:, 1], table[:, 2]
+        wide = count > RESTART16
+        narrow_view, wide_view = self._index_views(wide)
+        strides = [stride for _, stride, _ in attributes]
+        places = np.empty((len(table), 2 * len(strides)), np.int64)
+        places[:, 0::2] = start[:, None] * strides
+        places[:, 1::2] = count[:, None]
+        indices = np.stack(
+            [
+                np.where(wide, wide_view, narrow_view),
+                table[:, 3] * np.where(wide, 4, 2),
+                np.where(wide, UINT, USHORT),
+                table[:, 4],
+            ],
+            axis=1,
+        )
+        window = ",".join(text for _, _, text in attributes)
+        shown = ",".join(f'"{name}":%d' for name, _, _ in attributes)
+        primitive = f'{{"attributes":{{{shown}}},"indices":%d,"material":%d}}'
+        window_of: dict[tuple[int, int], range] = {}
+        out, accessors, number = [], [], 0
+        rows = zip(
+            primitives,
+            places.tolist(),
+            _window_bounds(self.positions, start, count),
+            indices.tolist(),
+            strict=True,
+        )
+        for (material, first, many, *_), place, bounds, index in rows:
+            at = window_of.get((first, many))
+            if at is None:
+                # the bounds are behind the positions' own place
+                accessors.append(window % (*place[:2], *bounds, *place[2:]))
+                at = window_of[first, many] = range(number, number + len(strides))
+                number += len(strides)
+            accessors.append(_INDICES % tuple(index))
+            out.append(primitive % (*at, number, material))
+            number += 1
+        self.file.accessors(Text(",".join(accessors)), number)
+        return out
+
+    def _vertex_views(self) -> list[tuple[str, int, str]]:
+        """Whole vertex streams: attribute, stride, and what an accessor of a window says."""
         streams = self.scene.streams
         self.positions = game_to_gltf(streams.positions)
+        normals = None if streams.normals is None else game_to_gltf(streams.normals)
+        ids = None
+        if self.options.vertex_ids:
+            ids = np.arange(1, len(streams.positions) + 1, dtype=np.float32)
+        # glTF numbers texture coordinates without gaps
+        second = "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0"
         arrays: list[tuple[str, NDArray[Any] | None, Json]] = [
             ("POSITION", self.positions, {"componentType": FLOAT, "type": "VEC3"}),
-            ("NORMAL", None, {"componentType": FLOAT, "type": "VEC3"}),
+            ("NORMAL", normals, {"componentType": FLOAT, "type": "VEC3"}),
             ("TEXCOORD_0", streams.uv0, {"componentType": FLOAT, "type": "VEC2"}),
-            # glTF numbers texture coordinates without gaps
-            (
-                "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0",
-                streams.uv1,
-                {"componentType": FLOAT, "type": "VEC2"},
-            ),
+            (second, streams.uv1, {"componentType": FLOAT, "type": "VEC2"}),
             (
                 "COLOR_0",
                 streams.colours,
                 {"componentType": BYTE, "normalized": True, "type": "VEC4"},
             ),
+            ("_MSH_VID", ids, {"componentType": FLOAT, "type": "SCALAR"}),
         ]
-        if streams.normals is not None:
-            arrays[1] = ("NORMAL", game_to_gltf(streams.normals), arrays[1][2])
-        if self.options.vertex_ids:
-            ids = np.arange(1, len(streams.positions) + 1, dtype=np.float32)
-            arrays.append(("_MSH_VID", ids, {"componentType": FLOAT, "type": "SCALAR"}))
         out = []
         for name, array, form in arrays:
             if array is not None:
                 stride = array.nbytes // max(1, len(array))
                 view = self.file.view(array, byteStride=stride, target=ARRAY_BUFFER)
-                out.append((name, stride, {"bufferView": view, **form}))
+                known = json_text({"bufferView": view, **form})[:-1]
+                bounds = _BOUNDS if name == "POSITION" else ""
+                out.append((name, stride, f'{known},"byteOffset":%d,"count":%d{bounds}}}'))
         return out
 
-    def _index_views(self, primitives: list[Primitive]) -> tuple[int | None, int | None]:
-        """Views of the whole index array, u16, and u32 where a primitive needs 65,535."""
+    def _index_views(self, wide: NDArray[np.bool_]) -> tuple[int, int]:
+        """Views of the whole index array, u16, and u32 for primitives that need 65,535."""
         indices = self.scene.streams.indices
-        narrow = wide = None
-        if any(p.vertex_count <= RESTART16 for p in primitives):
-            narrow = self.file.view(indices.astype("<u2"), target=ELEMENT_ARRAY_BUFFER)
-        if any(p.vertex_count > RESTART16 for p in primitives):
-            wide = self.file.view(indices.astype("<u4"), target=ELEMENT_ARRAY_BUFFER)
-        return narrow, wide
-
-    def _primitive(
-        self,
-        primitive: Primitive,
-        attributes: list[tuple[str, int, Json]],
-        low: list[float],
-        high: list[float],
-        views: tuple[int | None, int | None],
-    ) -> Json:
-        material, start, count, index_start, index_count = primitive
-        window = self.windows.get((start, count))
-        if window is None:
-            window = {}
-            for name, stride, form in attributes:
-                accessor = {**form, "byteOffset": start * stride, "count": count}
-                if name == "POSITION":
-                    accessor |= {"min": low, "max": high}
-                window[name] = self.file.accessor(accessor)
-            self.windows[start, count] = window
-        wide = count > RESTART16
-        indices = self.file.accessor(
-            {
-                "bufferView": views[wide],
-                "byteOffset": index_start * (4 if wide else 2),
-                "componentType": UINT if wide else USHORT,
-                "count": index_count,
-                "type": "SCALAR",
-            }
-        )
-        return {"attributes": window, "indices": indices, "material": material}
+        views = [-1, -1]
+        if not wide.all():
+            views[0] = self.file.view(indices.astype("<u2"), target=ELEMENT_ARRAY_BUFFER)
+        if wide.any():
+            views[1] = self.file.view(indices.astype("<u4"), target=ELEMENT_ARRAY_BUFFER)
+        return views[0], views[1]
 
     def _materials(self) -> Json:
         """Materials, and the pictures that they need, each once."""
@@ -286,7 +319,7 @@ class _Writer:
         materials = [_material(material, pictures, lit) for material in self.scene.materials]
         return {"materials": materials, **pictures.document()}
 
-    def _paths(self, meshes: list[Json], segments: NDArray[np.float64]) -> int:
+    def _paths(self, meshes: list[Json | Text], segments: NDArray[np.float64]) -> int:
         """The interior path graph as one node of lines; returns the node."""
         points = game_to_gltf(segments.reshape(-1, 3).astype(np.float32))
         accessor = self.file.accessor(
@@ -356,30 +389,36 @@ class _Writer:
         return self.file.accessor({"bufferView": self.file.view(values), **form})
 
 
-def _placed(translation: NDArray[Any], rotation: NDArray[np.float64]) -> Json:
-    """Translation and rotation in glTF axes, float32, left out where they are the identity."""
-    moved = game_to_gltf(translation.astype(np.float32)).tolist()
-    turned = rotation_to_gltf(rotation).astype(np.float32).tolist()
-    out: Json = {}
-    if any(moved):
-        out["translation"] = moved
-    if turned != [0.0, 0.0, 0.0, 1.0]:
-        out["rotation"] = turned
+def _placed(translations: NDArray[Any], rotations: NDArray[np.float64]) -> list[Json]:
+    """Translation and rotation of nodes in glTF axes, float32, without what is the identity.
+
+    Args:
+        translations: (N, 3), game axes.
+        rotations: (N, 4), game axes.
+    """
+    moved = game_to_gltf(translations.astype(np.float32)).tolist()
+    turned = rotation_to_gltf(rotations).astype(np.float32).tolist()
+    out: list[Json] = []
+    for move, turn in zip(moved, turned, strict=True):
+        place: Json = {}
+        if any(move):
+            place["translation"] = move
+        if turn != [0.0, 0.0, 0.0, 1.0]:
+            place["rotation"] = turn
+        out.append(place)
     return out
 
 
 def _window_bounds(
-    positions: NDArray[np.float32], primitives: list[Primitive]
-) -> tuple[list[list[float]], list[list[float]]]:
-    """Exact minimum and maximum of every primitive's vertex window."""
-    bounds = np.empty(2 * len(primitives), np.int64)
-    bounds[0::2] = [p.vertex_start for p in primitives]
-    bounds[1::2] = bounds[0::2] + [p.vertex_count for p in primitives]
+    positions: NDArray[np.float32], start: NDArray[np.int64], count: NDArray[np.int64]
+) -> list[list[float]]:
+    """Exact bounds of every window of vertices: three minima, three maxima each."""
+    ends = np.stack([start, start + count], axis=1).ravel()
     # reduceat wants every bound inside the array; windows are never empty
     padded = np.concatenate([positions, positions[:1]])
-    low: list[list[float]] = np.minimum.reduceat(padded, bounds)[0::2].tolist()
-    high: list[list[float]] = np.maximum.reduceat(padded, bounds)[0::2].tolist()
-    return low, high
+    both = [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
+    bounds: list[list[float]] = np.concatenate(both, axis=1).tolist()
+    return bounds
 
 
 def _material(material: Material, pictures: Pictures, lit: bool) -> Json:

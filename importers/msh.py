@@ -170,8 +170,8 @@ def read_model(archive: Archive, name: str) -> MshModel:
     Raises:
         ConversionError: a required table is missing, or a size does not fit its stride.
     """
-    missing = sorted(CORE_MODEL_TYPES - archive.type_ids)
-    if missing:
+    first = {entry.type_id: entry for entry in reversed(archive.entries)}
+    if missing := sorted(CORE_MODEL_TYPES - first.keys()):
         absent = ", ".join(TABLES[i].label for i in missing)
         kind = archive_kind(archive)
         raise ConversionError(
@@ -181,10 +181,10 @@ def read_model(archive: Archive, name: str) -> MshModel:
             expected="tables 1, 2, 3, 6 and 13",
             code="model-tables",
         )
-    header, slots = _slots(archive, _entry(archive, StreamType.SLOTS))
-    model = MshModel(name, archive, _nodes(archive), header, slots)
+    header, slots = _slots(archive, first[StreamType.SLOTS])
+    model = MshModel(name, archive, _nodes(archive, first[StreamType.NODES]), header, slots)
     for spec in TABLES.values():
-        entry = archive.first_of_type(spec.stream)
+        entry = first.get(spec.stream)
         if entry is None or spec.dtype is None or spec.stream is StreamType.NODES:
             continue
         # Res9 is not the loader's: a size that does not fit is kept as an unknown entry.
@@ -192,19 +192,13 @@ def read_model(archive: Archive, name: str) -> MshModel:
             continue
         _require_stride(archive, spec.stream, entry, spec.dtype.itemsize)
         model.streams[spec.stream] = np.frombuffer(entry.payload, spec.dtype)
-    if (strings := archive.first_of_type(StreamType.STRINGS)) is not None:
+    if (strings := first.get(StreamType.STRINGS)) is not None:
         model.strings = _strings(strings, len(model.nodes))
-    if (graph := archive.first_of_type(StreamType.GRAPH)) is not None:
+    if (graph := first.get(StreamType.GRAPH)) is not None:
         model.graph = _graph(graph)
-    if (table20 := archive.first_of_type(StreamType.TABLE20)) is not None:
+    if (table20 := first.get(StreamType.TABLE20)) is not None:
         model.table20 = bytes(table20.payload)
     return model
-
-
-def _entry(archive: Archive, stream: StreamType) -> Entry:
-    entry = archive.first_of_type(stream)
-    assert entry is not None, "required tables were checked"
-    return entry
 
 
 def _require_stride(archive: Archive, stream: StreamType, entry: Entry, stride: int) -> None:
@@ -221,8 +215,7 @@ def _require_stride(archive: Archive, stream: StreamType, entry: Entry, stride: 
         )
 
 
-def _nodes(archive: Archive) -> Records:
-    entry = _entry(archive, StreamType.NODES)
+def _nodes(archive: Archive, entry: Entry) -> Records:
     dtype = LEGACY_NODE_DTYPE if entry.attr3 == LEGACY_NODE_DTYPE.itemsize else NODE_DTYPE
     _require_stride(archive, StreamType.NODES, entry, dtype.itemsize)
     return np.frombuffer(entry.payload, dtype)
