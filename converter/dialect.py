@@ -212,42 +212,55 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     Returns:
         (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
     """
-    vertices, owner = header_vertices(model)
+    vertices, nodes, counts = header_vertices(model)
     dialects = list(Dialect)
     one = tracks(model, dialects[0])
     if not vertices.size or one is None:
         return {}
     order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
-    other = replace(one, quaternion=one.quaternion[:, order])
-    both = [sample(t, np.arange(len(model.nodes)), [0.0]) for t in (one, other)]
-    rotations = rotation(np.stack([pose.quaternion[:, 0] for pose in both]))
-    translations = np.stack([pose.position[:, 0] for pose in both]).astype(np.float64)
-    world_r, world_t = compose(model.parents, rotations, translations)
+    everyone = np.arange(len(model.nodes))
+    rest = sample(one, everyone, [0.0])
+    both = [rest.quaternion[:, 0], rest.quaternion[:, 0, order]]
+    if one.time[rest.key[rest.mapped]].any():  # between two keys: the order of sums counts
+        other = replace(one, quaternion=one.quaternion[:, order])
+        both[1] = sample(other, everyone, [0.0]).quaternion[:, 0]
+    translations = np.stack([rest.position[:, 0].astype(np.float64)] * 2)
+    world_r, world_t = compose(model.parents, rotation(np.stack(both)), translations)
     matrices = rotation_matrix(world_r)
     # axis after axis in memory: the largest of each is found twenty times as fast
     points = model.positions.T.astype(np.float64).take(vertices, axis=1)
-    posed = np.empty((len(both), *points.shape))
-    starts = np.flatnonzero(np.diff(owner, prepend=-1)).tolist()
-    for start, end in pairwise([*starts, len(owner)]):
-        node = owner[start]
-        np.matmul(matrices[:, node], points[:, start:end], out=posed[:, :, start:end])
-        posed[:, :, start:end] += world_t[:, node, :, None]
+    posed = np.empty((len(dialects), *points.shape))
+    end = 0
+    for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
+        start, end = end, end + count
+        here = posed[:, :, start:end]
+        np.matmul(matrices[:, node], points[:, start:end], out=here)
+        here += world_t[:, node, :, None]
     return {dialect: posed[k].T for k, dialect in enumerate(dialects)}
 
 
-def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Vertices that LOD 0, group 0 reaches, without cockpit nodes, and their nodes."""
+def header_vertices(
+    model: MshModel,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Vertices that LOD 0, group 0 reaches, without cockpit nodes.
+
+    Returns:
+        The vertices node after node, as often as indices reach them; the nodes, and how many of
+        the vertices are each one's.
+    """
     if model.legacy:
-        return np.empty(0, np.int64), np.empty(0, np.int64)
+        none = np.empty(0, np.int64)
+        return none, none, none
     slot = model.nodes["slot_index"][:, 0, 0]
-    shown = np.flatnonzero((slot != NONE16) & (model.nodes["flags"] & NODE_COCKPIT == 0))
-    slots = model.slots[slot[shown]]
+    nodes = np.flatnonzero((slot != NONE16) & (model.nodes["flags"] & NODE_COCKPIT == 0))
+    slots = model.slots[slot[nodes]]
     batches = slots["batch_count"].astype(np.int64)
     rows = model.batches[ranges(slots["batch_start"].astype(np.int64), batches)]
     corners = rows["index_count"].astype(np.int64)
     vertices = model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
-    owner = np.repeat(np.repeat(shown, batches), corners)
-    return vertices + np.repeat(rows["base_vertex"].astype(np.int64), corners), owner
+    before = np.concatenate([[0], np.cumsum(corners)])[np.cumsum(batches)]
+    counts = np.diff(before, prepend=0)
+    return vertices + np.repeat(rows["base_vertex"].astype(np.int64), corners), nodes, counts
 
 
 def _identity_keys(model: MshModel) -> dict[str, int]:

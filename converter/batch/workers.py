@@ -8,6 +8,7 @@ so a worker that dies at any instruction costs its own task only.
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -20,6 +21,11 @@ from converter.errors import ConversionError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+#: New objects before Python looks for garbage that refers to itself. A model makes thousands that
+#: do not, and every look costs.
+GARBAGE = 100_000
 
 
 def cores() -> int:
@@ -45,12 +51,10 @@ def run_here(
     Raises:
         ConversionError: fewer files may be open than so many processes need.
     """
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context: Any = multiprocessing.get_context(method)
-    if method == "forkserver":
+    if _METHOD == "forkserver":
         _require_descriptors(jobs)
-        context.set_forkserver_preload([function.__module__])
-        _start_server()
+        start_server(function.__module__)
+    context: Any = multiprocessing.get_context(_METHOD)
     waiting = iter(range(len(tasks)))
     workers: dict[Connection, tuple[BaseProcess, int]] = {}
 
@@ -114,11 +118,20 @@ def _require_descriptors(jobs: int) -> None:
         )
 
 
-def _start_server() -> None:
-    """Start the process that forks the workers, deaf to what stops the run: it would die before the
-    parent, and its workers could not be waited for. Blocked signals stay so in its children."""
+def start_server(module: str) -> None:
+    """Start the process that forks the workers, unless it is there; it begins with a module's import.
+
+    Whoever knows early that there will be workers calls it early: the import takes as long as the
+    caller's own, beside it.
+
+    It is deaf to what stops the run: it would die before the parent, and its workers could not be
+    waited for. Blocked signals stay so in its children.
+    """
+    if _METHOD != "forkserver":
+        return
     from multiprocessing import forkserver, resource_tracker
 
+    forkserver.set_forkserver_preload([module])
     deaf = (signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
     try:
@@ -136,6 +149,8 @@ def _send(connection: Connection, task: object) -> None:
 
 def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's life. It ends with the parent, whose end of the pipe then closes."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the parent decides what an interrupt means
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)

@@ -7,6 +7,7 @@ is used, so that ``--help`` and a single model start quickly.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import signal
 import sys
@@ -21,6 +22,9 @@ from converter.errors import ConversionError, fault_of
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     """Run a command and exit: 0, 2 for what the user can mend, 128 + the signal that stopped it."""
+    gc.set_threshold(100_000)  # a command makes few reference cycles, and ends soon
+    # NumPy's matrix library starts a thread per core for products that nobody here asks of it
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -213,12 +213,16 @@ def command(
         raise click.UsageError("--keys and --subframes exclude each other")
     if strict and tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
+    many = _is_many(sources, entry, output, list_only or dry_run)
+    if many and not list_only and dask is None:
+        from converter.batch.workers import start_server
+
+        start_server("converter.batch.export")
     from converter.convert import ExportOptions
 
     to_obj = output is not None and output.lower().endswith(".obj")
     if (frame is not None or up is not None) and not to_obj:
         raise click.UsageError("--frame and --up are for -o NAME.obj")
-    many = _is_many(sources, entry, output, list_only or dry_run)
     if embed_textures and no_textures:
         raise click.UsageError("--embed-textures and --no-textures exclude each other")
     folders = [*textures, *([game] if game is not None else [])]

@@ -192,6 +192,10 @@ def command(
         format = None if texm is None else int(texm)
         import_picture(source, output, into, format, mips, force, quiet)
         return
+    if source.is_dir() and dask is None:
+        from converter.batch.workers import start_server
+
+        start_server("converter.batch.restore")
     from converter.convert import ImportOptions
 
     options = ImportOptions(

@@ -458,7 +458,8 @@ def _renumbered(
 
 def posed_header(model: MshModel, dialect: Dialect) -> NDArray[np.void]:
     """The header of a model: LOD 0, group 0 without cockpits, posed at t = 0."""
-    vertices, owner = dialects.header_vertices(model)
+    vertices, nodes, counts = dialects.header_vertices(model)
+    owner = np.repeat(nodes, counts)
     points = model.positions[vertices].astype(np.float64)
     tracks = dialects.tracks(model, dialect)
     if tracks is None or not len(points):
