@@ -41,6 +41,33 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+@dataclass(frozen=True)
+class Later:
+    """A payload that is read when somebody asks for it, each time again, so that nothing of a large
+    archive stays in memory.
+
+    Attributes:
+        size: its bytes.
+        read: reads it.
+    """
+
+    size: int
+    read: Callable[[], memoryview | bytes]
+
+
+class _Payload:
+    """Reads what is to be read :class:`Later` where ``Entry.payload`` is looked at."""
+
+    def __get__(self, entry: Entry | None, kind: type[Entry]) -> memoryview | bytes:
+        if entry is None:
+            raise AttributeError("no default")
+        stored: memoryview | bytes | Later = entry.__dict__["_payload"]
+        return stored.read() if isinstance(stored, Later) else stored
+
+    def __set__(self, entry: Entry, value: memoryview | bytes | Later) -> None:
+        entry.__dict__["_payload"] = value
+
+
 @dataclass
 class Entry:
     """One directory entry and its payload.
@@ -51,7 +78,8 @@ class Entry:
         raw_name: the 36 bytes of the name field, tail after the NUL included.
         data_offset: where the payload starts in the file it was read from.
         sort_index: this row of the sort table.
-        payload: the bytes; a view of the file where the entry was read from one.
+        payload: the bytes; a view of the file where the entry was read from one. Set to a
+            :class:`Later`, it is read from the file when it is asked for.
     """
 
     type_id: int
@@ -61,7 +89,7 @@ class Entry:
     raw_name: bytes
     data_offset: int
     sort_index: int
-    payload: memoryview | bytes
+    payload: _Payload = _Payload()
 
     @property
     def name_bytes(self) -> bytes:
@@ -76,7 +104,8 @@ class Entry:
     @property
     def size(self) -> int:
         """Payload size in bytes."""
-        return len(self.payload)
+        stored = self.__dict__["_payload"]
+        return stored.size if isinstance(stored, Later) else len(stored)
 
     @property
     def type_text(self) -> str:

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -257,17 +256,18 @@ def header_vertices(
     batches = slots["batch_count"].astype(np.int64)
     rows = model.batches[ranges(slots["batch_start"].astype(np.int64), batches)]
     corners = rows["index_count"].astype(np.int64)
-    vertices = model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
+    base = np.repeat(rows["base_vertex"].astype(np.int64), corners)
+    vertices = base + model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
     before = np.concatenate([[0], np.cumsum(corners)])[np.cumsum(batches)]
-    counts = np.diff(before, prepend=0)
-    return vertices + np.repeat(rows["base_vertex"].astype(np.int64), corners), nodes, counts
+    counts: NDArray[np.int64] = np.diff(before, prepend=0)
+    return vertices, nodes.astype(np.int64), counts
 
 
 def _identity_keys(model: MshModel) -> dict[str, int]:
     if model.keys is None:
         return {dialect.value: 0 for dialect in Dialect}
     words = np.ascontiguousarray(model.keys["quaternion"]).view("<u8")
-    return {d.value: np.count_nonzero(words == key) for d, key in _IDENTITY_KEY.items()}
+    return {d.value: int(np.count_nonzero(words == key)) for d, key in _IDENTITY_KEY.items()}
 
 
 def _batch_word_vote(model: MshModel) -> str | None:

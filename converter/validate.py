@@ -188,7 +188,8 @@ def _beyond(words: NDArray[np.uint16], rows: int) -> NDArray[np.bool_]:
 
 def _largest(words: NDArray[np.uint16]) -> NDArray[np.int64]:
     """The largest index of every row, ``0xFFFF`` aside. (n, k) -> (n,)."""
-    return np.where(words == NONE16, -1, words.astype(np.int64)).max(1, initial=-1)
+    known = np.where(words == NONE16, -1, words.astype(np.int64))
+    return np.asarray(known.max(1, initial=-1))
 
 
 def findings_at(
@@ -297,7 +298,7 @@ def _check_reuse(model: MshModel) -> Iterator[Finding]:
     if not model.legacy:
         first = model.nodes["map_start"].astype(np.int64)
         mapped = (first != NONE16) & (first + model.frame_count <= len(model.frame_map))
-        moved = np.count_nonzero(mapped) * model.frame_count
+        moved = int(np.count_nonzero(mapped)) * model.frame_count
         reached.append((StreamType.FRAME_MAP, "nodes reach frames", moved, len(model.frame_map)))
     for stream, what, number, rows in reached:
         if number > most_uses(rows):

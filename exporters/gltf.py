@@ -38,7 +38,6 @@ from exporters.gltf_file import (
 )
 from exporters.gltf_looks import Pictures, dress_material
 
-
 #: What is alike in every primitive's accessors (see ``Text``).
 _BOUNDS = ',"min":[%r,%r,%r],"max":[%r,%r,%r]'
 _SLOT = ',"extras":{"msh":{"slot":%d,"lod":%d,"group":%d}}'

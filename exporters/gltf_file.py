@@ -146,7 +146,7 @@ def json_text(value: Any) -> str:
 def list_text(values: Sequence[Json | Text]) -> Text:
     """A JSON array of values, of which some are text already."""
     runs = groupby(values, key=lambda value: isinstance(value, Text))
-    texts = [",".join(run) if ready else json_text([*run])[1:-1] for ready, run in runs]
+    texts = [",".join(map(str, run)) if ready else json_text([*run])[1:-1] for ready, run in runs]
     return Text(f"[{','.join(texts)}]")
 
 

@@ -7,10 +7,10 @@ in any case; what is not found or cannot be read is a warning, and the material 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
-from converter.archive import Archive, printable
+from converter.archive import Archive, Entry, printable
 from converter.errors import ConversionError
 from converter.looks import (
     LIGHTMAPS,
@@ -19,6 +19,7 @@ from converter.looks import (
     Dress,
     Look,
     Picture,
+    Pixels,
     look_of,
     missing_look,
     mixed,
@@ -28,7 +29,7 @@ from converter.material import find_material
 from converter.sidecar import sha256
 from converter.texture import Texm
 from importers.material import read_material
-from importers.nres import read_file, read_nres
+from importers.nres import open_nres
 from importers.texm import read_texm
 
 
@@ -60,7 +61,7 @@ class Libraries:
         self.folders = list(dict.fromkeys(folders))
         self.warnings: list[str] = []
         self._open: dict[str, Archive] = {}
-        self._pictures: dict[tuple[str, int], Picture] = {}
+        self._pictures: dict[tuple[str, str], Picture] = {}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -85,7 +86,7 @@ class Libraries:
         if name not in self._open:
             path = self.files[name]
             try:
-                self._open[name] = read_nres(read_file(path), str(path))
+                self._open[name] = open_nres(path, str(path))
             except ConversionError as error:
                 self._warn(f"{error}: shown without it")
                 return None
@@ -125,8 +126,7 @@ class Libraries:
             return None
         entry = archive.entries[index]
         try:
-            label = f"{archive.label}, entry {printable(entry.name)}"
-            return index, read_texm(entry.payload, label)
+            return index, _texture(entry, archive.label)
         except ConversionError as error:
             self._unreadable(error, archive)
             return None
@@ -138,17 +138,19 @@ class Libraries:
 
     def picture(self, library: str, name: str) -> Picture | None:
         """A texture or a lightmap as a picture; as :meth:`find`."""
+        known = self._pictures.get((library, name))
+        if known is not None:
+            return known
         found = self.find(library, name)
         archive = self.library(library)
         if found is None or archive is None:
             return None
-        index, texture = found
-        if (library, index) not in self._pictures:
-            entry = archive.entries[index]
-            self._pictures[library, index] = Picture(
-                entry.name, picture_path(library, entry.name), sha256(entry.payload), texture.rgba
-            )
-        return self._pictures[library, index]
+        entry = archive.entries[found[0]]
+        path, digest = picture_path(library, entry.name), sha256(entry.payload)
+        # its pixels are read again when they are asked for: a game has a great many
+        picture = Picture(entry.name, path, digest, partial(_pixels, entry, archive.label))
+        self._pictures[library, name] = picture
+        return picture
 
     def dress(
         self,
@@ -196,3 +198,11 @@ class Libraries:
     def _warn(self, text: str) -> None:
         if text not in self.warnings:
             self.warnings.append(text)
+
+
+def _texture(entry: Entry, label: str) -> Texm:
+    return read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+
+
+def _pixels(entry: Entry, label: str) -> Pixels:
+    return _texture(entry, label).rgba()

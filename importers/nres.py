@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive, Entry
+from converter.archive import Archive, Entry, Later
 from converter.errors import ConversionError
 from converter.tables import (
     NRES_ENTRY_DTYPE,
@@ -20,9 +24,10 @@ from converter.tables import (
 _DIRECTORY = "NRes directory"
 _NUL = b"\0"
 #: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
-_ROW = np.dtype(
-    [(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in NRES_ENTRY_DTYPE.names or ()]
-)
+_FIELDS = NRES_ENTRY_DTYPE.names or ()
+_ROW = np.dtype([(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in _FIELDS])
+#: What a file keeps while nobody writes to it.
+_SAME = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
 #: NRes and .glb store their length in 32 bits.
 _LARGEST = 2**32 - 1
 
@@ -34,29 +39,38 @@ def read_file(path: Path) -> memoryview:
     Raises:
         ConversionError: the file cannot be read, is none, or is larger than any format's length.
     """
-    try:
-        about = path.stat()
-        if stat.S_ISDIR(about.st_mode):
-            raise ConversionError(
-                "is a directory",
-                file=str(path),
-                hint="give a file; msh2gltf DIR --list shows the models below it",
-                code="unreadable",
-            )
-        if not stat.S_ISREG(about.st_mode):
-            raise ConversionError("is not a regular file", file=str(path), code="unreadable")
-        if about.st_size > _LARGEST:
-            raise ConversionError(
-                "is too large",
-                file=str(path),
-                value=f"{about.st_size:,} bytes",
-                expected=f"at most {_LARGEST:,}",
-                code="unreadable",
-            )
+    with _unreadable(path):
+        _require_file(path, path.stat())
         return memoryview(path.read_bytes())
+
+
+@contextmanager
+def _unreadable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(path), code="unreadable") from error
+
+
+def _require_file(path: Path, about: os.stat_result) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise ConversionError(
+            "is a directory",
+            file=str(path),
+            hint="give a file; msh2gltf DIR --list shows the models below it",
+            code="unreadable",
+        )
+    if not stat.S_ISREG(about.st_mode):
+        raise ConversionError("is not a regular file", file=str(path), code="unreadable")
+    if about.st_size > _LARGEST:
+        raise ConversionError(
+            "is too large",
+            file=str(path),
+            value=f"{about.st_size:,} bytes",
+            expected=f"at most {_LARGEST:,}",
+            code="unreadable",
+        )
 
 
 def is_nres(data: memoryview | bytes) -> bool:
@@ -75,6 +89,61 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
         ConversionError: the header or a directory entry cannot be true.
     """
     view = memoryview(data)
+    version, directory = _header(view[:16], len(view), label)
+    entries = [
+        Entry(*attributes, name, start, sort_index, view[start : start + size])
+        for attributes, name, start, sort_index, size in _rows(view[directory:], directory, label)
+    ]
+    unindexed: list[tuple[int, memoryview | bytes]] = [
+        (start, view[start:end]) for start, end in _unindexed(entries, directory)
+    ]
+    return Archive(label, version, entries, unindexed, len(view), view)
+
+
+def open_nres(path: Path, label: str) -> Archive:
+    """Read an NRes file's directory; payloads are read when they are asked for.
+
+    For those who need few entries of many: memory holds what they look at.
+
+    Args:
+        path: the file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: as of :func:`read_file` and :func:`read_nres`. Asking for a payload raises
+            it too where the file has been changed meanwhile.
+    """
+    with _unreadable(path), path.open("rb") as file:
+        about = os.fstat(file.fileno())
+        _require_file(path, about)
+        version, directory = _header(memoryview(file.read(16)), about.st_size, label)
+        file.seek(directory)
+        rows = _rows(memoryview(file.read(about.st_size - directory)), directory, label)
+        entries = []
+        for attributes, name, start, sort_index, size in rows:
+            later = Later(size, partial(_read_part, path, about, start, size))
+            entries.append(Entry(*attributes, name, start, sort_index, later))
+        unindexed: list[tuple[int, memoryview | bytes]] = []
+        for start, end in _unindexed(entries, directory):
+            file.seek(start)
+            unindexed.append((start, file.read(end - start)))
+    return Archive(label, version, entries, unindexed, about.st_size)
+
+
+def _read_part(path: Path, before: os.stat_result, start: int, size: int) -> bytes:
+    """A part of a file that is still the one whose directory was read."""
+    with _unreadable(path), path.open("rb", buffering=0) as file:
+        now = os.fstat(file.fileno())
+        file.seek(start)
+        data = file.read(size)
+    same = all(getattr(now, key) == getattr(before, key) for key in _SAME)
+    if not same or len(data) != size:
+        raise ConversionError("changed while it was read", file=str(path), code="unreadable")
+    return data
+
+
+def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
+    """Version, and where the directory lies, of a file of a size that begins with the 16 bytes."""
 
     def fail(
         code: str, problem: str, offset: int, value: object, expected: object
@@ -89,26 +158,30 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             code=code,
         )
 
-    if not is_nres(view):
-        raise fail("nres-magic", "not an NRes file", 0, bytes(view[:4]) or "an empty file", "NRes")
-    if len(view) < NRES_HEADER_DTYPE.itemsize:
-        raise fail(
-            "nres-header", "file too short for a header", 0, f"{len(view)} bytes", "at least 16"
-        )
-    _, version, count, total = np.frombuffer(view[:16], NRES_HEADER_DTYPE).tolist()[0]
+    if not is_nres(data):
+        raise fail("nres-magic", "not an NRes file", 0, bytes(data[:4]) or "an empty file", "NRes")
+    if size < NRES_HEADER_DTYPE.itemsize:
+        raise fail("nres-header", "file too short for a header", 0, f"{size} bytes", "at least 16")
+    _, version, count, total = np.frombuffer(data, NRES_HEADER_DTYPE).tolist()[0]
     if version != NRES_VERSION:
         raise fail("nres-version", "unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
-    if total != len(view):
-        raise fail("nres-size", "total_size is not the file's length", 12, total, len(view))
+    if total != size:
+        raise fail("nres-size", "total_size is not the file's length", 12, total, size)
     directory = total - 64 * count
     if count < 0 or directory < 16:
         raise fail(
             "nres-count", "entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}"
         )
+    return version, directory
 
-    rows = np.frombuffer(view[directory:], _ROW).tolist()
-    entries = []
-    for i, (type_id, attr1, attr2, size, attr3, name, start, sort_index) in enumerate(rows):
+
+def _rows(
+    data: memoryview, directory: int, label: str
+) -> list[tuple[tuple[int, int, int, int], bytes, int, int, int]]:
+    """The directory at an offset: type and attributes, name, payload's start, sort index, size."""
+    rows = []
+    for i, row in enumerate(np.frombuffer(data, _ROW).tolist()):
+        type_id, attr1, attr2, size, attr3, name, start, sort_index = row
         if start < 16 or start + size > directory:
             raise ConversionError(
                 f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
@@ -120,9 +193,8 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
                 expected=f"inside 16..{directory}",
                 code="nres-payload",
             )
-        payload = view[start : start + size]
-        entries.append(Entry(type_id, attr1, attr2, attr3, name, start, sort_index, payload))
-    shared = sum(row[3] for row in rows)
+        rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
+    shared, total = sum(row[-1] for row in rows), directory + len(data)
     if shared > USES * total:
         raise ConversionError(
             "payloads lie in one another too often",
@@ -132,20 +204,18 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
             expected=f"at most {USES} times the file's {total}",
             code="nres-reuse",
         )
-    return Archive(label, version, entries, _unindexed(view, entries, directory), total, view)
+    return rows
 
 
-def _unindexed(
-    view: memoryview, entries: list[Entry], directory: int
-) -> list[tuple[int, memoryview | bytes]]:
-    """Regions between header and directory that no payload covers."""
-    regions: list[tuple[int, memoryview | bytes]] = []
+def _unindexed(entries: list[Entry], directory: int) -> list[tuple[int, int]]:
+    """Regions between header and directory that no payload covers: start and end."""
+    regions = []
     cursor = 16
     for start, size in sorted((e.data_offset, e.size) for e in entries):
         if size:
             if start > cursor:
-                regions.append((cursor, view[cursor:start]))
+                regions.append((cursor, start))
             cursor = max(cursor, start + size)
     if cursor < directory:
-        regions.append((cursor, view[cursor:directory]))
+        regions.append((cursor, directory))
     return regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -24,11 +25,11 @@ from converter.sidecar import sha256
 from converter.validate import Finding, require_sound, told
 from importers.control_points import points_of
 from importers.msh import model_at, models_in
-from importers.nres import read_file, read_nres
+from importers.nres import open_nres, read_file, read_nres
 from importers.wear import wear_of, wears_of_level
 
-#: How many archives a worker keeps: tasks come by size, so from all of a game's by turns, and
-#: opening one reads it.
+#: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
+#: turns.
 _KEPT = 16
 
 
@@ -65,7 +66,7 @@ def _export(task: ExportTask) -> Outcome:
     started = perf_counter()
     path = Path(item.path)
     modified = path.stat().st_mtime_ns
-    archive = open_archive(item.path, item.source, modified)
+    archive = archive_of(item, modified)
     payload = payload_of(archive, item)
     digest = sha256(payload)
     wear = wear_text(archive, path, item)
@@ -182,21 +183,33 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
 
 
+def archive_of(item: Item, modified: int) -> Archive:
+    """The NRes file that an item is in, or is.
+
+    Args:
+        item: the item.
+        modified: its file's time.
+    """
+    if item.index is None:
+        return read_nres(read_file(Path(item.path)), item.source)
+    return open_archive(item.path, item.source, modified)
+
+
 @lru_cache(maxsize=_KEPT)
 def open_archive(path: str, label: str, modified: int) -> Archive:
-    """An NRes file, read once by a worker.
+    """An NRes file whose directory a worker reads once, and entries when they are asked for.
 
     Args:
         path: the file.
         label: what messages call it.
         modified: its time; another one means another file.
     """
-    return read_nres(read_file(Path(path)), label)
+    return open_nres(Path(path), label)
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
     if item.index is None:
-        return read_file(Path(item.path))
+        return archive.read_from
     if item.index >= len(archive.entries):
         raise ConversionError("changed while it was read", file=item.source)
     return archive.entries[item.index].payload
@@ -211,7 +224,8 @@ def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def _archive_digest(path: str, size: int) -> str:
-    return sha256(read_file(Path(path)))
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _states(out: Path, before: Record | None) -> dict[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from converter.batch.export import open_archive, wear_text
+from converter.batch.export import archive_of, wear_text
 from converter.batch.walk import TEXTURE, Item, text_of
 from converter.convert import ExportOptions
 from converter.errors import ConversionError
@@ -37,7 +37,7 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
     for item in items:
         path = Path(item.path)
         try:
-            archive = open_archive(item.path, item.source, path.stat().st_mtime_ns)
+            archive = archive_of(item, path.stat().st_mtime_ns)
             text = wear_text(archive, path, item)
         except (ConversionError, OSError):  # gone since it was found: converting it says so
             continue

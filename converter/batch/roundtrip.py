@@ -10,7 +10,7 @@ from time import perf_counter
 
 import numpy as np
 
-from converter.batch.export import archive_majority, open_archive, payload_of
+from converter.batch.export import archive_majority, archive_of, payload_of
 from converter.batch.outcome import Outcome, guarded
 from converter.batch.walk import Item
 from converter.convert import ExportOptions, gltf_files, load_from, to_model
@@ -50,7 +50,7 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
     item, path = task.item, Path(task.item.path)
     started = perf_counter()
     modified = path.stat().st_mtime_ns
-    archive = open_archive(item.path, item.source, modified)
+    archive = archive_of(item, modified)
     options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
     with TemporaryDirectory(dir=task.folder) as folder:
         target = Path(folder, "model.glb")

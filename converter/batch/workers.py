@@ -119,7 +119,7 @@ def _require_descriptors(jobs: int) -> None:
 
 
 def start_server(module: str) -> None:
-    """Start the process that forks the workers, unless it is there; it begins with a module's import.
+    """Start the process that forks the workers, unless it is there; it imports a module first.
 
     Whoever knows early that there will be workers calls it early: the import takes as long as the
     caller's own, beside it.

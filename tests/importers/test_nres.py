@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import struct
+import tracemalloc
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -12,7 +15,7 @@ from hypothesis import strategies as st
 from converter.archive import Archive, Entry, decode_text, fold_lower, fold_upper, sort_table
 from converter.errors import ConversionError
 from exporters.nres import new_archive, repack, replace_entry, write_nres
-from importers.nres import read_file, read_nres
+from importers.nres import open_nres, read_file, read_nres
 from tests.support.corpus import DATA, every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))
@@ -47,6 +50,79 @@ def containers(draw: st.DrawFn) -> bytes:
 @given(containers())
 def test_every_byte_survives(data: bytes) -> None:
     assert write_nres(read_nres(data, "x")) == data
+
+
+@given(containers())
+def test_opened_is_as_read(data: bytes) -> None:
+    """Whoever asks for payloads one by one sees the same, and nothing else is lost either."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "x")
+        path.write_bytes(data)
+        later, read = open_nres(path, "x"), read_nres(data, "x")
+        assert later == read
+        assert [entry.size for entry in later.entries] == [entry.size for entry in read.entries]
+        assert write_nres(later) == data
+
+
+@pytest.mark.parametrize("change", ["directory", "payload", "header", "size"])
+def test_opened_is_refused_as_read(change: str, tmp_path: Path) -> None:
+    data = bytearray(write_nres(new_archive([Entry(1, 0, 0, 0, bytes(36), 0, 0, b"1234")], "x")))
+    if change == "directory":
+        data[-8:-4] = b"\xff\xff\xff\x7f"
+    elif change == "payload":
+        data[8:12] = b"\x09\0\0\0"
+    elif change == "header":
+        data = data[:11]
+    else:
+        data += b"\0"
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises(ConversionError) as read:
+        read_nres(bytes(data), "x")
+    with pytest.raises(ConversionError) as opened:
+        open_nres(path, "x")
+    assert str(opened.value) == str(read.value)
+
+
+@pytest.mark.parametrize("how", ["written", "replaced", "cut", "gone"])
+def test_opened_and_changed(how: str, tmp_path: Path) -> None:
+    """What is read of a file belongs to the directory that was read of it, or is refused."""
+    path = tmp_path / "x"
+    path.write_bytes(write_nres(new_archive([Entry(1, 0, 0, 0, bytes(36), 0, 0, b"1234")], "x")))
+    entry = open_nres(path, "x").entries[0]
+    assert entry.payload == b"1234"
+    data, time = path.read_bytes(), path.stat().st_mtime_ns
+    if how == "written":
+        path.write_bytes(data.replace(b"1234", b"5678"))
+        os.utime(path, ns=(time + 1, time + 1))
+    elif how == "replaced":
+        (tmp_path / "y").write_bytes(data)
+        os.utime(tmp_path / "y", ns=(time, time))
+        (tmp_path / "y").replace(path)
+    elif how == "cut":
+        path.write_bytes(data[:18])
+        os.utime(path, ns=(time, time))
+    else:
+        path.unlink()
+    with pytest.raises(ConversionError, match=r"changed while it was read|No such file"):
+        _ = entry.payload
+
+
+def test_opening_reads_no_payload(tmp_path: Path) -> None:
+    """Memory holds the directory, and a payload as long as somebody looks at it."""
+    entry = Entry(1, 0, 0, 0, bytes(36), 0, 0, bytes(32 << 20))
+    (tmp_path / "x").write_bytes(write_nres(new_archive([entry, entry], "x")))
+    del entry
+    tracemalloc.start()
+    try:
+        archive = open_nres(tmp_path / "x", "x")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        for stored in archive.entries:
+            assert len(stored.payload) == stored.size == 32 << 20
+        assert tracemalloc.get_traced_memory()[1] < 33 << 20
+        assert tracemalloc.get_traced_memory()[0] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @given(containers(), st.data())
