@@ -1,0 +1,120 @@
+"""The format reference speaks of every field of every record, and of nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.tables import TABLES
+from converter.terrain import TERRAIN_TABLES
+
+ROOT = Path(__file__).parent.parent
+MAKE = runpy.run_path(str(ROOT / "docs/make_reference.py"))
+FIELDS = MAKE["FIELDS"]
+PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
+TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
+
+
+def records_in(path: Path) -> list[str]:
+    """Names to which a module's source assigns ``np.dtype([...])``."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "np.dtype":
+            continue
+        if node.args and isinstance(node.args[0], ast.List):
+            found.append(node)
+    named = [
+        target.id
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func) == "np.dtype"
+        and isinstance(node.value.args[0], ast.List)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert len(named) == len(found), f"{path}: a record without a name of its own"
+    return named
+
+
+def declared() -> set[str]:
+    """Every record of the sources, as ``fields.toml`` calls it."""
+    names = set()
+    for package in ("converter", "importers", "exporters"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            for name in records_in(path):
+                names.add(name if module == "converter.tables" else f"{module}:{name}")
+    return names
+
+
+def plain() -> set[str]:
+    """Tables of plain numbers, as ``fields.toml`` calls them."""
+    core = {
+        f"Res{spec.stream:d}"
+        for spec in TABLES.values()
+        if spec.dtype is not None and spec.dtype.names is None
+    }
+    land = {
+        f"Res{stream:d} in Land.msh"
+        for stream, (_, dtype, _, _) in TERRAIN_TABLES.items()
+        if dtype.names is None and dtype.kind != "V"
+    }
+    return core | land
+
+
+def test_every_record_is_spoken_of() -> None:
+    found = declared()
+    assert len(found) > 25
+    assert "KEY_DTYPE" in found
+    in_terrains = {f"{name}_DTYPE in Land.msh" for name in ("NODE", "HEADER", "SLOT")}
+    assert set(FIELDS) == found | plain() | in_terrains
+
+
+@pytest.mark.parametrize("record", FIELDS)
+def test_every_field_is_spoken_of(record: str) -> None:
+    dtype = MAKE["dtype_of"](record)
+    if dtype.names is not None:
+        assert tuple(FIELDS[record]) == dtype.names
+    else:
+        assert len(FIELDS[record]) in (1, int(np.prod(dtype.shape)))
+
+
+@pytest.mark.parametrize("record", FIELDS)
+def test_texts_are_whole(record: str) -> None:
+    for name, text in FIELDS[record].items():
+        assert set(text) - {"alias"} == {"meaning", "evidence", "writer"}, name
+        assert all(value.strip() for value in text.values()), name
+        for kind, place in MAKE["evidence"](text["evidence"]):
+            assert kind in MAKE["EVIDENCE"], f"{name}: {kind}"
+            assert place, name
+
+
+def test_every_record_is_on_one_page() -> None:
+    made = [found["name"] for text in TEXTS.values() for found in MAKE["BLOCK"].finditer(text)]
+    assert sorted(made) == sorted([*FIELDS, *MAKE["BLOCKS"]])
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_pages_are_current(page: str) -> None:
+    assert MAKE["updated"](TEXTS[page]) == TEXTS[page], "run: python docs/make_reference.py"
+
+
+def test_offsets_are_the_records() -> None:
+    """What a page says of offset and type is how NumPy reads the bytes."""
+    text = TEXTS["model.md"]
+    block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"] == "BATCH_DTYPE")
+    rows = re.findall(r"^\| (\d+) `0x([0-9a-f]+)` \| `(\w+)` \| `(\w+)`", block[0], re.MULTILINE)
+    raw = bytes(range(20))
+    batch = np.frombuffer(raw, import_module("converter.tables").BATCH_DTYPE)[0]
+    assert len(rows) == 8
+    for offset, hexadecimal, kind, name in rows:
+        size = int(kind.removeprefix("uint")) // 8
+        assert int(offset) == int(hexadecimal, 16)
+        assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
