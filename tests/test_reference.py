@@ -7,6 +7,7 @@ import re
 import runpy
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -23,24 +24,26 @@ TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
 
 def records_in(path: Path) -> list[str]:
     """Names to which a module's source assigns ``np.dtype([...])``."""
-    found = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if not isinstance(node, ast.Call) or ast.unparse(node.func) != "np.dtype":
-            continue
-        if node.args and isinstance(node.args[0], ast.List):
-            found.append(node)
+    tree = ast.parse(path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if is_record(node)]
     named = [
         target.id
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and ast.unparse(node.value.func) == "np.dtype"
-        and isinstance(node.value.args[0], ast.List)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and is_record(node.value)
         for target in node.targets
         if isinstance(target, ast.Name)
     ]
-    assert len(named) == len(found), f"{path}: a record without a name of its own"
+    assert len(named) == len(calls), f"{path}: a record without a name of its own"
     return named
+
+
+def is_record(node: ast.AST) -> bool:
+    """Whether an expression is ``np.dtype([...])``."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "np.dtype"
+        and isinstance(node.args[0], ast.List)
+    )
 
 
 def declared() -> set[str]:
@@ -64,7 +67,7 @@ def plain() -> set[str]:
     land = {
         f"Res{stream:d} in Land.msh"
         for stream, (_, dtype, _, _) in TERRAIN_TABLES.items()
-        if dtype.names is None and dtype.kind != "V"
+        if dtype.names is None and dtype.base.kind != "V"
     }
     return core | land
 
@@ -118,3 +121,28 @@ def test_offsets_are_the_records() -> None:
         size = int(kind.removeprefix("uint")) // 8
         assert int(offset) == int(hexadecimal, 16)
         assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
+
+
+def test_diagrams_are_current() -> None:
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    drawn = {f"{name}.svg": draw().svg() for name, draw in make["DRAWINGS"].items()}
+    stored = {path.name: path.read_text("utf-8") for path in make["FOLDER"].iterdir()}
+    assert drawn == stored, "run: python docs/make_diagrams.py"
+
+
+def test_diagrams_are_narrow_and_whole() -> None:
+    """No text leaves its picture, as wide as letters can be taken for; every picture is shown."""
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    for name, draw in make["DRAWINGS"].items():
+        root = ElementTree.fromstring(draw().svg())
+        width, height = float(root.get("width", 0)), float(root.get("height", 0))
+        assert width <= 400
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            size, x = float(text.get("font-size", 0)), float(text.get("x", 0))
+            long = 0.55 * size * len(text.text or "")
+            left = x - long * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "")]
+            assert left >= 2, f"{name}: {text.text!r} begins at {left:.0f}"
+            assert left + long <= width - 2, f"{name}: {text.text!r} ends at {left + long:.0f}"
+            assert size <= float(text.get("y", 0)) <= height - 4, f"{name}: {text.text!r}"
+        shown = [page for page, text in TEXTS.items() if f"/reference/{name}.svg)" in text]
+        assert len(shown) == 1, name
