@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import runpy
 from importlib import import_module
@@ -12,8 +13,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from converter.cli import msh2gltf
 from converter.tables import TABLES
 from converter.terrain import TERRAIN_TABLES
+from tests.support.runs import call
 
 ROOT = Path(__file__).parent.parent
 MAKE = runpy.run_path(str(ROOT / "docs/make_reference.py"))
@@ -146,3 +149,32 @@ def test_diagrams_are_narrow_and_whole() -> None:
             assert size <= float(text.get("y", 0)) <= height - 4, f"{name}: {text.text!r}"
         shown = [page for page, text in TEXTS.items() if f"/reference/{name}.svg)" in text]
         assert len(shown) == 1, name
+
+
+MAPS = ROOT / "tests/data/maps/spec__AutoMAP_00"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (ROOT / "examples/walker.msh", ["--textures", ROOT / "examples/textures"]),
+        (ROOT / "tests/data/retail__static__i_room_006.msh", ["--paths", "--vertex-ids"]),
+        (MAPS / "Land.msh", ["--textures", ROOT / "examples/textures"]),
+        (MAPS / "Land.map", []),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_the_contract_of_gltf_is_whole(tmp_path: Path, source: Path, options: list) -> None:
+    """Every key of ``extras.msh`` and every attribute that is written is on the page."""
+    assert call(msh2gltf, source, "-o", tmp_path / "out.gltf", "--quiet", *options) == 0
+    document = json.loads((tmp_path / "out.gltf").read_text("utf-8"))
+    words = set(re.findall(r"`([\w]+)`", TEXTS["gltf.md"]))
+    things = [
+        thing for kind in ("scenes", "nodes", "meshes", "materials") for thing in document[kind]
+    ]
+    keys = {key for thing in things for key in thing.get("extras", {}).get("msh", {})}
+    assert {"format", "kind", "digest"} <= keys
+    assert keys <= words, keys - words
+    drawn = [p for mesh in document["meshes"] for p in mesh["primitives"]]
+    attributes = {name for primitive in drawn for name in primitive["attributes"]}
+    assert attributes <= words, attributes - words
