@@ -90,14 +90,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def record_table(record: str) -> str:
     """The table of one record."""
-    head = ("offset", "type", "name", "meaning", "evidence", "the writer")
+    head = ("offset", "field", "meaning", "evidence", "the writer")
     rows = []
     for offset, kind, name in rows_of(record):
         text = FIELDS[record][name]
-        shown = f"`{name}`" + (f" ({text['alias']})" if "alias" in text else "")
+        lines = [f"**{name}**", kind, *([f"*{text['alias']}*"] if "alias" in text else [])]
         known = "; ".join(f"**{k}**: {place}" for k, place in evidence(text["evidence"]))
-        place = f"{offset} `{offset:#x}`"
-        rows.append((place, f"`{kind}`", shown, text["meaning"], known, text["writer"]))
+        place, shown = f"{offset}<br>{offset:#x}", "<br>".join(lines)
+        rows.append((place, shown, text["meaning"], known, text["writer"]))
     name = record.partition(" in ")[0]
     module, _, attribute = name.rpartition(":")
     where = "" if name.startswith("Res") else f"`{module or 'converter.tables'}.{attribute}`, "
@@ -106,35 +106,32 @@ def record_table(record: str) -> str:
 
 def core_tables() -> str:
     """The tables of a core model in the order in which the game loads them."""
-    head = ("load", "type", "table", "bytes each", "per vertex", "in a model", "attr3")
+    head = ("load", "type", "table", "bytes each", "in a model", "attr3")
     rows = []
     for i, spec in enumerate(TABLES.values(), 1):
         loaded = spec.presence is not Presence.NOT_LOADED
-        rows.append(
-            (
-                str(i) if loaded else "",
-                f"{spec.stream:d} `{spec.stream:#x}`",
-                spec.title,
-                str(spec.dtype.itemsize) if spec.dtype is not None else "variable",
-                "yes" if spec.per_vertex else "",
-                _PRESENCE[spec.presence],
-                str(spec.attr3),
-            )
-        )
+        size = str(spec.dtype.itemsize) if spec.dtype is not None else "variable"
+        cells = (spec.title, _sized(size, spec.per_vertex), _PRESENCE[spec.presence])
+        number = f"{spec.stream:d} ({spec.stream:#x})"
+        rows.append((str(i) if loaded else "", number, *cells, str(spec.attr3)))
     return f"\n{table(head, rows)}\n"
 
 
 def terrain_tables() -> str:
     """The tables of a terrain in the order in which the game loads them."""
-    head = ("load", "type", "table", "bytes each", "per vertex", "in a terrain")
+    head = ("load", "type", "table", "bytes each", "in a terrain")
     rows = []
     for i, (stream, (title, dtype, per_vertex, needed)) in enumerate(TERRAIN_TABLES.items(), 1):
         size = str(dtype.itemsize)
         if stream is TerrainStream.SLOTS:
             size = f"{tables.HEADER_DTYPE.itemsize}, then {size}"
-        cells = (size, "yes" if per_vertex else "", "required" if needed else "optional")
-        rows.append((str(i), f"{stream:d} `{stream:#x}`", title, *cells))
+        cells = (title, _sized(size, per_vertex), "required" if needed else "optional")
+        rows.append((str(i), f"{stream:d} ({stream:#x})", *cells))
     return f"\n{table(head, rows)}\n"
+
+
+def _sized(size: str, per_vertex: bool) -> str:
+    return f"{size} per vertex" if per_vertex else size
 
 
 def compact_masks() -> str:

@@ -116,11 +116,12 @@ def test_offsets_are_the_records() -> None:
     """What a page says of offset and type is how NumPy reads the bytes."""
     text = TEXTS["model.md"]
     block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"] == "BATCH_DTYPE")
-    rows = re.findall(r"^\| (\d+) `0x([0-9a-f]+)` \| `(\w+)` \| `(\w+)`", block[0], re.MULTILINE)
+    row = r"^\| (\d+)<br>0x([0-9a-f]+) \| \*\*(\w+)\*\*<br>(\w+)"
+    rows = re.findall(row, block[0], re.MULTILINE)
     raw = bytes(range(20))
     batch = np.frombuffer(raw, import_module("converter.tables").BATCH_DTYPE)[0]
     assert len(rows) == 8
-    for offset, hexadecimal, kind, name in rows:
+    for offset, hexadecimal, name, kind in rows:
         size = int(kind.removeprefix("uint")) // 8
         assert int(offset) == int(hexadecimal, 16)
         assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
