@@ -67,8 +67,8 @@ def rows_of(record: str) -> Iterator[tuple[int, str, str]]:
 
 
 def type_name(dtype: np.dtype[np.generic]) -> str:
-    """``float32[8][3]``, ``uint16``, ``4 bytes``."""
-    shape = "".join(f"[{n}]" for n in dtype.shape)
+    """``float32[8, 3]``, ``uint16``, ``4 bytes``. (``[8][3]`` would be a link to the site.)"""
+    shape = f"[{', '.join(map(str, dtype.shape))}]" if dtype.shape else ""
     if dtype.base.kind == "V":
         return f"{dtype.itemsize} bytes"
     return f"{_TYPES[dtype.base.kind]}{8 * dtype.base.itemsize}{shape}"
