@@ -322,6 +322,96 @@ def sampler() -> Drawing:
     return d
 
 
+def blend() -> Drawing:
+    """Two samples of a node become one matrix."""
+    d = Drawing(286, "The blend of two samples")
+    d.box(16, 16, 172, 44, ("sample at tA", "qA, pA"), BLUE, 12.5)
+    d.box(212, 16, 172, 44, ("sample at tB", "qB, pB"), GREEN, 12.5)
+    d.arrow((298, 60), (298, 82))
+    d.box(212, 84, 172, 44, ("|qA + qB|² < |qA - qB|²:", "qB = -qB"), AMBER, 12.5)
+    d.arrow((298, 128), (298, 172), (202, 172))
+    d.arrow((60, 60), (60, 150))
+    d.box(16, 152, 184, 44, ("interpolation", "weight k, not normalised"), AMBER, 12.5)
+    d.arrow((108, 196), (108, 224))
+    d.box(16, 226, 184, 44, ("quat_to_matrix", "transpose of the textbook's"), AMBER, 12)
+    d.box(212, 226, 172, 44, ("m3, m7, m11", "(1 - k) * pA + k * pB"), ROSE, 12.5)
+    d.text(70, 106, "k = 0: A alone,", size=12, muted=True)
+    d.text(70, 122, "k = 1: B alone", size=12, muted=True)
+    return d
+
+
+def axes() -> Drawing:
+    """The axes of the game and of glTF."""
+    d = Drawing(204, "Axes")
+    for x, title, up, along, fill in (
+        (84, "the game", "z", "y", BLUE),
+        (284, "glTF", "y", "-z", GREEN),
+    ):
+        d.text(x, 26, title, "middle", bold=True)
+        d.shape(((x - 40, 150), (x + 40, 150), (x + 68, 122), (x - 12, 122)), fill)
+        d.arrow((x - 40, 150), (x + 64, 150))
+        d.arrow((x - 40, 150), (x - 40, 50))
+        d.arrow((x - 40, 150), (x + 8, 102))
+        d.text(x + 70, 154, "x", bold=True)
+        d.text(x - 40, 44, up, "middle", bold=True)
+        d.text(x + 12, 98, along, bold=True)
+    d.text(16, 192, "(x, y, z) of the game is (x, z, -y) of glTF.", size=12, muted=True)
+    return d
+
+
+def header() -> Drawing:
+    """The order of the corners of a model's box."""
+    d = Drawing(266, "Corners of the header's box")
+    left, right, near, far, away = 92, 236, 196, 150, 62
+    height = 112
+    low = ((left, near), (right, near), (right + away, far), (left + away, far))
+    high = tuple((x, y - height) for x, y in low)
+    d.shape(low, AMBER)
+    for bottom, top in zip(low, high, strict=True):
+        d.arrow(bottom, top, head=False)
+    d.arrow(*high, high[0], head=False)
+    for (x, y), number, dx, dy in zip(
+        (*low, *high),
+        ("0", "1", "2", "3", "5", "6", "7", "4"),
+        (-14, 6, 8, -14, -14, 6, 8, -14),
+        (14, 14, 6, -4, 4, 18, 4, -2),
+        strict=True,
+    ):
+        d.text(x + dx, y + dy, number, size=14, bold=True)
+    d.text(164, 214, "x", "middle", 12, muted=True)
+    d.text(276, 186, "y", "middle", 12, muted=True)
+    d.text(84, 144, "z", "end", 12, muted=True)
+    d.text(16, 234, "0 has the lowest x, y and z, 7 the highest.", size=12, muted=True)
+    d.text(16, 250, "0, 1, 2, 3 are the footprint.", size=12, muted=True)
+    return d
+
+
+def batches() -> Drawing:
+    """Indices count from a batch's base vertex."""
+    d = Drawing(336, "Indices of two batches")
+    d.text(16, 28, "Res13", size=12, muted=True)
+    for x, number, start, base, window, fill in ((16, 0, 0, 0, 4, BLUE), (204, 1, 6, 4, 3, GREEN)):
+        d.box(x, 36, 180, 62, (), fill)
+        d.text(x + 90, 54, f"batch {number}", "middle", 12.5, bold=True)
+        d.text(x + 90, 71, f"index_start {start}", "middle", 12)
+        d.text(x + 90, 87, f"base_vertex {base}, window {window}", "middle", 12)
+    d.text(48, 122, "Res6, batches one behind the other", size=12, muted=True)
+    for i, (index, fill) in enumerate(
+        [*((n, BLUE) for n in "012213"), *((n, GREEN) for n in "012")]
+    ):
+        d.box(16 + 40 * i, 134, 40, 30, index, fill)
+    d.arrow((36, 98), (36, 132))
+    d.arrow((276, 98), (276, 132))
+    for i in range(7):
+        d.box(16 + 52 * i, 244, 52, 30, str(i), BLUE if i < 4 else GREEN)
+    for index, row in ((0, 0), (1, 1), (2, 2), (5, 3), (6, 4), (7, 5), (8, 6)):
+        d.arrow((36 + 40 * index, 164), (42 + 52 * row, 242))
+    d.text(16, 292, "Res3, 4, 5, ...: row base_vertex + index of each.", size=12, muted=True)
+    d.text(16, 308, "The window is the largest index + 1; windows", size=12, muted=True)
+    d.text(16, 324, "may overlap.", size=12, muted=True)
+    return d
+
+
 def terrain() -> Drawing:
     """Squares, slots and runs of faces."""
     d = Drawing(364, "Squares and faces of a terrain")
@@ -458,9 +548,13 @@ DRAWINGS: dict[str, Callable[[], Drawing]] = {
         nres,
         model,
         slot_matrix,
+        header,
+        batches,
         winged_edge,
         frame_map,
         sampler,
+        blend,
+        axes,
         terrain,
         areal_map,
         areal_links,

@@ -179,3 +179,29 @@ def test_the_contract_of_gltf_is_whole(tmp_path: Path, source: Path, options: li
     drawn = [p for mesh in document["meshes"] for p in mesh["primitives"]]
     attributes = {name for primitive in drawn for name in primitive["attributes"]}
     assert attributes <= words, attributes - words
+
+
+def test_numbers_in_diagrams_are_right() -> None:
+    """The frame map, the sample and the shared edge that are drawn are what the code makes."""
+    from converter.rebuild.adjacency import links
+    from converter.rebuild.tracks import frame_map
+    from converter.sampler import frame_index
+
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    keys, words = make["_KEYS"], make["_WORDS"]
+    times = np.array([time for _, time in keys])
+    assert frame_map(times, keys[0][0], len(words)).tolist() == list(words)
+    frame = int(frame_index([3.3])[0])
+    row = words[frame] - keys[0][0]
+    drawn = make["sampler"]().svg()
+    assert f">2.8, half to even: {frame}<" in drawn
+    assert f">k0 = key {words[frame]}, k1 = key {words[frame] + 1}<" in drawn
+    alpha = (3.3 - times[row]) / (times[row + 1] - times[row])
+    assert f">{alpha:.5f}...<" in drawn
+
+    a, b, c, e = (0, 0, 0), (1, -1, 0), (1, 1, 0), (2, 0, 0)
+    link, packed = links(np.array([(a, b, c), (c, b, e)], np.float32))
+    assert link[0].tolist() == [0xFFFF, 1, 0xFFFF]
+    assert link[1].tolist() == [0, 0xFFFF, 0xFFFF]
+    for number in packed.tolist():
+        assert f">{number:#x}<" in make["winged_edge"]().svg()
