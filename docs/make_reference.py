@@ -1,0 +1,193 @@
+"""Write the tables of ``docs/reference`` anew: offsets from the dtypes, words from ``fields.toml``.
+
+python docs/make_reference.py
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+
+from converter import tables
+from converter.build_dat import CATEGORIES
+from converter.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
+from converter.tables import TABLES, Presence, TerrainStream
+from converter.terrain import TERRAIN_TABLES
+from converter.texture import FORMATS, INDEXED, WRITABLE_FORMATS
+
+FOLDER = Path(__file__).with_name("reference")
+#: Record -> field -> what is said about it.
+FIELDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
+    (FOLDER / "fields.toml").read_text("utf-8")
+)
+#: How a fact can be known; ``docs/reference/index.md`` says what the words mean.
+EVIDENCE = ("source", "measured", "derived", "unknown", "ours")
+BLOCK = re.compile(
+    r"(<!-- made by docs/make_reference\.py: (?P<name>.+?) -->\n).*?(<!-- end -->\n)", re.DOTALL
+)
+_TYPES = {"i": "int", "u": "uint", "f": "float"}
+_PRESENCE = {
+    Presence.REQUIRED: "required",
+    Presence.USUAL: "usual",
+    Presence.STATIC_OPTIONAL: "may lack in static models",
+    Presence.OPTIONAL: "optional",
+    Presence.NOT_LOADED: "not loaded",
+}
+
+
+def dtype_of(record: str) -> np.dtype[np.generic]:
+    """The dtype of a table of ``fields.toml``."""
+    name, _, place = record.partition(" in ")
+    if name.startswith("Res"):
+        number = int(name[3:])
+        dtype = TERRAIN_TABLES[TerrainStream(number)][1] if place else TABLES[number].dtype
+        assert dtype is not None
+        return dtype
+    module, _, attribute = name.rpartition(":")
+    found: np.dtype[np.generic] = getattr(import_module(module) if module else tables, attribute)
+    return found
+
+
+def rows_of(record: str) -> Iterator[tuple[int, str, str]]:
+    """Offset, type and name of every field of a record, as ``fields.toml`` has to have them."""
+    dtype, names = dtype_of(record), list(FIELDS.get(record, {}))
+    if dtype.names is not None and dtype.fields is not None:
+        for name in dtype.names:
+            yield dtype.fields[name][1], type_name(dtype.fields[name][0]), name
+    elif dtype.subdtype is not None and dtype.shape == (len(names),):
+        for i, name in enumerate(names):
+            yield i * dtype.base.itemsize, type_name(dtype.base), name
+    else:  # a number by itself, or bytes that nobody tells apart
+        yield 0, type_name(dtype), names[0] if names else "?"
+
+
+def type_name(dtype: np.dtype[np.generic]) -> str:
+    """``float32[8, 3]``, ``uint16``, ``4 bytes``. (``[8][3]`` would be a link to the site.)"""
+    shape = f"[{', '.join(map(str, dtype.shape))}]" if dtype.shape else ""
+    if dtype.base.kind == "V":
+        return f"{dtype.itemsize} bytes"
+    return f"{_TYPES[dtype.base.kind]}{8 * dtype.base.itemsize}{shape}"
+
+
+def evidence(text: str) -> list[tuple[str, str]]:
+    """``source: core page, 5.1; unknown: 12`` as pairs of kind and place."""
+    pairs = (part.strip().partition(":") for part in re.split(r";(?= \w+:)", text))
+    return [(kind, place.strip()) for kind, _, place in pairs]
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A markdown table."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(
+        f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in lines
+    )
+
+
+def record_table(record: str) -> str:
+    """The table of one record."""
+    head = ("offset", "field", "meaning", "evidence", "the writer")
+    rows = []
+    for offset, kind, name in rows_of(record):
+        text = FIELDS[record][name]
+        lines = [f"**{name}**", kind, *([f"*{text['alias']}*"] if "alias" in text else [])]
+        known = "; ".join(f"**{k}**: {place}" for k, place in evidence(text["evidence"]))
+        place, shown = f"{offset}<br>{offset:#x}", "<br>".join(lines)
+        rows.append((place, shown, text["meaning"], known, text["writer"]))
+    name = record.partition(" in ")[0]
+    module, _, attribute = name.rpartition(":")
+    where = "" if name.startswith("Res") else f"`{module or 'converter.tables'}.{attribute}`, "
+    return f"\n{where}{dtype_of(record).itemsize} bytes each:\n\n{table(head, rows)}\n"
+
+
+def core_tables() -> str:
+    """The tables of a core model in the order in which the game loads them."""
+    head = ("load", "type", "table", "bytes each", "in a model", "attr3")
+    rows = []
+    for i, spec in enumerate(TABLES.values(), 1):
+        loaded = spec.presence is not Presence.NOT_LOADED
+        size = str(spec.dtype.itemsize) if spec.dtype is not None else "variable"
+        cells = (spec.title, _sized(size, spec.per_vertex), _PRESENCE[spec.presence])
+        number = f"{spec.stream:d} ({spec.stream:#x})"
+        rows.append((str(i) if loaded else "", number, *cells, str(spec.attr3)))
+    return f"\n{table(head, rows)}\n"
+
+
+def terrain_tables() -> str:
+    """The tables of a terrain in the order in which the game loads them."""
+    head = ("load", "type", "table", "bytes each", "in a terrain")
+    rows = []
+    for i, (stream, (title, dtype, per_vertex, needed)) in enumerate(TERRAIN_TABLES.items(), 1):
+        size = str(dtype.itemsize)
+        if stream is TerrainStream.SLOTS:
+            size = f"{tables.HEADER_DTYPE.itemsize}, then {size}"
+        cells = (title, _sized(size, per_vertex), "required" if needed else "optional")
+        rows.append((str(i), f"{stream:d} ({stream:#x})", *cells))
+    return f"\n{table(head, rows)}\n"
+
+
+def _sized(size: str, per_vertex: bool) -> str:
+    return f"{size} per vertex" if per_vertex else size
+
+
+def compact_masks() -> str:
+    """Face flags and their partners in the compact masks."""
+    main, material = dict(COMPACT_MAIN), dict(COMPACT_MATERIAL)
+    rows = [
+        (f"`{full:#010x}`", f"`{main[full]:#06x}`", "")
+        if full in main
+        else (f"`{full:#010x}`", "", f"`{material[full]:#04x}`")
+        for full in sorted(main | material)
+    ]
+    return f"\n{table(('full', 'compactMain16', 'compactMaterial6'), rows)}\n"
+
+
+def pixel_formats() -> str:
+    """How the formats of a texture store a pixel."""
+    rows = []
+    for number, (dtype, channels) in FORMATS.items():
+        bits = [
+            "255" if channel is None else f"{channel[0]}..{channel[0] + channel[1] - 1}"
+            for channel in channels
+        ]
+        kind = "uint8 into a palette of uint32" if number == INDEXED else type_name(dtype)
+        made = "yes" if number in WRITABLE_FORMATS else ""
+        rows.append((str(number), f"`{kind}`", *bits, made))
+    head = ("format", "a pixel is", "red bits", "green bits", "blue bits", "alpha bits", "written")
+    return f"\n{table(head, rows)}\n"
+
+
+def categories() -> str:
+    """The categories of ``BuildDat.lst``."""
+    rows = [(f"`{name}`", f"`{mask:#010x}`") for name, mask in CATEGORIES.items()]
+    return f"\n{table(('category', 'mask'), rows)}\n"
+
+
+#: Blocks that are not records.
+BLOCKS: dict[str, Callable[[], str]] = {
+    "core tables": core_tables,
+    "terrain tables": terrain_tables,
+    "compact masks": compact_masks,
+    "pixel formats": pixel_formats,
+    "categories": categories,
+}
+
+
+def updated(text: str) -> str:
+    """A page with its tables as they should be."""
+
+    def made(found: re.Match[str]) -> str:
+        name = found["name"]
+        body = BLOCKS[name]() if name in BLOCKS else record_table(name)
+        return f"{found[1]}{body}{found[3]}"
+
+    return BLOCK.sub(made, text)
+
+
+if __name__ == "__main__":
+    for page in sorted(FOLDER.glob("*.md")):
+        page.write_text(updated(page.read_text("utf-8")), "utf-8")

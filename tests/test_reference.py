@@ -1,0 +1,207 @@
+"""The format reference speaks of every field of every record, and of nothing else."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import runpy
+from importlib import import_module
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from converter.cli import msh2gltf
+from converter.tables import TABLES
+from converter.terrain import TERRAIN_TABLES
+from tests.support.runs import call
+
+ROOT = Path(__file__).parent.parent
+MAKE = runpy.run_path(str(ROOT / "docs/make_reference.py"))
+FIELDS = MAKE["FIELDS"]
+PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
+TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
+
+
+def records_in(path: Path) -> list[str]:
+    """Names to which a module's source assigns ``np.dtype([...])``."""
+    tree = ast.parse(path.read_text("utf-8"))
+    calls = [node for node in ast.walk(tree) if is_record(node)]
+    named = [
+        target.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and is_record(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    assert len(named) == len(calls), f"{path}: a record without a name of its own"
+    return named
+
+
+def is_record(node: ast.AST) -> bool:
+    """Whether an expression is ``np.dtype([...])``."""
+    return (
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func) == "np.dtype"
+        and isinstance(node.args[0], ast.List)
+    )
+
+
+def declared() -> set[str]:
+    """Every record of the sources, as ``fields.toml`` calls it."""
+    names = set()
+    for package in ("converter", "importers", "exporters"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            for name in records_in(path):
+                names.add(name if module == "converter.tables" else f"{module}:{name}")
+    return names
+
+
+def plain() -> set[str]:
+    """Tables of plain numbers, as ``fields.toml`` calls them."""
+    core = {
+        f"Res{spec.stream:d}"
+        for spec in TABLES.values()
+        if spec.dtype is not None and spec.dtype.names is None
+    }
+    land = {
+        f"Res{stream:d} in Land.msh"
+        for stream, (_, dtype, _, _) in TERRAIN_TABLES.items()
+        if dtype.names is None and dtype.base.kind != "V"
+    }
+    return core | land
+
+
+def test_every_record_is_spoken_of() -> None:
+    found = declared()
+    assert len(found) > 25
+    assert "KEY_DTYPE" in found
+    in_terrains = {f"{name}_DTYPE in Land.msh" for name in ("NODE", "HEADER", "SLOT")}
+    assert set(FIELDS) == found | plain() | in_terrains
+
+
+@pytest.mark.parametrize("record", FIELDS)
+def test_every_field_is_spoken_of(record: str) -> None:
+    dtype = MAKE["dtype_of"](record)
+    if dtype.names is not None:
+        assert tuple(FIELDS[record]) == dtype.names
+    else:
+        assert len(FIELDS[record]) in (1, int(np.prod(dtype.shape)))
+
+
+@pytest.mark.parametrize("record", FIELDS)
+def test_texts_are_whole(record: str) -> None:
+    for name, text in FIELDS[record].items():
+        assert set(text) - {"alias"} == {"meaning", "evidence", "writer"}, name
+        assert all(value.strip() for value in text.values()), name
+        for kind, place in MAKE["evidence"](text["evidence"]):
+            assert kind in MAKE["EVIDENCE"], f"{name}: {kind}"
+            assert place, name
+
+
+def test_every_record_is_on_one_page() -> None:
+    made = [found["name"] for text in TEXTS.values() for found in MAKE["BLOCK"].finditer(text)]
+    assert sorted(made) == sorted([*FIELDS, *MAKE["BLOCKS"]])
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_pages_are_current(page: str) -> None:
+    assert MAKE["updated"](TEXTS[page]) == TEXTS[page], "run: python docs/make_reference.py"
+
+
+def test_offsets_are_the_records() -> None:
+    """What a page says of offset and type is how NumPy reads the bytes."""
+    text = TEXTS["model.md"]
+    block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"] == "BATCH_DTYPE")
+    row = r"^\| (\d+)<br>0x([0-9a-f]+) \| \*\*(\w+)\*\*<br>(\w+)"
+    rows = re.findall(row, block[0], re.MULTILINE)
+    raw = bytes(range(20))
+    batch = np.frombuffer(raw, import_module("converter.tables").BATCH_DTYPE)[0]
+    assert len(rows) == 8
+    for offset, hexadecimal, name, kind in rows:
+        size = int(kind.removeprefix("uint")) // 8
+        assert int(offset) == int(hexadecimal, 16)
+        assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
+
+
+def test_diagrams_are_current() -> None:
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    drawn = {f"{name}.svg": draw().svg() for name, draw in make["DRAWINGS"].items()}
+    stored = {path.name: path.read_text("utf-8") for path in make["FOLDER"].iterdir()}
+    assert drawn == stored, "run: python docs/make_diagrams.py"
+
+
+def test_diagrams_are_narrow_and_whole() -> None:
+    """No text leaves its picture, as wide as letters can be taken for; every picture is shown."""
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    for name, draw in make["DRAWINGS"].items():
+        root = ElementTree.fromstring(draw().svg())
+        width, height = float(root.get("width", 0)), float(root.get("height", 0))
+        assert width <= 400
+        for text in root.iter("{http://www.w3.org/2000/svg}text"):
+            size, x = float(text.get("font-size", 0)), float(text.get("x", 0))
+            long = 0.55 * size * len(text.text or "")
+            left = x - long * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor", "")]
+            assert left >= 2, f"{name}: {text.text!r} begins at {left:.0f}"
+            assert left + long <= width - 2, f"{name}: {text.text!r} ends at {left + long:.0f}"
+            assert size <= float(text.get("y", 0)) <= height - 4, f"{name}: {text.text!r}"
+        shown = [page for page, text in TEXTS.items() if f"/reference/{name}.svg)" in text]
+        assert len(shown) == 1, name
+
+
+MAPS = ROOT / "tests/data/maps/spec__AutoMAP_00"
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (ROOT / "examples/walker.msh", ["--textures", ROOT / "examples/textures"]),
+        (ROOT / "tests/data/retail__static__i_room_006.msh", ["--paths", "--vertex-ids"]),
+        (MAPS / "Land.msh", ["--textures", ROOT / "examples/textures"]),
+        (MAPS / "Land.map", []),
+    ],
+    ids=lambda value: value.name if isinstance(value, Path) else "",
+)
+def test_the_contract_of_gltf_is_whole(tmp_path: Path, source: Path, options: list) -> None:
+    """Every key of ``extras.msh`` and every attribute that is written is on the page."""
+    assert call(msh2gltf, source, "-o", tmp_path / "out.gltf", "--quiet", *options) == 0
+    document = json.loads((tmp_path / "out.gltf").read_text("utf-8"))
+    words = set(re.findall(r"`([\w]+)`", TEXTS["gltf.md"]))
+    things = [
+        thing for kind in ("scenes", "nodes", "meshes", "materials") for thing in document[kind]
+    ]
+    keys = {key for thing in things for key in thing.get("extras", {}).get("msh", {})}
+    assert {"format", "kind", "digest"} <= keys
+    assert keys <= words, keys - words
+    drawn = [p for mesh in document["meshes"] for p in mesh["primitives"]]
+    attributes = {name for primitive in drawn for name in primitive["attributes"]}
+    assert attributes <= words, attributes - words
+
+
+def test_numbers_in_diagrams_are_right() -> None:
+    """The frame map, the sample and the shared edge that are drawn are what the code makes."""
+    from converter.rebuild.adjacency import links
+    from converter.rebuild.tracks import frame_map
+    from converter.sampler import frame_index
+
+    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    keys, words = make["_KEYS"], make["_WORDS"]
+    times = np.array([time for _, time in keys])
+    assert frame_map(times, keys[0][0], len(words)).tolist() == list(words)
+    frame = int(frame_index([3.3])[0])
+    row = words[frame] - keys[0][0]
+    drawn = make["sampler"]().svg()
+    assert f">2.8, half to even: {frame}<" in drawn
+    assert f">k0 = key {words[frame]}, k1 = key {words[frame] + 1}<" in drawn
+    alpha = (3.3 - times[row]) / (times[row + 1] - times[row])
+    assert f">{alpha:.5f}...<" in drawn
+
+    a, b, c, e = (0, 0, 0), (1, -1, 0), (1, 1, 0), (2, 0, 0)
+    link, packed = links(np.array([(a, b, c), (c, b, e)], np.float32))
+    assert link[0].tolist() == [0xFFFF, 1, 0xFFFF]
+    assert link[1].tolist() == [0, 0xFFFF, 0xFFFF]
+    for number in packed.tolist():
+        assert f">{number:#x}<" in make["winged_edge"]().svg()
