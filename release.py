@@ -41,6 +41,7 @@ def main() -> int:
     """Build and check all files; returns an exit code."""
     try:
         require_ready()
+        os.umask(0o022)  # a wheel says who may read its files
         os.environ["SOURCE_DATE_EPOCH"] = git("log", "-1", "--format=%ct").strip()
         for path in DIST.glob("msh_gltf-*"):
             path.unlink()
