@@ -69,7 +69,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     """Links that leave ``docs/`` lead to what the site has there; search finds guides first."""
     place = page.file.src_uri
     if place.startswith(("api/", "decisions/")):
-        page.meta.setdefault("search", {"boost": 0.5})
+        page.meta.setdefault("search", {"boost": 0.01})  # a title counts a thousandfold
     if place.startswith("index."):
         page.meta.setdefault("hide", ["navigation"])
     path = PAGES.get(place, f"docs/{place}")
@@ -136,3 +136,8 @@ def on_page_context(
     if russian:
         context["nav"] = config.extra["russian_nav"]
     return context
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Without what makes the theme ask for a site map, which a folder has not."""
+    return re.sub(r'\s*<link rel="alternate"[^>]*>', "", output)

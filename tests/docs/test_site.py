@@ -8,13 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from docs.check_links import HtmlPage, problems
 
 ROOT = Path(__file__).parents[2]
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("mkdocs") is None, reason="no mkdocs (the docs extra)"
 )
@@ -86,6 +89,52 @@ def test_no_role_or_code_mark_is_left(site: Path) -> None:
     for path in (site / "api").glob("*.html"):
         text = re.sub(r"<(pre|code).*?</\1>", "", path.read_text("utf-8"), flags=re.DOTALL)
         assert not re.search(r":\w+:(`|<code>)|``", text), path.name
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright (the test extra)")
+    if BROWSER is None:
+        pytest.skip("no Chromium on the PATH")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("page", "word", "other"),
+    [
+        ("index.html", "areal", "index.ru.html"),
+        ("index.ru.html", "команды", "index.html"),
+        ("api/queries.html", "posed_matrices", "index.ru.html"),
+    ],
+)
+def test_in_a_browser_from_a_folder(
+    page: str, word: str, other: str, browser: Any, site: Path
+) -> None:
+    """Nothing is asked of the network, nothing is complained of; search and languages work."""
+    tab = browser.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(f"{site.as_uri()}/{page}")
+    tab.wait_for_load_state("networkidle")
+    tab.keyboard.press("/")
+    tab.keyboard.type(word)
+    tab.locator(".md-search-result__item a").first.wait_for(timeout=20_000)
+    found = tab.locator(".md-search-result__item").first.inner_text()
+    assert word in found.lower()
+    tab.keyboard.press("Escape")
+    tab.locator(".md-select button").hover()
+    tab.locator(f"[hreflang={'en' if page.endswith('.ru.html') else 'ru'}]").click()
+    tab.wait_for_url(f"**/{other}")
+    assert said == []
+    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    assert tab.evaluate("document.querySelector('h1').textContent").startswith("msh-gltf")
+    tab.close()
 
 
 @pytest.fixture
