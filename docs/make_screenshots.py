@@ -20,12 +20,12 @@ ROOT = Path(__file__).parent.parent
 SITE = ROOT / "site"
 TARGET = ROOT / "docs/pictures/site"
 SIZES = {"wide": (1280, 800), "narrow": (390, 800)}
-#: Picture, page, what to type into the search.
+#: Picture, page, what to type into the search, the colours of the wide and of the narrow picture.
 PAGES = (
-    ("front", "index.html", ""),
-    ("api", "api/queries.html#converter.queries.posed_matrices", ""),
-    ("russian", "index.ru.html", ""),
-    ("search", "blender.html", "sidecar"),
+    ("front", "index.html", "", ("light", "light")),
+    ("api", "api/queries.html#converter.queries.posed_matrices", "", ("dark", "dark")),
+    ("russian", "index.ru.html", "", ("light", "dark")),
+    ("search", "blender.html", "sidecar", ("dark", "light")),
 )
 
 
@@ -50,11 +50,10 @@ def main() -> None:
     TARGET.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        for name, page, query in PAGES:
-            for size in SIZES:
-                for scheme in ("light", "dark"):
-                    shot = picture(browser, page, query, size, scheme)
-                    shot.save(TARGET / f"{name}-{size}-{scheme}.png", optimize=True)
+        for name, page, query, schemes in PAGES:
+            for size, scheme in zip(SIZES, schemes, strict=True):
+                shot = picture(browser, page, query, size, scheme)
+                shot.save(TARGET / f"{name}-{size}-{scheme}.png", optimize=True)
         browser.close()
 
 
