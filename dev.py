@@ -103,7 +103,9 @@ def docs(*, serve: bool) -> int:
     python = install(DOCS_VENV, wanted, " ".join(wanted))
     settings = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     steps = [["-m", "mkdocs", "build", "--strict"], ["docs/check_links.py", "site"]]
-    for step in [["-m", "mkdocs", "serve"]] if serve else steps:
+    if serve:
+        steps = [["-m", "mkdocs", "serve", "--no-strict", "--livereload"]]
+    for step in steps:
         code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
         if code:
             return code

@@ -52,6 +52,8 @@ def _expanded(item: Any) -> Any:
     if name and not (folder and name.startswith("index.")):
         return item
     index = f"{folder}/{name or 'index.md'}"
+    if not (ROOT / "docs" / index).is_file():
+        return index  # mkdocs says that it is missing
     text = (ROOT / "docs" / index).read_text("utf-8")
     linked = [f"{folder}/{target}" for _, target, _ in LINK.findall(text)]
     pages = [path for path in linked if path.endswith(".md") and posixpath.dirname(path) == folder]
