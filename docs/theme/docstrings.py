@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from griffe import Attribute, Docstring, Extension, Object
+from griffe import Docstring, Extension, Object
 
 ROLE = re.compile(r":(attr|class|data|func|meth|mod):`(~?)([\w.]+)`")
 TOGETHER = re.compile(r"^( +)((?:\w+, )+\w+): (.*(?:\n\1 +\S.*)*)", re.MULTILINE)
@@ -30,8 +30,10 @@ def _apart(match: re.Match[str]) -> str:
     return "\n".join(f"{indent}{name}: {text}" for name in names.split(", "))
 
 
-def _comment_before(path: Path, line: int) -> str:
-    lines = path.read_text("utf-8").splitlines()[: line - 1]
+def _comment_before(obj: Object) -> str:
+    if not isinstance(obj.filepath, Path) or not obj.lineno:
+        return ""
+    lines = obj.filepath.read_text("utf-8").splitlines()[: obj.lineno - 1]
     found: list[str] = []
     while lines and lines[-1].strip().startswith(COMMENT.strip()):
         found.insert(0, lines.pop().strip().removeprefix(COMMENT))
@@ -41,12 +43,9 @@ def _comment_before(path: Path, line: int) -> str:
 class Docstrings(Extension):
     """Rewrites every docstring."""
 
-    def on_attribute(self, *, attr: Attribute, **_: Any) -> None:
-        if attr.docstring is None and attr.lineno and isinstance(attr.filepath, Path):
-            text = _comment_before(attr.filepath, attr.lineno)
-            if text:
-                attr.docstring = Docstring(text, parent=attr)
-
     def on_object(self, *, obj: Object, **_: Any) -> None:
+        if obj.docstring is None and obj.is_attribute:
+            text = _comment_before(obj)
+            obj.docstring = Docstring(text, parent=obj) if text else None
         if obj.docstring is not None:
             obj.docstring.value = TOGETHER.sub(_apart, ROLE.sub(_link, obj.docstring.value))
