@@ -21,30 +21,31 @@ COMMENT = re.compile(r"(^|\s+)# .*$", re.MULTILINE)
 CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
-def english(target: str) -> str:
+def english(target: str, folder: Path) -> str:
     """A link's target as the English twin has it; anchors follow the language of the page."""
-    path, _, anchor = target.partition("#")
-    if path.endswith(".ru.md") or CYRILLIC.search(anchor) or not path:
-        return path.replace(".ru.md", ".md")
+    path, mark, _ = target.partition("#")
+    path = path.replace(".ru.md", ".md")
+    if not path or (folder / path).with_suffix(".ru.md").is_file():
+        return path + mark
     return target
 
 
-def structure(text: str) -> list[str]:
-    """One line per block, and per code block, link and picture."""
+def structure(text: str, folder: Path = ROOT) -> list[str]:
+    """One line per block, code block, link and picture of a page that lies in ``folder``."""
     out = []
     for token in PARSER.parse(text):
         if token.type == "fence":
             out.append(f"fence {token.info}\n{COMMENT.sub('', token.content)}")
         elif token.type == "inline":
-            out += sorted(filter(None, map(inline, token.children or [])))
+            out += sorted(filter(None, (inline(child, folder) for child in token.children or [])))
         else:
             out.append(f"{token.type} {token.tag}")
     return out
 
 
-def inline(token: Token) -> str:
+def inline(token: Token, folder: Path) -> str:
     if token.type == "link_open":
-        return f"link {english(str(token.attrs['href']))}"
+        return f"link {english(str(token.attrs['href']), folder)}"
     return f"picture {token.attrs['src']}" if token.type == "image" else ""
 
 
@@ -52,7 +53,8 @@ def inline(token: Token) -> str:
 def test_twins_have_the_same_structure(page: Path) -> None:
     twin = page.with_name(page.name.replace(".ru.md", ".md"))
     assert twin.is_file(), f"{page.name} has no English twin"
-    assert structure(page.read_text("utf-8")) == structure(twin.read_text("utf-8"))
+    theirs, ours = (structure(p.read_text("utf-8"), page.parent) for p in (page, twin))
+    assert theirs == ours
 
 
 @every_page
@@ -78,18 +80,21 @@ def test_a_russian_page_is_in_russian(page: Path) -> None:
             assert CYRILLIC.search(words) or not long, token.content
 
 
-def test_a_difference_is_seen() -> None:
+def test_a_difference_is_seen(tmp_path: Path) -> None:
     """The comparison sees what it is for."""
-    text = "# A\n\n- [b](b.md)\n\n```\nc # d\n```\n\n![e](e.png)\n"
+    (tmp_path / "b.ru.md").touch()
+    text = "# A\n\n- [b](b.md#b) [f](f.md#f)\n\n```\nc # d\n```\n\n![e](e.png)\n"
     for old, new in (
         ("# A", "## A"),
         ("- [b]", "1. [b]"),
-        ("(b.md)", "(x.md)"),
+        ("(b.md#b)", "(x.md#b)"),
+        ("(b.md#b)", "(b.ru.md)"),
+        ("(f.md#f)", "(f.md#g)"),
         ("c #", "x #"),
         ("(e.png)", "(x.png)"),
         ("```\nc", "```python\nc"),
-        ("[b](b.md)", "b"),
+        ("[b](b.md#b)", "b"),
     ):
-        assert structure(text.replace(old, new)) != structure(text), (old, new)
-    for old, new in (("# A", "# Я"), ("(b.md)", "(b.ru.md)"), ("# d", "# я"), ("[e]", "[ё]")):
-        assert structure(text.replace(old, new)) == structure(text), (old, new)
+        assert structure(text.replace(old, new), tmp_path) != structure(text, tmp_path), (old, new)
+    for old, new in (("# A", "# Я"), ("b.md#b", "b.ru.md#б"), ("# d", "# я"), ("[e]", "[ё]")):
+        assert structure(text.replace(old, new), tmp_path) == structure(text, tmp_path), (old, new)
