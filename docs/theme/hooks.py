@@ -112,6 +112,8 @@ def on_nav(nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation
     for page in nav.pages:  # the footer does not lead from one language to the other
         if page.next_page and _russian(page.next_page) != _russian(page):
             page.next_page.previous_page = page.next_page = None
+        if page.file.src_uri.endswith(f"/index{RUSSIAN}"):
+            page.file.name = "index"  # the theme makes it its section's page
     return Navigation(english, nav.pages)
 
 
