@@ -3,9 +3,11 @@
     python3 dev.py demo         convert the bundled example both ways, and say where the files are
     python3 dev.py test         style, types, and all tests (arguments after it go to pytest)
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
+    python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
+    python3 dev.py release      wheel, sdist, extension and site into dist/, checked
 
-The first two make their own virtual environments beside this file; nothing touches the system's
-Python.
+All but ``extension`` make their own virtual environments beside this file; nothing touches the
+system's Python.
 ``test`` also installs Blender's ``bpy`` and Node's packages where it can; where it cannot, the
 tests that need them are skipped and say so.
 """
@@ -22,6 +24,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 VENV = HERE / ".venv"
 BLENDER_VENV = HERE / ".venv-blender"
+DOCS_VENV = HERE / ".venv-docs"
 #: What Node runs: the glTF validator, and what the gallery's viewer is built with.
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
 BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
@@ -40,6 +43,10 @@ def main() -> int:
         return subprocess.run(
             [sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False
         ).returncode
+    if command == "docs":
+        return docs(serve="--serve" in more)
+    if command == "release":
+        return subprocess.run([sys.executable, "release.py"], cwd=HERE, check=False).returncode
     print(__doc__)
     return 0 if command in ("help", "-h", "--help") else 2
 
@@ -81,6 +88,24 @@ def test(pytest_arguments: list[str]) -> int:
     ]
     for step in steps:
         print("\n$ python " + " ".join(step), flush=True)
+        code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
+        if code:
+            return code
+    return 0
+
+
+def docs(*, serve: bool) -> int:
+    """The site, and every link of it looked at; or a server that follows what is written."""
+    import tomllib  # not before main() has looked at Python's version
+
+    extras = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = extras["optional-dependencies"]["docs"]
+    python = install(DOCS_VENV, wanted, " ".join(wanted))
+    settings = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    steps = [["-m", "mkdocs", "build", "--strict"], ["docs/check_links.py", "site"]]
+    if serve:
+        steps = [["-m", "mkdocs", "serve", "--no-strict", "--livereload"]]
+    for step in steps:
         code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
         if code:
             return code

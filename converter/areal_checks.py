@@ -59,6 +59,14 @@ def find_first(
     value: Any,
     expected: Any = None,
 ) -> Iterator[Finding]:
+    """One finding of a code for all rows that break it, at the first of them.
+
+    Args:
+        code, problem, table: as in :class:`Finding`.
+        bad: (n,) which rows break the rule.
+        offset: (n,) where each row lies, in bytes.
+        value, expected: of each row as an array, or one for all.
+    """
     rows = np.flatnonzero(bad)
     if rows.size:
         row = int(rows[0])

@@ -376,6 +376,17 @@ def to_model(
 def merge_with_sidecar(
     gltf: Path, given: Imported, found: Path, options: ImportOptions
 ) -> Returned:
+    """The model of a sidecar with what a file changed.
+
+    Args:
+        gltf: the glTF or OBJ file, for messages and buffers beside it.
+        given: what it holds.
+        found: its sidecar.
+        options: as in :class:`ImportOptions`.
+
+    Raises:
+        ConversionError: the sidecar is not this file's, or damaged; or the edit cannot be kept.
+    """
     kept = read_sidecar(read_file(found), str(found))
     about = kept.description
     digest = given.info.get("digest")

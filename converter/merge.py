@@ -53,6 +53,7 @@ class PartPlan:
 
     @property
     def kept(self) -> bool:
+        """Whether every triangle is as it was."""
         return self.match is not None and self.match.unchanged
 
 

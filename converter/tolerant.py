@@ -1,9 +1,9 @@
 """Tolerant reading: a view of a broken model in which what is broken locally is left out.
 
 Source: core page, 7.3. What is left out of which finding is in ``converter.rules``
-(:attr:`Rule.drops`); rows keep their numbers, and the stored tables are never changed. The same
-bytes always give the same view, so the way back compares with what was shown. Terrains and areal
-maps are in ``converter.tolerant_maps``.
+(:attr:`~converter.rules.rule.Rule.drops`); rows keep their numbers, and the stored tables are
+never changed. The same bytes always give the same view, so the way back compares with what was
+shown. Terrains and areal maps are in ``converter.tolerant_maps``.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class Finding:
         problem: what is wrong, in a few words.
         table, row, offset, value, expected: as in :class:`ConversionError`, of the first place.
         rows: every row of the table that is concerned, where there may be several. A tolerant
-            reader leaves out what :attr:`Rule.drops` says of them.
+            reader leaves out what :attr:`~converter.rules.rule.Rule.drops` says of them.
         count: how many places are concerned.
     """
 
@@ -126,7 +126,7 @@ def without_errors(
     Args:
         findings: about a file.
         file, entry: what the message calls it.
-        mode: what is refused (:meth:`Rule.fails`).
+        mode: what is refused (:meth:`~converter.rules.rule.Rule.fails`).
 
     Raises:
         ConversionError: the first finding that is refused.

@@ -102,9 +102,21 @@ def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
 
 
 def test_readme_links_exist() -> None:
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_module_map_is_complete() -> None:
+    """The architecture page names every module."""
+    page = (ROOT / "docs/develop/architecture.md").read_text("utf-8")
+    names = set(re.findall(r"\w+", page[page.index("## Where things live") :]))
+    patterns = [re.compile(p.replace("*", r"\w*")) for p in re.findall(r"\w+\*", page)]
+    for path in SOURCES:
+        known = path.stem in names or any(p.fullmatch(path.stem) for p in patterns)
+        folder = path.parent.name
+        listed = folder in ("rules", "checks", "cli")  # as a whole
+        assert known or listed or path.stem == "__init__", f"{folder}/{path.name}"
 
 
 def test_version() -> None:

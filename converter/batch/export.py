@@ -208,6 +208,11 @@ def open_archive(path: str, label: str, modified: int) -> Archive:
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
+    """The bytes of an item: a file of its own, or an entry of its archive.
+
+    Raises:
+        ConversionError: the file cannot be read, or the archive has fewer entries than it had.
+    """
     if item.index is None:
         return archive.read_from
     if item.index >= len(archive.entries):

@@ -66,7 +66,7 @@ def draw_png(glb: bytes, digest: str) -> bytes | None:
 
     Args:
         glb: a file with all its buffers and images inside.
-        digest: of what it was made from; :func:`digest_of` reads it again.
+        digest: of what it was made from; kept as text in the PNG, for the gallery to compare.
 
     Returns:
         A PNG with transparency of size :data:`SIZE`; ``None`` where the scene shows nothing.

@@ -1,0 +1,147 @@
+"""What mkdocs does not do by itself; the events of https://www.mkdocs.org/dev-guide/plugins/#events.
+
+- Pages that a repository keeps at its root (README, ...) become pages of the site.
+- A link that leaves ``docs/`` leads to such a page, or to a copy of the file below ``repository/``,
+  so that one link serves the site and a repository's own pages.
+- ``folder/`` in the navigation is the folder's index page and what it links to, in that order.
+- Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation of their own.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation, Section
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parent.parent.parent
+#: Pages that lie elsewhere in the repository, by their place in the site.
+PAGES = {
+    "index.md": "README.md",
+    "index.ru.md": "README.ru.md",
+    "develop/changelog.md": "CHANGELOG.md",
+    "develop/contributing.md": "CONTRIBUTING.md",
+}
+RUSSIAN = ".ru.md"
+#: A Markdown link or picture that is no address and no anchor of the same page.
+LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=[)\s])")
+FENCE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Folders of the navigation become lists of pages; what only a server needs is left out."""
+    config.theme.static_templates -= {"404.html", "sitemap.xml"}
+    assert config.nav is not None
+    config.nav = [_expanded(item) for item in config.nav]
+    return config
+
+
+def _expanded(item: Any) -> Any:
+    if isinstance(item, dict):
+        ((title, content),) = item.items()
+        return {title: _expanded(content)}
+    if isinstance(item, list):
+        return [_expanded(part) for part in item]
+    folder, _, name = item.rpartition("/")
+    if name and not (folder and name.startswith("index.")):
+        return item
+    index = f"{folder}/{name or 'index.md'}"
+    if not (ROOT / "docs" / index).is_file():
+        return index  # mkdocs says that it is missing
+    text = (ROOT / "docs" / index).read_text("utf-8")
+    linked = [f"{folder}/{target}" for _, target, _ in LINK.findall(text)]
+    pages = [path for path in linked if path.endswith(".md") and posixpath.dirname(path) == folder]
+    return list(dict.fromkeys([index, *pages]))
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Pages of the repository's root join those of ``docs/``."""
+    for place, path in PAGES.items():
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / path)))
+    return files
+
+
+def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links that leave ``docs/`` lead to what the site has there; search finds guides first."""
+    place = page.file.src_uri
+    if place.startswith(("api/", "decisions/")):
+        page.meta.setdefault("search", {"boost": 0.01})  # a title counts a thousandfold
+    if place.startswith("index."):
+        page.meta.setdefault("hide", ["navigation"])
+    path = PAGES.get(place, f"docs/{place}")
+
+    def moved(match: re.Match[str]) -> str:
+        start, target, anchor = match.groups()
+        wanted = posixpath.normpath(posixpath.join(posixpath.dirname(path), target))
+        if wanted.startswith("docs/"):
+            found = wanted.removeprefix("docs/")
+        else:
+            found = next((p for p, source in PAGES.items() if source == wanted), "")
+            found = found or _copied(wanted, config, files, place)
+        return f"{start}{posixpath.relpath(found, posixpath.dirname(place) or '.')}{anchor or ''}"
+
+    parts = FENCE.split(markdown)  # every second one is code
+    parts[::2] = [LINK.sub(moved, part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _copied(path: str, config: MkDocsConfig, files: Files, page: str) -> str:
+    """A file of the repository as a file of the site; returns its place."""
+    if not (ROOT / path).is_file():
+        raise PluginError(f"{page} links to {path}, which is no file of the repository")
+    place = f"repository/{path}"
+    if files.get_file_from_path(place) is None:
+        files.append(File.generated(config, place, abs_src_path=str(ROOT / path)))
+    return place
+
+
+def on_nav(nav: Navigation, *, config: MkDocsConfig, files: Files) -> Navigation:
+    """The last section is the navigation of Russian pages; the others are that of all others."""
+    *english, last = nav.items
+    assert isinstance(last, Section)
+    titles: dict[str, str] = config.extra["russian"]
+    sections = [item for item in english if isinstance(item, Section)]
+    also = [Section(titles[s.title], s.children) for s in sections if s.title in titles]
+    config.extra["russian_nav"] = Navigation([*last.children, *also], nav.pages)
+    for page in nav.pages:  # the footer does not lead from one language to the other
+        if page.next_page and _russian(page.next_page) != _russian(page):
+            page.next_page.previous_page = page.next_page = None
+        if page.file.src_uri.endswith(f"/index{RUSSIAN}"):
+            page.file.name = "index"  # the theme makes it its section's page
+    return Navigation(english, nav.pages)
+
+
+def _russian(page: Page) -> bool:
+    return page.file.src_uri.endswith(RUSSIAN)
+
+
+def on_page_context(
+    context: dict[str, Any], *, page: Page, config: MkDocsConfig, nav: Navigation
+) -> dict[str, Any]:
+    """The language of a page, and where the same page is in the other language."""
+    place = page.file.src_uri
+    russian = _russian(page)
+    twin = place.replace(RUSSIAN, ".md") if russian else place.replace(".md", RUSSIAN)
+    pages = {p.file.src_uri: p for p in nav.pages}
+    twin_page = pages.get(twin) or pages["index.md" if russian else f"index{RUSSIAN}"]
+    both = [("en", "English", page), ("ru", "Русский", twin_page)]
+    if russian:
+        both = [("en", "English", twin_page), ("ru", "Русский", page)]
+    config.extra["alternate"] = [
+        {"lang": code, "name": name, "link": place.url} for code, name, place in both
+    ]
+    config.theme["language"] = "ru" if russian else "en"  # the theme's own words
+    if russian:
+        context["nav"] = config.extra["russian_nav"]
+    return context
+
+
+def on_post_page(output: str, *, page: Page, config: MkDocsConfig) -> str:
+    """Without what makes the theme ask for a site map, which a folder has not."""
+    return re.sub(r'\s*<link rel="alternate"[^>]*>', "", output)

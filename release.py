@@ -1,0 +1,219 @@
+"""Build what a version consists of, and check it: ``python3 dev.py release``; docs/release.md.
+
+Wheel and sdist are built from the commit, not from the folder, and every file has the commit's
+time: the same commit gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import dev
+from converter import __version__
+
+ROOT = Path(__file__).resolve().parent
+DIST = ROOT / "dist"
+PACKAGES = ("converter/", "exporters/", "importers/")
+STEM = f"msh_gltf-{__version__}"
+WHEEL = DIST / f"{STEM}-py3-none-any.whl"
+SDIST = DIST / f"{STEM}.tar.gz"
+EXTENSION = DIST / f"{STEM}.zip"
+SITE = DIST / f"{STEM}-site.zip"
+
+
+class ReleaseError(Exception):
+    """Why there is no release, in one line."""
+
+
+def main() -> int:
+    """Build and check all files; returns an exit code."""
+    try:
+        require_ready()
+        os.umask(0o022)  # a wheel says who may read its files
+        os.environ["SOURCE_DATE_EPOCH"] = git("log", "-1", "--format=%ct").strip()
+        for path in DIST.glob("msh_gltf-*"):
+            path.unlink()
+        DIST.mkdir(exist_ok=True)
+        build_packages()
+        run([sys.executable, "dev.py", "extension"])
+        run([sys.executable, "dev.py", "docs"])
+        pack_site()
+        check_wheel()
+        check_sdist()
+        check_extension()
+    except ReleaseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for path in (WHEEL, SDIST, EXTENSION, SITE):
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size:,} bytes, checked")
+    return 0
+
+
+def require_ready() -> None:
+    """The commit is whole, and says which version it is.
+
+    Raises:
+        ReleaseError: it is not.
+    """
+    if changed := git("status", "--porcelain").splitlines():
+        raise ReleaseError(f"{len(changed)} files are not committed: {changed[0].strip()}, ...")
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    if not re.search(rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", text, re.M):
+        raise ReleaseError(f"CHANGELOG.md has no section '## [{__version__}] - DATE'")
+
+
+def git(*arguments: str) -> str:
+    """What git says.
+
+    Raises:
+        ReleaseError: it is not there, or this is no repository.
+    """
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, check=True, encoding="utf-8"
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise ReleaseError(f"git {arguments[0]}: {error}") from None
+    return done.stdout
+
+
+def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
+    """Run a step.
+
+    Raises:
+        ReleaseError: it failed.
+    """
+    print("\n$ " + " ".join(map(str, command)), flush=True)
+    if subprocess.run(command, cwd=cwd, check=False).returncode:
+        raise ReleaseError(f"{Path(command[-1]).name} failed")
+
+
+def build_packages() -> None:
+    """Wheel and sdist of the commit."""
+    needed = ["build>=1.2,<2", "setuptools>=77,<90"]
+    python = dev.install(ROOT / ".venv-release", needed, " ".join(needed))
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "source"
+        data = subprocess.run(
+            ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
+        ).stdout
+        with tarfile.open(fileobj=io.BytesIO(data)) as commit:
+            commit.extractall(source, filter="data")
+        run([python, "-m", "build", "--no-isolation", "--outdir", folder, source])
+        shutil.copy(Path(folder) / WHEEL.name, WHEEL)
+        SDIST.write_bytes(repacked((Path(folder) / SDIST.name).read_bytes(), epoch()))
+
+
+def epoch() -> int:
+    """The commit's time, seconds since 1970."""
+    return int(os.environ["SOURCE_DATE_EPOCH"])
+
+
+def repacked(data: bytes, when: int) -> bytes:
+    """A ``.tar.gz`` without the time, the user and the order in which it was made."""
+    out = io.BytesIO()
+    with (
+        tarfile.open(fileobj=io.BytesIO(data)) as old,
+        gzip.GzipFile(fileobj=out, mode="wb", filename="", mtime=when) as packed,
+        tarfile.open(fileobj=packed, mode="w") as new,
+    ):
+        for member in sorted(old.getmembers(), key=lambda member: member.name):
+            if member.isfile():
+                info = tarfile.TarInfo(member.name)
+                info.size, info.mtime = member.size, when
+                info.mode = 0o755 if member.mode & 0o100 else 0o644
+                new.addfile(info, old.extractfile(member))
+    return out.getvalue()
+
+
+def pack_site() -> None:
+    """The built site as one zip, all in one folder."""
+    moment = time.gmtime(epoch())[:6]
+    site = ROOT / "site"
+    with zipfile.ZipFile(SITE, "w", zipfile.ZIP_DEFLATED) as out:
+        for path in sorted(path for path in site.rglob("*") if path.is_file()):
+            info = zipfile.ZipInfo(f"{SITE.stem}/{path.relative_to(site).as_posix()}", moment)
+            info.external_attr = 0o644 << 16
+            out.writestr(info, path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+
+def require_same(names: set[str], wanted: set[str], what: Path) -> None:
+    """Two lists of files are one.
+
+    Raises:
+        ReleaseError: one has what the other lacks.
+    """
+    for extra, words in ((names - wanted, "should not hold"), (wanted - names, "lacks")):
+        if extra:
+            raise ReleaseError(f"{what.name} {words} {len(extra)} files: {min(extra)}, ...")
+
+
+def check_wheel() -> None:
+    """The packages and nothing else; what is installed works.
+
+    Raises:
+        ReleaseError: it does not.
+    """
+    with zipfile.ZipFile(WHEEL) as wheel:
+        names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    tracked = git("ls-files", "-z", *PACKAGES).split("\0")
+    require_same(names, {name for name in tracked if name}, WHEEL)
+    with tempfile.TemporaryDirectory() as folder:
+        here = Path(folder)
+        commands = dev.scripts(dev.install(here / "venv", [str(WHEEL)], WHEEL.name))
+        shutil.copy(ROOT / "examples/walker.msh", here / "walker.msh")
+        for step in (
+            ["msh-inspect", "--version"],
+            ["msh-inspect", "--check", "walker.msh"],
+            ["msh2gltf", "walker.msh", "-o", "out/walker.glb"],
+            ["gltf2msh", "out/walker.glb", "-o", "back/walker.msh"],
+        ):
+            run([commands / step[0], *step[1:]], cwd=here)
+        if (here / "back/walker.msh").read_bytes() != (here / "walker.msh").read_bytes():
+            raise ReleaseError("the installed wheel does not give the example back")
+
+
+def check_sdist() -> None:
+    """The repository, file by file.
+
+    Raises:
+        ReleaseError: it is not.
+    """
+    made = {"PKG-INFO", "setup.cfg"}
+    tracked = {name for name in git("ls-files", "-z").split("\0") if name}
+    with tarfile.open(SDIST) as sdist:
+        files = {m.name.partition("/")[2]: m for m in sdist.getmembers()}
+        names = {n for n in files if n not in made and not n.startswith("msh_gltf.egg-info/")}
+        require_same(names, tracked, SDIST)
+        for name in sorted(tracked):
+            packed = sdist.extractfile(files[name])
+            if packed is None or packed.read() != (ROOT / name).read_bytes():
+                raise ReleaseError(f"{SDIST.name} has another {name}")
+
+
+def check_extension() -> None:
+    """It names this version.
+
+    Raises:
+        ReleaseError: it does not.
+    """
+    with zipfile.ZipFile(EXTENSION) as extension:
+        manifest = extension.read("blender_manifest.toml").decode()
+    if f'\nversion = "{__version__}"\n' not in f"\n{manifest}":
+        raise ReleaseError(f"{EXTENSION.name} has another version")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,228 @@
+"""The site: built strictly, every link leads somewhere, nothing comes from the network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.check_links import HtmlPage, problems
+
+ROOT = Path(__file__).parents[2]
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("mkdocs") is None, reason="no mkdocs (the docs extra)"
+)
+
+
+def build(root: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    """Not ``--quiet``: then mkdocs counts no warnings, and strict is nothing."""
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", target],
+        cwd=root,
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("book") / "site"
+    done = build(ROOT, target)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, HtmlPage]:
+    return {p.relative_to(site).as_posix(): HtmlPage(p) for p in site.rglob("*.html")}
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    assert problems(site) == []
+
+
+def test_every_page_is_there(site: Path) -> None:
+    """Each page of ``docs/`` and the repository's own."""
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert (site / page.relative_to(ROOT / "docs").with_suffix(".html")).is_file(), page
+    for name in ("index", "index.ru", "develop/changelog", "develop/contributing"):
+        assert (site / f"{name}.html").is_file()
+
+
+def test_languages(site: Path, pages: dict[str, HtmlPage]) -> None:
+    """Russian pages speak Russian, have their own navigation, and both lead to one another."""
+    for name in pages:
+        russian = name.endswith(".ru.html")
+        text = (site / name).read_text("utf-8")
+        assert ('<html lang="ru"' in text, '<html lang="en"' in text) == (russian, not russian)
+        twin = name.replace(".ru.html", ".html") if russian else name.replace(".html", ".ru.html")
+        if twin in pages:
+            leads = [a for _, tag, a in pages[name].links if tag == "a" and "/" not in a]
+            assert Path(twin).name in leads, name
+        ahead = re.findall(r'<link rel="(?:next|prev)" href="([^"]+)"', text)
+        assert [a for a in ahead if a.endswith(".ru.html") != russian] == [], name
+        assert ("Руководства (англ.)" in text) == russian, name
+        assert not re.search(r"По-русски\s*<", text), name
+
+
+def test_every_module_is_on_an_api_page(pages: dict[str, HtmlPage]) -> None:
+    """But the commands, packages that say nothing, and the tables of rules."""
+    anchors = set().union(*(p.anchors for name, p in pages.items() if name.startswith("api/")))
+    for package in ("importers", "converter", "exporters"):
+        for path in (ROOT / package).rglob("*.py"):
+            name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+            if path.stem != "__init__" and not name.startswith("converter.cli."):
+                table = name.startswith("converter.rules.") and path.stem != "rule"
+                assert table or name in anchors, name
+
+
+def test_no_role_or_code_mark_is_left(site: Path) -> None:
+    """Docstrings are translated: roles became links, double backticks code."""
+    for path in (site / "api").glob("*.html"):
+        text = path.read_text("utf-8")
+        assert not re.search(r":(attr|class|data|func|meth|mod):|(?<!`)``(?!`)", text), path.name
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright (the test extra)")
+    if BROWSER is None:
+        pytest.skip("no Chromium on the PATH")
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.mark.parametrize(
+    ("page", "word", "other"),
+    [
+        ("index.html", "areal", "index.ru.html"),
+        ("index.ru.html", "команды", "index.html"),
+        ("api/queries.html", "posed_matrices", "index.ru.html"),
+    ],
+)
+def test_in_a_browser_from_a_folder(
+    page: str, word: str, other: str, browser: Any, site: Path
+) -> None:
+    """Nothing is asked of the network, nothing is complained of; search and languages work."""
+    tab = browser.new_page()
+    said: list[str] = []
+    asked: list[str] = []
+    tab.on("console", lambda message: said.append(message.text))
+    tab.on("pageerror", lambda error: said.append(str(error)))
+    tab.on("request", lambda request: asked.append(request.url))
+    tab.goto(f"{site.as_uri()}/{page}")
+    tab.wait_for_load_state("networkidle")
+    tab.keyboard.press("/")
+    tab.keyboard.type(word)
+    tab.locator(".md-search-result__item a").first.wait_for(timeout=20_000)
+    found = tab.locator(".md-search-result__item").first.inner_text()
+    assert word in found.lower()
+    tab.keyboard.press("Escape")
+    tab.locator(".md-select button").hover()
+    tab.locator(f"[hreflang={'en' if page.endswith('.ru.html') else 'ru'}]").click()
+    tab.wait_for_url(f"**/{other}")
+    assert said == []
+    assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
+    assert tab.evaluate("document.querySelector('h1').textContent").startswith("msh-gltf")
+    tab.close()
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """The sources of the site, with one API page only: the others take their time."""
+    for name in ("docs", "converter", "importers", "exporters", "examples"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in [*ROOT.glob("*.md"), ROOT / "mkdocs.yml", ROOT / "LICENSE"]:
+        shutil.copy(path, tmp_path)
+    for path in (tmp_path / "docs/api").glob("[!iq]*.md"):
+        path.unlink()
+    return tmp_path
+
+
+def change(book: Path, page: str, old: str, new: str) -> None:
+    text = (book / page).read_text("utf-8")
+    assert old in text
+    (book / page).write_text(text.replace(old, new), "utf-8")
+
+
+def test_broken_references_fail(book: Path) -> None:
+    """Each of them is a warning, which a strict build does not survive."""
+    change(book, "docs/obj.md", "(looks.md)", "(nowhere.md)")
+    change(book, "docs/faults.md", "#when-a-run-is-stopped", "#never")
+    change(
+        book,
+        "docs/decisions/index.md",
+        "(0002-content-decides.md)",
+        "(0003-gltf-is-written-as-json.md)",
+    )
+    change(book, "converter/queries.py", ":func:`owner_slots`", ":func:`ownerslots`")
+    change(
+        book, "converter/queries.py", "        dialect: how keys are read.", "        diaclet: so."
+    )
+    done = build(book, book / "site")
+    assert done.returncode != 0
+    warnings = [line for line in done.stderr.splitlines() if "WARNING" in line or line[:3] == "  -"]
+    for said in ("nowhere.md", "#never", "0002-content-decides.md", "ownerslots", "diaclet"):
+        assert [line for line in warnings if said in line], f"{said}: {done.stderr}"
+
+
+@pytest.mark.parametrize(
+    ("page", "old", "new", "said"),
+    [
+        ("docs/develop/extend.md", "../../CONTRIBUTING.md", "../../NOTHING.md", "NOTHING.md"),
+        ("docs/api/queries.md", "::: converter.queries", "::: converter.querys", "querys"),
+    ],
+)
+def test_what_is_not_there_stops_the_build(
+    page: str, old: str, new: str, said: str, book: Path
+) -> None:
+    change(book, page, old, new)
+    done = build(book, book / "site")
+    assert done.returncode != 0
+    assert f"{said} " in done.stderr or f"{said}'" in done.stderr or f"{said}," in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ('<a href="b.html">', "is no file"),
+        ('<a href="b/">', "is no file"),
+        ('<a href="#b">', "no such anchor"),
+        ('<a href="a.html#b">', "no such anchor"),
+        ('<a href="/a.html">', "does not lead into"),
+        ('<a href="//host/a.html">', "does not lead into"),
+        ('<a href="javascript:void(0)">', "does not lead into"),
+        ('<a href="https://nowhere">', "is no address"),
+        ('<a href="http://[::1">', "Invalid"),
+        ('<img src="b.png">', "is no file"),
+        ('<script src="https://host.org/x.js">', "from the network"),
+        ('<link rel="stylesheet" href="https://host.org/x.css">', "from the network"),
+    ],
+)
+def test_a_broken_link_is_found(html: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(html, "utf-8")
+    (line,) = problems(tmp_path)
+    assert line.startswith("a.html:1: ")
+    assert said in line
+
+
+def test_a_good_link_is_none(tmp_path: Path) -> None:
+    (tmp_path / "б e.html").write_text('<a id="где">', "utf-8")
+    good = '<p id="b"><a href="#b"><a href="%D0%B1%20e.html#%D0%B3%D0%B4%D0%B5">'
+    more = '<a href="https://host.org/x"><img src="data:,"><a href="mailto:a@b.org"><a href="">'
+    (tmp_path / "a.html").write_text(good + more, "utf-8")
+    assert problems(tmp_path) == []

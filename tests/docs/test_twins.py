@@ -1,0 +1,100 @@
+"""A Russian page (``NAME.ru.md``) is built like its English twin, and has the same code."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+
+import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+ROOT = Path(__file__).parents[2]
+RUSSIAN = sorted([*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md")])
+every_page = pytest.mark.parametrize(
+    "page", RUSSIAN, ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+PARSER = MarkdownIt("commonmark").enable("table")
+#: Comments are translated: after two blanks, or on a line of their own.
+COMMENT = re.compile(r"(^|\s+)# .*$", re.MULTILINE)
+CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
+
+
+def english(target: str, folder: Path) -> str:
+    """A link's target as the English twin has it; anchors follow the language of the page."""
+    path, mark, _ = target.partition("#")
+    path = path.replace(".ru.md", ".md")
+    if not path or (folder / path).with_suffix(".ru.md").is_file():
+        return path + mark
+    return target
+
+
+def structure(text: str, folder: Path = ROOT) -> list[str]:
+    """One line per block, code block, link and picture of a page that lies in ``folder``."""
+    out = []
+    for token in PARSER.parse(text):
+        if token.type == "fence":
+            out.append(f"fence {token.info}\n{COMMENT.sub('', token.content)}")
+        elif token.type == "inline":
+            out += sorted(filter(None, (inline(child, folder) for child in token.children or [])))
+        else:
+            out.append(f"{token.type} {token.tag}")
+    return out
+
+
+def inline(token: Token, folder: Path) -> str:
+    if token.type == "link_open":
+        return f"link {english(str(token.attrs['href']), folder)}"
+    return f"picture {token.attrs['src']}" if token.type == "image" else ""
+
+
+@every_page
+def test_twins_have_the_same_structure(page: Path) -> None:
+    twin = page.with_name(page.name.replace(".ru.md", ".md"))
+    assert twin.is_file(), f"{page.name} has no English twin"
+    theirs, ours = (structure(p.read_text("utf-8"), page.parent) for p in (page, twin))
+    assert theirs == ours
+
+
+@every_page
+def test_a_russian_page_leads_to_russian_pages(page: Path) -> None:
+    """Where there are some; only the link to its own twin leads to an English one."""
+    text = page.read_text("utf-8")
+    tokens = [child for token in PARSER.parse(text) for child in token.children or []]
+    for token in tokens:
+        target = str(token.attrs.get("href", "")).partition("#")[0]
+        if target.endswith(".md") and not target.endswith(".ru.md") and "://" not in target:
+            twin = page.parent / PurePosixPath(target).with_suffix(".ru.md")
+            assert not twin.exists() or twin == page, f"{target} is there in Russian"
+
+
+@every_page
+def test_a_russian_page_is_in_russian(page: Path) -> None:
+    """Every heading and every paragraph of some length has Russian letters."""
+    tokens = PARSER.parse(page.read_text("utf-8"))
+    for before, token in pairwise(tokens):
+        if token.type == "inline" and before.type in ("heading_open", "paragraph_open"):
+            words = re.sub(r"`[^`]*`|\]\([^)]*\)", "", token.content)
+            long = len(re.findall(r"[A-Za-z]{2,}", words)) > 6
+            assert CYRILLIC.search(words) or not long, token.content
+
+
+def test_a_difference_is_seen(tmp_path: Path) -> None:
+    """The comparison sees what it is for."""
+    (tmp_path / "b.ru.md").touch()
+    text = "# A\n\n- [b](b.md#b) [f](f.md#f)\n\n```\nc # d\n```\n\n![e](e.png)\n"
+    for old, new in (
+        ("# A", "## A"),
+        ("- [b]", "1. [b]"),
+        ("(b.md#b)", "(x.md#b)"),
+        ("(b.md#b)", "(b.ru.md)"),
+        ("(f.md#f)", "(f.md#g)"),
+        ("c #", "x #"),
+        ("(e.png)", "(x.png)"),
+        ("```\nc", "```python\nc"),
+        ("[b](b.md#b)", "b"),
+    ):
+        assert structure(text.replace(old, new), tmp_path) != structure(text, tmp_path), (old, new)
+    for old, new in (("# A", "# Я"), ("b.md#b", "b.ru.md#б"), ("# d", "# я"), ("[e]", "[ё]")):
+        assert structure(text.replace(old, new), tmp_path) == structure(text, tmp_path), (old, new)
