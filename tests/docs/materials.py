@@ -12,6 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from converter.tables import HEADER_DTYPE, SLOT_DTYPE, StreamType
+from importers.nres import read_nres
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 MAKERS: dict[str, Callable[[Path], object]] = {}
@@ -104,3 +107,13 @@ def tower_obj(path: Path) -> None:
     path.write_text(
         "o tower\nv 0 0 0\nv 1 0 0\nv 0 0 -1\nv 0 2 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
     )
+
+
+@maker("broken.msh")
+def broken(path: Path) -> None:
+    """The walker; its slot 3 has more batches than there are."""
+    data = bytearray((EXAMPLES / "walker.msh").read_bytes())
+    slots = read_nres(bytes(data), "walker.msh").first_of_type(StreamType.SLOTS)
+    row = slots.data_offset + HEADER_DTYPE.itemsize + 3 * SLOT_DTYPE.itemsize
+    data[row + 6 : row + 8] = (60000).to_bytes(2, "little")
+    path.write_bytes(data)
