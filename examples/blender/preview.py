@@ -46,6 +46,7 @@ def main() -> None:
     scene.render.resolution_x, scene.render.resolution_y = width, height
     scene.render.engine = "BLENDER_WORKBENCH"
     scene.render.image_settings.file_format = "PNG"
+    scene.render.dither_intensity = 0  # noise makes files large
     scene.view_settings.view_transform = "Standard"
     scene.display.shading.light = "STUDIO"
     textured = any(image.type == "IMAGE" for image in bpy.data.images)
@@ -111,10 +112,14 @@ def bounds(scene: bpy.types.Scene) -> tuple[Vector, Vector]:
 
 
 def aim_camera(
-    camera: bpy.types.Object, low: Vector, high: Vector, heading: float, aspect: float
+    camera: bpy.types.Object,
+    low: Vector,
+    high: Vector,
+    heading: float,
+    aspect: float,
+    pitch: float = math.radians(24),
 ) -> None:
-    """Put the camera where it sees the whole box from above and aside."""
-    pitch = math.radians(24)
+    """Put the camera where it sees the whole box from above and aside; angles in radians."""
     away = Vector(
         (
             math.sin(heading) * math.cos(pitch),
