@@ -36,6 +36,8 @@ from exporters.nres import new_archive, write_nres
 
 SQUARES, STEPS, SIZE = 8, 4, 64.0
 SIDE = SQUARES * STEPS
+#: Cells of the areal map's grid, along x and y.
+CELLS = 128
 #: Rows of ``Land1.wea`` and of ``Land2.wea``, which is parallel. Row 0 is for building footings.
 GROUNDS = ("B_S0", "LND_GRASS", "LND_ROCK", "LND_SAND")
 MICRO = ("MIC_00", "MIC_01", "MIC_02", "MIC_03")
@@ -169,7 +171,7 @@ def grounds(
 
 
 def areal_map() -> bytes:
-    """``Land.map``: 16 x 16 square areals, each linked with its neighbours."""
+    """``Land.map``: 16 x 16 square areals, each linked with its neighbours; a cell lists one."""
     count, size = 16, SQUARES * SIZE / 16
     x, y = np.mgrid[0:count, 0:count].reshape(2, -1)
     own = np.arange(count * count)
@@ -184,13 +186,21 @@ def areal_map() -> bytes:
         inside = (x + dx >= 0) & (x + dx < count) & (y + dy >= 0) & (y + dy < count)
         linked["areal"][:, edge] = np.where(inside, own + dx * count + dy, -1)
         linked["edge"][:, edge] = np.where(inside, (edge + 2) % 4, -1)
-    empty = new_archive([], "Land.map")
+    cell_x, cell_y = np.mgrid[0:CELLS, 0:CELLS].reshape(2, -1) * count // CELLS
     areals = ArealMap(
-        empty, records, (corners.reshape(-1, 3) * size).astype("<f4"),
-        np.arange(count * count + 1) * 4, linked.reshape(-1), np.zeros(0, AREAL_LINK_DTYPE),
-        np.zeros(count * count + 1, np.int64), [b""] * len(own), count, count,
-        np.arange(count * count + 1), own.astype("<u2"),
-    )  # fmt: skip
+        new_archive([], "Land.map"),
+        records,
+        (corners.reshape(-1, 3) * size).astype("<f4"),
+        np.arange(count * count + 1) * 4,
+        linked.reshape(-1),
+        np.zeros(0, AREAL_LINK_DTYPE),
+        np.zeros(count * count + 1, np.int64),
+        [b""] * len(own),
+        CELLS,
+        CELLS,
+        np.arange(CELLS * CELLS + 1),
+        (cell_x * count + cell_y).astype("<u2"),
+    )
     name = name_field(b"Land")
     entry = Entry(AREAL_MAP_TYPE, len(own), 0, 0, name, 0, 0, areal_payload(areals))
     return write_nres(new_archive([entry], "Land.map"))
