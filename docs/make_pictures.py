@@ -156,6 +156,21 @@ def land_edit(work: Work, target: Path) -> None:
     work.edit("hill.py", EDITS["examples/edits/Land.glb"], target)
 
 
+HABITS = ("untouched", "cube", "reopened", "moved", "renamed")
+
+
+def habit(work: Work, target: Path) -> None:
+    folder = work.folder / "habits"
+    if not folder.is_dir():
+        folder.mkdir()
+        work.blender("habits.py", work.out / "turrets.rlb/e_tur_02.glb", folder)
+    shutil.copy(folder / target.name, target)
+
+
+for name in HABITS:
+    recipe(f"examples/edits/habits/{name}.glb", *GAME, f"{BLENDER}/habits.py")(habit)
+
+
 # ------------------------------------------------------------------ renders
 
 
@@ -281,7 +296,8 @@ def block(page: str, command: str) -> str:
 
 
 def inspected() -> str:
-    return block("docs/tutorials/look.md", "msh-inspect GAME/turrets.rlb --entry")
+    whole = block("docs/tutorials/look.md", "msh-inspect GAME/turrets.rlb --entry")
+    return whole.partition("\nentries")[0].rstrip()
 
 
 def returned() -> str:
@@ -387,7 +403,7 @@ def main(wanted: list[str]) -> None:
         work = Work(Path(folder))
         for target in wanted or RECIPES:
             path = ROOT / target
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             RECIPES[target].make(work, path)
             manifest = noted() | {target: current(target)}
             text = json.dumps(dict(sorted(manifest.items())), indent=1)
