@@ -111,7 +111,8 @@ class Recipe:
 
     def made_of(self) -> dict[str, str]:
         """Digests of everything that it is made from."""
-        out = {"recipe": digest(inspect.getsource(self.make).encode())}
+        how = (self.make, Work, terminal, beside, save)
+        out = {"recipe": digest("".join(map(inspect.getsource, how)).encode())}
         out |= {name: digest((ROOT / name).read_bytes()) for name in self.sources}
         if self.says is not None:
             out["text"] = digest(self.says().encode())
@@ -300,18 +301,9 @@ def inspected() -> str:
     return whole.partition("\nentries")[0].rstrip()
 
 
-def returned() -> str:
-    return block("docs/tutorials/turret.md", "gltf2msh out/turrets.rlb/e_tur_01.glb")
-
-
 @recipe("docs/pictures/inspect.svg", says=inspected)
 def inspect_picture(work: Work, target: Path) -> None:
     target.write_text(terminal(inspected()), "utf-8")
-
-
-@recipe("docs/pictures/returned.svg", says=returned)
-def returned_picture(work: Work, target: Path) -> None:
-    target.write_text(terminal(returned()), "utf-8")
 
 
 def terminal(text: str) -> str:
@@ -322,7 +314,7 @@ def terminal(text: str) -> str:
     width = max(map(len, text.splitlines())) + 1
     console = Console(record=True, width=width, file=io.StringIO(), force_terminal=True)
     for line in text.splitlines():
-        style = "bold bright_green" if line.startswith("$ ") else ""
+        style = "bold #7ee787" if line.startswith("$ ") else ""
         console.print(Text(line, style), no_wrap=True, crop=False)
     made = console.export_svg(title="")
     return re.sub(r"@font-face {.*?}\s*", "", made, flags=re.DOTALL)
