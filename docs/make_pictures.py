@@ -247,7 +247,7 @@ def bunker_picture(work: Work, target: Path) -> None:
     places = {"": "0,0,0", ":1.0": "-10.3,3.75,0", ":2.0": "-20.7,7.5,0", ":0.1": "-31,11.3,0"}
     shown = work.scene(
         *(f"{bunker}{cell}@{place}" for cell, place in places.items()),
-        *("--size", "1000x300", "--turn", "160", "--near", "0.64", "--no-ground"),
+        *("--size", "1000x300", "--turn", "160", "--near", "0.7", "--no-ground"),
     )
     save(opened(shown), target)
 

@@ -47,7 +47,7 @@ def main() -> None:
     scene.render.engine = "BLENDER_WORKBENCH"
     scene.render.image_settings.file_format = "PNG"
     scene.render.dither_intensity = 0  # noise makes files large
-    scene.view_settings.view_transform = "Standard"
+    scene.view_settings.view_transform, scene.view_settings.exposure = "Standard", 0.6
     scene.display.shading.light = "STUDIO"
     textured = any(image.type == "IMAGE" for image in bpy.data.images)
     scene.display.shading.color_type = "TEXTURE" if textured else "MATERIAL"
