@@ -113,7 +113,8 @@ class Match:
             now = old_count - len(self.lost) - len(self.dropped) + fresh
             what = f"{old_count - len(self.dropped)} triangles became {now}"
             if len(self.lost) == fresh:
-                what = f"positions or texture coordinates changed on {fresh} of {old_count} triangles"
+                what = "positions or texture coordinates changed on "
+                what += f"{fresh} of {old_count} triangles"
             return what + (f", materials on {repainted} others" if repainted else "")
         if repainted:
             return f"materials changed on {repainted} triangles"

@@ -180,9 +180,9 @@ def examples_picture(work: Work, target: Path) -> None:
     plain = work.folder / "plain"
     for name in MODELS:
         work.to_gltf(f"plain/{Path(name).stem}.glb", ROOT / name, "--no-textures")
-    size = ("--size", "400x400")
-    shown = [work.preview(plain / "walker.glb", "--frame", frame, *size) for frame in (0, 6, 12)]
-    shown += [work.preview(plain / f"{name}.glb", *size) for name in ("hangar", "tree")]
+    look = ("--size", "400x400", "--turn", "145")
+    shown = [work.preview(plain / "walker.glb", "--frame", frame, *look) for frame in (0, 6, 12)]
+    shown += [work.preview(plain / f"{name}.glb", *look) for name in ("hangar", "tree")]
     save(beside(shown), target)
 
 
@@ -201,8 +201,8 @@ def textured_picture(work: Work, target: Path) -> None:
 @recipe("docs/pictures/level.png", *GAME, f"{BLENDER}/preview.py")
 def level_picture(work: Work, target: Path) -> None:
     level = work.out / "DATA/MAPS/Tut_1"
-    size = ("--size", "700x420")
-    shown = [work.preview(level / name, *size) for name in ("Land.glb", "Land.map.glb")]
+    look = ("--size", "700x420", "--turn", "150")
+    shown = [work.preview(level / name, *look) for name in ("Land.glb", "Land.map.glb")]
     save(beside(shown), target)
 
 
