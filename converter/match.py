@@ -108,16 +108,16 @@ class Match:
 
     def describe(self, old_count: int) -> str:
         """The difference in a few words."""
-        fresh = int((self.old_of < 0).sum())
+        fresh, repainted = int((self.old_of < 0).sum()), int(self.materials_differ.sum())
         if self.lost.size or fresh:
             now = old_count - len(self.lost) - len(self.dropped) + fresh
+            what = f"{old_count - len(self.dropped)} triangles became {now}"
             if len(self.lost) == fresh:
-                return (
-                    f"positions or texture coordinates changed on {fresh} of {old_count} triangles"
-                )
-            return f"{old_count - len(self.dropped)} triangles became {now}"
-        if self.materials_differ.any():
-            return f"materials changed on {int(self.materials_differ.sum())} triangles"
+                what = "positions or texture coordinates changed on "
+                what += f"{fresh} of {old_count} triangles"
+            return what + (f", materials on {repainted} others" if repainted else "")
+        if repainted:
+            return f"materials changed on {repainted} triangles"
         if self.colours_differ.any():
             return f"colours changed on {int(self.colours_differ.sum())} triangles"
         return f"normals changed on {int(self.normals_differ.sum())} triangles"

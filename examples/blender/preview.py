@@ -46,7 +46,8 @@ def main() -> None:
     scene.render.resolution_x, scene.render.resolution_y = width, height
     scene.render.engine = "BLENDER_WORKBENCH"
     scene.render.image_settings.file_format = "PNG"
-    scene.view_settings.view_transform = "Standard"
+    scene.render.dither_intensity = 0  # noise makes files large
+    scene.view_settings.view_transform, scene.view_settings.exposure = "Standard", 0.6
     scene.display.shading.light = "STUDIO"
     textured = any(image.type == "IMAGE" for image in bpy.data.images)
     scene.display.shading.color_type = "TEXTURE" if textured else "MATERIAL"
@@ -111,10 +112,14 @@ def bounds(scene: bpy.types.Scene) -> tuple[Vector, Vector]:
 
 
 def aim_camera(
-    camera: bpy.types.Object, low: Vector, high: Vector, heading: float, aspect: float
+    camera: bpy.types.Object,
+    low: Vector,
+    high: Vector,
+    heading: float,
+    aspect: float,
+    pitch: float = math.radians(24),
 ) -> None:
-    """Put the camera where it sees the whole box from above and aside."""
-    pitch = math.radians(24)
+    """Put the camera where it sees the whole box from above and aside; angles in radians."""
     away = Vector(
         (
             math.sin(heading) * math.cos(pitch),

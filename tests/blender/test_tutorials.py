@@ -1,0 +1,91 @@
+"""The steps of the tutorials, done by real Blender: they do what the pages say."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from converter.convert import ImportOptions, Returned, to_model
+from converter.diff import diff_models
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.docs.materials import EXAMPLES, example_game
+from tests.support.runs import call
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+TURRET, LAND = "turrets.rlb/e_tur_01.glb", "DATA/MAPS/Tut_1/Land.glb"
+
+
+def blender(name: str, *arguments: object) -> None:
+    script = [BLENDER, EXAMPLES / "blender" / name, *arguments]
+    done = subprocess.run(list(map(str, script)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example game as glTF, with the tutorials' steps done in Blender."""
+    from converter import cli
+
+    folder = tmp_path_factory.mktemp("tutorials") / "out"
+    assert call(cli.msh2gltf, example_game(), "-o", folder, "-q") == 0
+    (folder / "habits").mkdir()
+    blender("habits.py", folder / "turrets.rlb/e_tur_02.glb", folder / "habits")
+    blender("second_gun.py", folder / TURRET)
+    blender("hill.py", folder / LAND)
+    blender("bunker.py", folder / "my_bunker.glb")
+    return folder
+
+
+def kept(out: Path, edit: str, place: str) -> Returned:
+    """What becomes of the file that the repository keeps of an edit."""
+    sidecar = (out / place).with_suffix(".msh-sidecar")
+    return to_model(EXAMPLES / "edits" / edit, sidecar, ImportOptions())
+
+
+def test_turret(out: Path) -> None:
+    """Two parts of one model change; Blender does today what the kept file says."""
+    back = to_model(out / TURRET, None)
+    assert [(change.where, change.what) for change in back.changes] == [
+        ("part 'gun' lod 0 group 0", "24 triangles became 48"),
+        ("part 'gun' lod 1 group 0", "12 triangles became 24"),
+    ]
+    assert back.data == kept(out, "e_tur_01.glb", TURRET).data
+    archive = read_nres((example_game() / "turrets.rlb").read_bytes(), "x")
+    old = read_model(read_nres(archive.entries[archive.find("e_tur_01.msh")].payload, "x"), "x")
+    new = read_model(read_nres(back.data, "x"), "x")
+    changed = {item["table"].partition(" ")[0] for item in diff_models(old, new)}
+    geometry = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
+    assert changed <= geometry | {"Res2 (slots), header"}
+    assert (old.nodes == new.nodes).all()
+    assert (old.keys == new.keys).all()
+
+
+def test_landscape(out: Path) -> None:
+    back = to_model(out / LAND, None)
+    assert back.warnings == []
+    assert back.data == kept(out, "Land.glb", LAND).data
+
+
+def test_building(out: Path) -> None:
+    for path in (out / "my_bunker.glb", EXAMPLES / "edits/my_bunker.glb"):
+        back = to_model(path, None, ImportOptions("retail"))
+        assert back.wear == ["BRICK", "armour", "joint"]
+        shutil.copy(path, out / f"{len(back.data)}.glb")
+    assert len(list(out.glob("*.glb"))) == 2, "both gave a model of one size"
+
+
+@pytest.mark.parametrize("habit", ["untouched", "cube", "reopened", "moved", "renamed"])
+def test_habits(out: Path, habit: str) -> None:
+    sidecar = out / "turrets.rlb/e_tur_02.msh-sidecar"
+    now = to_model(out / f"habits/{habit}.glb", sidecar)
+    then = to_model(EXAMPLES / f"edits/habits/{habit}.glb", sidecar)
+    assert now.data == then.data
+    assert now.changes == then.changes

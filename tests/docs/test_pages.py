@@ -1,0 +1,131 @@
+"""Every page of the documentation does what it says: its blocks are run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.materials import MAKERS, ROOT
+from tests.docs.runner import ANY, BEGINS, Page, Shell, Step, fits, steps_of
+
+#: A Russian page has the blocks of the English one, which a test of its own compares.
+PAGES = [
+    path
+    for path in [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
+    if not path.name.endswith(".ru.md")
+]
+NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
+FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
+RUN = [
+    path for path in PAGES if {"console", "python"} & set(FENCE.findall(path.read_text("utf-8")))
+]
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_page(path: Path, tmp_path: Path) -> None:
+    if "$ msh2gltf GAME -o out/ --thumbnails" in path.read_text("utf-8"):
+        pytest.importorskip("vtkmodules", reason="no VTK (the preview extra)")
+    page = Page(path, tmp_path)
+    page.run()
+    for line in page.skipped:
+        print(f"{path.name}: not run: {line}")
+
+
+@pytest.mark.parametrize("path", PAGES[2:], ids=NAMES[2:])
+def test_blocks_say_what_they_are(path: Path) -> None:
+    """A block without a language would neither be run nor coloured; a skip says why."""
+    text = path.read_text("utf-8")
+    openings = FENCE.findall(text)[::2]
+    assert all(openings), f"{path.name}: blocks without a language"
+    for comment in re.findall(r"<!--+ *skip:.*", text):
+        assert re.fullmatch(r'<!-- skip: (next|start|end)( "[^"]+")? -->', comment), comment
+        assert "skip: end" in comment or '"' in comment, f"{path.name}: {comment} says no reason"
+    begins = BEGINS.search(text)
+    assert set(begins[1].split(", ") if begins else []) <= set(MAKERS), path.name
+
+
+# ------------------------------------------------------------------ the runner itself
+
+
+def page(tmp_path: Path, text: str, **options: bool) -> Page:
+    (tmp_path / "page.md").write_text(text, "utf-8")
+    (tmp_path / "in").mkdir()
+    return Page(tmp_path / "page.md", tmp_path / "in", **options)
+
+
+def test_output_is_compared(tmp_path: Path) -> None:
+    shown = page(tmp_path, "```console\n$ echo one; echo two\none\n2\n```\n")
+    with pytest.raises(AssertionError, match=r"(?s)line 1.*-2\n\+two"):
+        shown.run()
+
+
+def test_unshown_output_of_a_block_with_outputs(tmp_path: Path) -> None:
+    shown = page(tmp_path, "```console\n$ echo one\n$ echo two\ntwo\n```\n")
+    with pytest.raises(AssertionError, match=r"\+one"):
+        shown.run()
+
+
+def test_a_command_that_fails_is_shown_to_fail(tmp_path: Path) -> None:
+    failing = "$ msh-inspect --explain nonsense\n"
+    with pytest.raises(AssertionError, match="failed with 2"):
+        page(tmp_path, f"```console\n{failing}```\n").run()
+    text = f"```console\n{failing}...\n$ echo $?\n2\n```\n"
+    (tmp_path / "again").mkdir()
+    page(tmp_path / "again", text).run()
+
+
+def test_blocks_share_folder_and_namespace(tmp_path: Path) -> None:
+    text = """<!-- begins with: robot.msh -->
+```python
+from pathlib import Path
+size = Path("robot.msh").stat().st_size
+```
+```console
+$ msh2gltf robot.msh -o out/robot.glb
+```
+```python
+assert size == 32576 and Path("out/robot.glb").is_file()
+```
+<!-- skip: next "there is no such module" -->
+```python
+import no_such_module
+```
+"""
+    shown = page(tmp_path, text)
+    shown.run()
+    assert shown.skipped == ["line 13: there is no such module"]
+
+
+def test_outputs_are_renewed(tmp_path: Path) -> None:
+    text = "A\n```console\n$ echo one\n1\n$ echo a; echo b\n...\n```\nB\n"
+    shown = page(tmp_path, text, renew=True)
+    shown.run()
+    assert shown.renewed() == text.replace("\n1\n", "\none\n")
+
+
+def test_steps() -> None:
+    assert steps_of("$ a \\\n> b\nc\n\n$ d\n") == [Step("a \\\nb", ["c"]), Step("d")]
+    with pytest.raises(ValueError, match="begins with"):
+        steps_of("a\n")
+
+
+def test_any_lines() -> None:
+    assert fits(["a", ANY, "d"], ["a", "b", "c", "d"])
+    assert fits([ANY], [])
+    assert not fits(["a", ANY], ["b"])
+
+
+def test_commands_run_here_or_in_a_shell(tmp_path: Path) -> None:
+    shell = Shell(tmp_path)
+    assert shell.run("msh2gltf --version  # a comment") == shell.run("msh2gltf --version | cat")
+    assert shell.run("msh-inspect nothing.msh")[0].startswith("msh-inspect: error: nothing.msh")
+    assert shell.run("echo $?") == ["2"]
+    (tmp_path / "ends.py").write_text("import sys\nprint(sys.argv)\nraise SystemExit('bye')\n")
+    assert shell.run("python ends.py 'a b'") == ["['ends.py', 'a b']", "bye"]
+    assert shell.code == 1
