@@ -43,8 +43,8 @@ def test_blocks_say_what_they_are(path: Path) -> None:
     text = path.read_text("utf-8")
     openings = FENCE.findall(text)[::2]
     assert all(openings), f"{path.name}: blocks without a language"
-    for comment in re.findall(r"<!--+ *skip:.*", text):
-        assert re.fullmatch(r'<!-- skip: (next|start|end)( "[^"]+")? -->', comment), comment
+    for comment in re.findall(r"^ *<!--+ *skip:.*", text, re.MULTILINE):
+        assert re.fullmatch(r' *<!-- skip: (next|start|end)( "[^"]+")? -->', comment), comment
         assert "skip: end" in comment or '"' in comment, f"{path.name}: {comment} says no reason"
     begins = BEGINS.search(text)
     assert set(begins[1].split(", ") if begins else []) <= set(MAKERS), path.name
