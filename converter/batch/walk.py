@@ -20,7 +20,7 @@ from converter.files import TEMPORARY
 from converter.looks import PICTURES
 from converter.names import Names, escape, file_stem, readable
 from importers.msh import archive_kind, content_kind
-from importers.nres import is_nres, read_file, read_nres
+from importers.nres import is_nres, open_nres
 
 _MESH = int.from_bytes(b"MESH", "little")
 #: The kind of an item that is a picture.
@@ -262,8 +262,7 @@ def foreign(path: Path) -> str | None:
 
 def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None:
     try:
-        data = read_file(path)
-        archive = read_nres(data, source)
+        archive = open_nres(path, source)
         kind = archive_kind(archive)
     except ConversionError as error:
         found.broken.append(Passed(source, _without_file(error)))
@@ -271,24 +270,28 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
     if kind != "archive":
         name = PurePosixPath(source).name
         target = targets.file(source, file_stem(name))
-        found.items.append(Item(str(path), source, None, name, kind, len(data), target))
+        found.items.append(Item(str(path), source, None, name, kind, archive.total_size, target))
     else:
         folder = targets.folder(source)
         types = Counter(printable(entry.type_text) for entry in archive.entries)
         found.archives.append(Folder(source, folder, dict(sorted(types.items()))))
-        _look_at_entries(path, source, archive, folder, found)
+        try:
+            _look_at_entries(path, source, archive, folder, found)
+        except ConversionError as error:  # the file has changed meanwhile
+            found.broken.append(Passed(source, _without_file(error)))
 
 
 def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, found: Found) -> None:
     names = Names()
     for index, entry in enumerate(archive.entries):
         id = f"{source}::{entry.name}"
-        if not is_nres(entry.payload):
+        payload = entry.payload
+        if not is_nres(payload):
             if entry.type_id == _MESH:
                 found.passed.append(Passed(id, "called a model (MESH), but not an NRes file"))
             continue
         try:
-            kind = content_kind(entry.payload, source)
+            kind = content_kind(payload, source)
         except ConversionError:
             kind = "model"  # its conversion says what is wrong
         if kind == "archive" and entry.type_id == _MESH:
