@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from converter.tables import USES, USES_FLOOR
 
 F = TypeVar("F", np.float32, np.float64)
+_YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 
 
 def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -26,6 +28,23 @@ def covered(starts: NDArray[Any], counts: NDArray[Any], size: int) -> NDArray[np
     np.add.at(depth, begin, 1)
     np.add.at(depth, end, -1)
     return np.asarray(np.cumsum(depth)[:size] > 0)
+
+
+def crosses(corners: NDArray[F]) -> NDArray[F]:
+    """``(p1 - p0) x (p2 - p0)`` of triangles, twice as long as they are large. (T, 3, 3) -> (T, 3).
+
+    As ``np.cross``, which takes ten times as long on few.
+    """
+    a, b = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    out: NDArray[F] = a[:, _YZX] * b[:, _ZXY] - a[:, _ZXY] * b[:, _YZX]
+    return out
+
+
+def joined(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Records of one dtype end to end: ``np.concatenate`` promotes every field of every part."""
+    dtype = parts[0].dtype
+    plain = [np.ascontiguousarray(part).view(f"V{dtype.itemsize}") for part in parts]
+    return np.concatenate(plain).view(dtype)
 
 
 def filled(rows: NDArray[F]) -> NDArray[F]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter import dialect as dialects
-from converter.arrays import filled
+from converter.arrays import crosses, filled
 from converter.dialect import Dialect
 from converter.model import MshModel
 from converter.pose import compose, rotate, rotation
@@ -140,7 +140,7 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
     if np.count_nonzero(zero):
         corners = corner_vertices(model)
         points = model.positions[corners].astype(np.float64)
-        flat = normalise(np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0]), up)
+        flat = normalise(crosses(points), up)
         first, where = np.unique(corners.ravel(), return_index=True)
         fallback = np.broadcast_to(up, unit.shape).copy()
         fallback[first] = flat[where // 3]

@@ -261,6 +261,8 @@ def is_degenerate(soup: Soup) -> NDArray[np.bool_]:
 def _would_be_dropped(old: Soup, missing: I64, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether Blender explains that a triangle is missing: it is degenerate, or a twin of one
     that came back (the same three vertices, in any order)."""
+    if not missing.size:
+        return np.empty(0, np.bool_)
     corners = np.sort(old.vertex, axis=1)
     ids = row_ids(corners.view(np.uint64))
     return np.asarray(is_degenerate(old)[missing] | np.isin(ids[missing], ids[~gone]))

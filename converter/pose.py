@@ -95,6 +95,8 @@ def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[
         World rotations and translations of the same shapes.
     """
     count = len(parents)
+    if not rotations.size:
+        return rotations.copy(), translations.copy()
     turns: list[list[list[float]]] = rotations.reshape(-1, count, 4).tolist()
     moves: list[list[list[float]]] = translations.reshape(-1, count, 3).tolist()
     order = [(node, up) for node in parents_first(parents) if (up := parents[node]) != NONE16]

@@ -3,9 +3,9 @@
     python docs/make_pictures.py                          # all of them
     python docs/make_pictures.py docs/pictures/hill.png   # some of them
 
-Needs a Python with ``bpy``, named by ``MSH_GLTF_BLENDER_PYTHON``, VTK, Playwright and a Chromium on
-the PATH (``python3 dev.py test`` installs all but the last). ``docs/pictures/manifest.json`` notes
-what each was made from; a test says which are out of date.
+Needs VTK, Playwright, a Python with ``bpy`` (``python3 dev.py test`` installs them; another one may
+be named by ``MSH_GLTF_BLENDER_PYTHON``) and a Chromium on the PATH. ``docs/pictures/manifest.json``
+notes what each was made from; a test says which are out of date.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ class Work:
 
     def blender(self, name: str, *arguments: object) -> None:
         """Run one of the Blender scripts."""
-        run([os.environ["MSH_GLTF_BLENDER_PYTHON"], ROOT / BLENDER / name, *arguments])
+        python = os.environ.get("MSH_GLTF_BLENDER_PYTHON", ROOT / ".venv-blender/bin/python")
+        run([python, ROOT / BLENDER / name, *arguments])
 
     def edit(self, name: str, place: str, target: Path) -> None:
         """Let a Blender script edit a converted model where it lies, beside its textures."""

@@ -24,7 +24,8 @@ SIZES = {"wide": (1280, 800), "narrow": (390, 800)}
 PAGES = (
     ("front", "index.html", "", ("light", "light")),
     ("api", "api/queries.html#converter.queries.posed_matrices", "", ("dark", "dark")),
-    ("russian", "index.ru.html", "", ("light", "dark")),
+    ("fields", "reference/model.html#res13-batches", "", ("light", "dark")),
+    ("russian", "tutorials/turret.ru.html", "", ("light", "dark")),
     ("search", "blender.html", "sidecar", ("dark", "light")),
 )
 

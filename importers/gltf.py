@@ -14,6 +14,7 @@ import numpy as np
 import pygltflib
 from numpy.typing import NDArray
 
+from converter.arrays import crosses
 from converter.axes import gltf_to_game, rotation_to_game
 from converter.errors import ConversionError
 from converter.pose import parents_first
@@ -321,8 +322,9 @@ class _Reader:
                 expected=f"below {count}",
             )
         for key, values in attributes.items():
-            bad = ~np.isfinite(values.astype(np.float64)).all(axis=1)
-            if bad.any():
+            finite = np.isfinite(values)
+            if np.count_nonzero(finite) < finite.size:
+                bad = ~finite.all(axis=1)
                 users = [node.name for node in self.file.nodes if node.mesh == number]
                 raise ConversionError(
                     f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
@@ -446,7 +448,7 @@ def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
 def _flat_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.float32]:
     """Area-weighted vertex normals, glTF axes, for a primitive that brings none."""
     corners = positions[index.reshape(-1, 3)].astype(np.float64)
-    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    cross = crosses(corners)
     total = np.zeros((len(positions), 3))
     for corner in range(3):
         np.add.at(total, index.reshape(-1, 3)[:, corner], cross)

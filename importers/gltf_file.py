@@ -137,9 +137,10 @@ class GltfFile:
                 value=f"{count} elements from byte {start}",
                 expected=f"an end at byte {end} or before",
             )
-        raw = np.frombuffer(buffer[start:needed], np.uint8)
-        rows = np.lib.stride_tricks.as_strided(raw, (count, size), (stride, 1), writeable=False)
-        return np.ascontiguousarray(rows).view(stored)
+        strides = (stride, stored.itemsize)
+        return np.ascontiguousarray(
+            np.ndarray((count, width), stored, buffer[start:needed], 0, strides)
+        )
 
     def _with_sparse(
         self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int

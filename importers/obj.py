@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter.archive import decode_text, printable
+from converter.arrays import crosses
 from converter.axes import gltf_to_game
 from converter.errors import ConversionError
 from converter.names import readable, stem
@@ -380,7 +381,7 @@ def _numbers(values: Any, width: int, name: str, label: str) -> NDArray[np.float
 def _smooth(points: NDArray[np.float64], corners: I64) -> NDArray[np.float64]:
     """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
-    cross = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    cross = crosses(triangles)
     with np.errstate(over="ignore"):
         same = position_ids(triangles.astype(np.float32))
     total = np.zeros((int(same.max()) + 1, 3))

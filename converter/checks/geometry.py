@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import ranges
+from converter.arrays import crosses, ranges
 from converter.model import MshModel
 from converter.rebuild.adjacency import NO_EDGE
 from converter.tables import NONE16, TABLES, USES, StreamType
@@ -179,7 +179,7 @@ def _slots(model: MshModel) -> Iterator[Finding]:
         )  # fmt: skip
         if (count % 3 == 0).all():
             corners = points.reshape(-1, 3, 3)
-            sides = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+            sides = crosses(corners)
             area = np.add.reduceat(np.linalg.norm(sides, axis=1) / 2, starts // 3)
             stored = slots["area"][some].astype(np.float64)
             yield from found(
@@ -241,7 +241,7 @@ def _normals(model: MshModel) -> Iterator[Finding]:
         return
     points = model.positions[vertex].astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        side = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+        side = crosses(points)
         size = np.linalg.norm(side, axis=1)
         real = size > 1e-6 * np.square(np.abs(points - points[:, :1]).max(axis=(1, 2)))
         side = side / size[:, None]

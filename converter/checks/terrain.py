@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from converter.arrays import crosses
 from converter.tables import NONE16, TerrainStream
 from converter.terrain import NO_MATERIAL, Terrain, label
 from converter.terrain_checks import find_rows
@@ -110,7 +111,7 @@ def _slots(terrain: Terrain) -> Iterator[Finding]:
 def _faces(terrain: Terrain) -> Iterator[Finding]:
     faces = terrain.faces
     points = terrain.positions[faces["vertex"]].astype(np.float64)
-    side = np.cross(points[:, 1] - points[:, 0], points[:, 2] - points[:, 0])
+    side = crosses(points)
     size = np.linalg.norm(side, axis=1)
     normal = faces["normal"].astype(np.float64) / 32767
     length = np.linalg.norm(normal, axis=1)

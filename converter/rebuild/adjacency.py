@@ -78,7 +78,7 @@ def links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], NDArray[np.
 
 def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """The edge (3 * triangle + k) across every edge, -1 = none. (T, 3) -> (3T,)."""
-    start, end = ids.reshape(-1), np.roll(ids, -1, axis=1).reshape(-1)
+    start, end = ids.reshape(-1), ids[:, [1, 2, 0]].reshape(-1)
     low, high = np.minimum(start, end), np.maximum(start, end)
     key = low * (int(ids.max(initial=0)) + 1) + high
     backward = start > end
@@ -119,9 +119,11 @@ def _repair_selves(
 
     Only degenerate triangles do, so the loop is over those edges alone.
     """
+    own = np.flatnonzero((partner >= 0) & (partner // 3 == np.arange(len(partner)) // 3))
+    if not own.size:
+        return
     group_of = np.empty(len(order), np.int64)
     group_of[order] = np.repeat(np.arange(len(first)), size)
-    own = np.flatnonzero((partner >= 0) & (partner // 3 == np.arange(len(partner)) // 3))
     for group in np.unique(group_of[own]).tolist():
         edges = sorted(order[first[group] : first[group] + size[group]].tolist())
         partner[edges] = -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.arrays import crosses
 from converter.tables import HEADER_DTYPE
 
 F32 = NDArray[np.float32]
@@ -41,7 +42,7 @@ def slot_bounds(corners: F32) -> dict[str, object]:
     low, high = points.min(axis=0), points.max(axis=0)
     center = ((low + high) * np.float32(0.5)).astype(np.float32)
     exact = corners.astype(np.float64)
-    cross = np.cross(exact[:, 1] - exact[:, 0], exact[:, 2] - exact[:, 0])
+    cross = crosses(exact)
     size = high.astype(np.float64) - low.astype(np.float64)
     return {
         "aabb_min": low,

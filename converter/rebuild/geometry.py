@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from converter.arrays import crosses
 from converter.errors import ConversionError
 from converter.quantize import decode_normals, encode_unit, normalise
 from converter.rebuild.adjacency import links, row_ids
@@ -89,30 +90,28 @@ def build_slot(corners: Corners) -> SlotGeometry:
     raw = np.ascontiguousarray(vertices).view(np.uint8).reshape(-1, VERTEX_DTYPE.itemsize)
     ids = row_ids(raw.view("<u8")).reshape(-1, 3)
 
-    pieces, indices, batches = [], [], []
-    base = start = 0
-    for first, last in _batch_ranges(material):
-        run = ids[first:last].reshape(-1)
-        _, where, inverse = np.unique(run, return_index=True, return_inverse=True)
-        by_use = np.argsort(where)
-        rank = np.empty(len(by_use), np.int64)
-        rank[by_use] = np.arange(len(by_use))
-        relative = rank[inverse.reshape(-1)]
-        pieces.append(vertices[first:last].reshape(-1)[where[by_use]])
-        indices.append(relative.astype(np.uint16))
-        row = np.zeros(1, BATCH_DTYPE)
-        for name, word in zip(BATCH_WORDS, corners.words[material[first]], strict=True):
-            row[name] = word
-        row["index_count"], row["index_start"] = len(run), start
-        row["window"], row["base_vertex"] = len(by_use), base
-        batches.append(row)
-        base, start = base + len(by_use), start + len(run)
+    bounds = _batch_bounds(material)
+    counts = np.diff(bounds)
+    corners_of = 3 * counts
+    batch = np.repeat(np.arange(len(counts)), corners_of)
+    # every batch has vertices of its own, in order of first use
+    used = _first_appearance(batch * (3 * len(ids)) + ids.reshape(-1))
+    place = np.zeros(int(used.max(initial=-1)) + 1, np.int64)
+    place[used[::-1]] = np.arange(len(used))[::-1]  # the first use, written last
+    window = np.bincount(batch[place])
+    base = np.cumsum(window) - window
+
+    batches = np.zeros(len(counts), BATCH_DTYPE)
+    for name, words in zip(BATCH_WORDS, corners.words[material[bounds[:-1]]].T, strict=True):
+        batches[name] = words
+    batches["index_count"], batches["index_start"] = corners_of, 3 * bounds[:-1]
+    batches["window"], batches["base_vertex"] = window, base
 
     triangles, zero_area = describe(vertices, corners.flags[order])
     return SlotGeometry(
-        np.concatenate(pieces),
-        np.concatenate(indices),
-        np.concatenate(batches),
+        vertices.reshape(-1)[place],
+        (used - base[batch]).astype(np.uint16),
+        batches,
         triangles,
         slot_record(vertices["position"], len(batches)),
         zero_area,
@@ -166,8 +165,8 @@ def triangle_normals(
         normals: (T, 3, 4) int8 vertex normals.
     """
     p = positions.astype(np.float64)
-    cross = np.cross(p[:, 1] - p[:, 0], p[:, 2] - p[:, 0])
-    edges = np.roll(p, -1, axis=1) - p
+    cross = crosses(p)
+    edges = p[:, [1, 2, 0]] - p
     longest = np.einsum("tei,tei->te", edges, edges).max(axis=1, initial=0)
     flat = np.sqrt(np.einsum("ti,ti->t", cross, cross)) <= 1e-12 * longest
     unit = normalise(cross, (0, 0, 1))
@@ -185,12 +184,9 @@ def _first_appearance(values: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[inverse.reshape(-1)]
 
 
-def _batch_ranges(material: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Triangle ranges of the batches: one per material, split where indices would not fit."""
+def _batch_bounds(material: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where batches begin, and the end: one per material, split where indices would not fit."""
     most = _MOST_INDICES // 3
     bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
-    return [
-        (at, min(at + most, last))
-        for first, last in pairwise(bounds)
-        for at in range(first, last, most)
-    ]
+    starts = [at for first, last in pairwise(bounds) for at in range(first, last, most)]
+    return np.array([*starts, len(material)], np.int64)

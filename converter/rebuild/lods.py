@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from converter.arrays import crosses
 from converter.errors import ConversionError
 from converter.quantize import normalise
 from converter.scene import Mesh, Part, Primitive, Scene, Streams
@@ -86,7 +87,7 @@ def _piece(
     nearest: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 ) -> Streams:
     corners = points[faces].astype(np.float64)
-    cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    cross = crosses(corners)
     total = np.zeros((len(points), 3))
     for corner in range(3):
         np.add.at(total, faces[:, corner], cross)

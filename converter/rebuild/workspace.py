@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import covered
+from converter.arrays import covered, joined
 from converter.model import MshModel
 from converter.rebuild.geometry import VERTEX_DTYPE, SlotGeometry
 from converter.tables import (
@@ -139,12 +139,12 @@ class Workspace:
             slots.append(slot)
             at_v, at_i = at_v + len(g.vertices), at_i + len(g.indices)
             at_b, at_t = at_b + len(batch), at_t + len(triangle)
-        self.vertices = np.concatenate([self.vertices, *vertices])
+        self.vertices = joined([self.vertices, *vertices])
         self.indices = np.concatenate([self.indices, *indices])
-        self.batches = np.concatenate([self.batches, *batches])
+        self.batches = joined([self.batches, *batches])
         if self.has_triangles:
-            self.triangles = np.concatenate([self.triangles, *triangles])
-        self.slots = np.concatenate([self.slots, *slots])
+            self.triangles = joined([self.triangles, *triangles])
+        self.slots = joined([self.slots, *slots])
         return list(range(first, len(self.slots)))
 
     def replace(self, slot: int, geometry: SlotGeometry | None) -> None:

@@ -80,7 +80,7 @@ def put(path: Path, cell: tuple[int, int], x: float, y: float, turn: float) -> N
     scene = bpy.context.scene
     stand = bpy.data.objects.new("stand", None)
     scene.collection.objects.link(stand)
-    for found in set(bpy.data.objects) - before - {stand}:
+    for found in [o for o in bpy.data.objects if o not in before and o != stand]:
         named = CELL.search(found.name)
         own = (int(named[1]), int(named[2])) if named else (0, 0)
         for collection in found.users_collection:

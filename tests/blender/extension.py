@@ -219,6 +219,19 @@ def archive(out):
     return facts
 
 
+def turret(out):
+    """The tutorial's way without commands: out of the archive, a second gun, put back."""
+    sys.path.insert(0, FILES["scripts"])
+    from second_gun import GUNS, add_gun
+
+    read("turrets", entry="e_tur_01.msh")
+    names = [c.name for c in bpy.context.scene.collection.children]
+    for name in GUNS:
+        add_gun(bpy.data.objects[name])
+    assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
+    return {"collections": names, "report": report()}
+
+
 def maps(out):
     facts = {}
     for name in ("land", "areals"):

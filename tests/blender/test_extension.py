@@ -21,6 +21,7 @@ from converter.model import MshModel
 from importers.msh import read_model
 from importers.nres import read_nres
 from tests.converter.batch.test_back import same_but_for
+from tests.docs.materials import example_game
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import make_game, snapshot
 from tests.support.runs import call, first_difference
@@ -35,7 +36,7 @@ WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
     "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
-    "archive", "maps", "new_model", "errors", "same_names", "panel", "dialogs", "dropped",
+    "archive", "turret", "maps", "new_model", "errors", "same_names", "panel", "dialogs", "dropped",
     "switched_off",
 )  # fmt: skip
 UNTOUCHED = {
@@ -82,6 +83,8 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         for suffix in (".msh", ".wea"):
             source = UNTOUCHED["retail"].with_suffix(suffix)
             shutil.copy(source, base / folder / f"room{suffix}")
+    for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
+        shutil.copy(example_game() / name, base / name)
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
@@ -92,6 +95,8 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "without_libraries": str(base / "bare/room.msh"),
         "game": str(base / "dressed"),
         "archive": str(game / "SYSTEM.RLB"),
+        "turrets": str(base / "turrets.rlb"),
+        "scripts": str(EXAMPLES / "blender"),
         "land": str(LEVEL / "Land.msh"),
         "areals": str(LEVEL / "Land.map"),
         "broken": str(base / "broken.msh"),
@@ -237,6 +242,22 @@ def test_a_scene_that_was_copied(seen: Seen) -> None:
     assert facts["appended"]["outcome"] == facts["copy"]["outcome"]
     seen.same("copied", "appended.msh", WALKER)
     seen.same("copied", "copy.msh", WALKER)
+
+
+def test_the_turret_of_the_tutorial(seen: Seen) -> None:
+    """What its page says of the way without commands."""
+    facts = seen.facts["turret"]
+    assert "e_tur_01.lod1.group0" in facts["collections"]
+    rebuilt = [row[1] for row in facts["report"]["rows"] if row[2] != "kept"]
+    assert rebuilt == ["gun.lod0.group0", "gun.lod1.group0"]
+    archive = seen.out.parent / "turrets.rlb"
+    before = (example_game() / "turrets.rlb").read_bytes()
+    assert archive.with_suffix(".rlb.bak").read_bytes() == before
+    old, new = read_nres(before, "x"), read_nres(archive.read_bytes(), "x")
+    changed = [
+        a.name for a, b in zip(old.entries, new.entries, strict=True) if a.payload != b.payload
+    ]
+    assert changed == ["e_tur_01.msh"]
 
 
 def test_maps(seen: Seen) -> None:

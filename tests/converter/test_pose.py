@@ -61,6 +61,44 @@ def test_parents_first() -> None:
     assert pose.parents_first([NONE16, 2, 1]) == [0]  # 1 and 2 are a cycle
 
 
+UNIT = st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda q: sum(map(abs, q)) > 0.1)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(-1, 6), UNIT, st.lists(st.floats(-9, 9), min_size=3, max_size=3)),
+        max_size=7,
+    )
+)
+def test_compose_is_a_product_of_matrices(
+    nodes: list[tuple[int, list[float], list[float]]],
+) -> None:
+    """Two poses at once, parents in any order; against 4 x 4 matrices."""
+    parents = [NONE16 if up < 0 or up >= len(nodes) else up for up, _, _ in nodes]
+    parents = [up if up in pose.parents_first(parents) else NONE16 for up in parents]
+    if len(pose.parents_first(parents)) != len(nodes):
+        return
+    turns = np.array([q for _, q, _ in nodes]).reshape(-1, 4)
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    moves = np.array([t for _, _, t in nodes]).reshape(-1, 3)
+    both = np.stack([turns, turns[:, [0, 2, 3, 1]]]), np.stack([moves, 2 * moves])
+    world_r, world_t = pose.compose(parents, *both)
+    assert world_r.shape == both[0].shape
+    assert world_t.shape == both[1].shape
+    for k in range(2):
+        for i in range(len(nodes)):
+            matrix, node = np.eye(4), i
+            while node != NONE16:
+                own = np.eye(4)
+                own[:3, :3] = pose.rotation_matrix(both[0][k, node])
+                own[:3, 3] = both[1][k, node]
+                matrix, node = own @ matrix, parents[node]
+            np.testing.assert_allclose(
+                pose.rotation_matrix(world_r[k, i]), matrix[:3, :3], atol=1e-9
+            )
+            np.testing.assert_allclose(world_t[k, i], matrix[:3, 3], atol=1e-9)
+
+
 POSED = [s for s in SAMPLES if not s.truth["legacy"]]
 
 

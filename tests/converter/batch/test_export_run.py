@@ -6,13 +6,17 @@ import json
 import os
 import shutil
 import subprocess
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from converter import cli
+from converter.batch.export import ExportTask, export_item
 from converter.batch.manifest import read_manifest
+from converter.batch.run import found_in
+from converter.convert import ExportOptions
 from converter.errors import ConversionError
 from tests.support.game import (
     LOOSE,
@@ -42,6 +46,22 @@ def report(tmp_path: Path, *arguments: object, code: int = 0) -> dict[str, Any]:
     assert call(cli.msh2gltf, *arguments, "--report", path, "-q") == code
     facts: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return facts
+
+
+def test_memory_is_of_the_entry(tmp_path: Path) -> None:
+    """What else is in an archive, a worker does not read."""
+    root, out = tmp_path / "game", tmp_path / "out"
+    rock = entry(MESH, b"rock.msh", model(ROCK))
+    write(root / "static.rlb", archive([rock, entry(1, b"ballast", bytes(48 << 20)), rock]))
+    items, _ = found_in([root], out, (), ())
+    tasks = [ExportTask(item, str(out), ExportOptions()) for item in items]
+    assert export_item(tasks[0]).status == "converted"  # what is imported now is not counted
+    tracemalloc.start()
+    try:
+        assert export_item(tasks[1]).status == "converted"
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:
