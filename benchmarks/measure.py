@@ -24,6 +24,8 @@ WORK = Path(tempfile.gettempdir()) / "msh-gltf-benchmark"
 SCRIPTS = Path(sys.executable).parent
 #: Commands run this tree's code, wherever the project is installed from.
 SETTINGS = os.environ | {"PYTHONPATH": str(ROOT)}
+#: Compiled modules are kept, as where the project is installed.
+SETTINGS.pop("PYTHONDONTWRITEBYTECODE", None)
 
 Job = Callable[[], float]
 
