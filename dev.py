@@ -84,7 +84,8 @@ def test(pytest_arguments: list[str]) -> int:
         ["-m", "ruff", "check", "."],
         ["-m", "ruff", "format", "--check", "."],
         ["-m", "mypy"],
-        ["-m", "pytest", *pytest_arguments],
+        # on all cores, a file in one piece: its tests share what they set up
+        ["-m", "pytest", *(pytest_arguments or ["-n", "auto", "--dist", "loadfile"])],
     ]
     for step in steps:
         print("\n$ python " + " ".join(step), flush=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,8 @@ from exporters.gltf_file import (
 from exporters.gltf_looks import Pictures, dress_material
 
 #: What is alike in every primitive's accessors (see ``Text``).
-_BOUNDS = ',"min":[%r,%r,%r],"max":[%r,%r,%r]'
+#: The bounds are filled in when all else is.
+_BOUNDS = ',"min":[%%r,%%r,%%r],"max":[%%r,%%r,%%r]'
 _SLOT = ',"extras":{"msh":{"slot":%d,"lod":%d,"group":%d}}'
 _INDICES = '{"bufferView":%d,"byteOffset":%d,"componentType":%d,"count":%d,"type":"SCALAR"}'
 
@@ -227,47 +228,40 @@ class _Writer:
     def _primitives(self, primitives: list[Primitive]) -> list[str]:
         """Primitives as text: windows into the streams, made once each, and their indices."""
         attributes = self._vertex_views()
-        table = np.array(primitives, np.int64)  # material, vertex start and count, index ...
-        start, count = table[:, 1], table[:, 2]
+        table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
+        material, start, count, index_start, index_count = table.T
         wide = count > RESTART16
         narrow_view, wide_view = self._index_views(wide)
-        strides = [stride for _, stride, _ in attributes]
-        places = np.empty((len(table), 2 * len(strides)), np.int64)
-        places[:, 0::2] = start[:, None] * strides
-        places[:, 1::2] = count[:, None]
-        indices = np.stack(
-            [
-                np.where(wide, wide_view, narrow_view),
-                table[:, 3] * np.where(wide, 4, 2),
-                np.where(wide, UINT, USHORT),
-                table[:, 4],
-            ],
-            axis=1,
-        )
+        indices = [
+            np.where(wide, wide_view, narrow_view),
+            index_start * np.where(wide, 4, 2),
+            np.where(wide, UINT, USHORT),
+            index_count,
+        ]
+        _, first, same = np.unique(start << 32 | count, return_index=True, return_inverse=True)
+        opener = first[same.reshape(-1)]  # the primitive that has this one's window first
+        fresh = opener == np.arange(len(table))
+        # accessors: those of a fresh window, then the indices
+        number = np.cumsum(fresh * len(attributes) + 1) - 1
+        at = number[opener] - len(attributes)
+
+        places = [place for _, stride, _ in attributes for place in (start * stride, count)]
+        bounds = _window_bounds(self.positions, start[fresh], count[fresh])
         window = ",".join(text for _, _, text in attributes)
+        if fresh.all():
+            accessors = _filled(f"{window},{_INDICES}", [*places, *indices])
+        else:
+            opened = iter(_filled(window, [place[fresh] for place in places]))
+            accessors = [
+                f"{next(opened)},{index}" if new else index
+                for new, index in zip(fresh.tolist(), _filled(_INDICES, indices), strict=True)
+            ]
+        text = ",".join(accessors) % tuple(bounds.ravel().tolist())
+        self.file.accessors(Text(text), int(number[-1]) + 1)
         shown = ",".join(f'"{name}":%d' for name, _, _ in attributes)
-        primitive = f'{{"attributes":{{{shown}}},"indices":%d,"material":%d}}'
-        window_of: dict[tuple[int, int], range] = {}
-        out, accessors, number = [], [], 0
-        rows = zip(
-            primitives,
-            places.tolist(),
-            _window_bounds(self.positions, start, count),
-            indices.tolist(),
-            strict=True,
-        )
-        for (material, first, many, *_), place, bounds, index in rows:
-            at = window_of.get((first, many))
-            if at is None:
-                # the bounds are behind the positions' own place
-                accessors.append(window % (*place[:2], *bounds, *place[2:]))
-                at = window_of[first, many] = range(number, number + len(strides))
-                number += len(strides)
-            accessors.append(_INDICES % tuple(index))
-            out.append(primitive % (*at, number, material))
-            number += 1
-        self.file.accessors(Text(",".join(accessors)), number)
-        return out
+        template = f'{{"attributes":{{{shown}}},"indices":%d,"material":%d}}'
+        columns = [at + k for k in range(len(attributes))]
+        return _filled(template, [*columns, number, material])
 
     def _vertex_views(self) -> list[tuple[str, int, str]]:
         """Whole vertex streams: attribute, stride, and what an accessor of a window says."""
@@ -408,16 +402,22 @@ def _placed(translations: NDArray[Any], rotations: NDArray[np.float64]) -> list[
     return out
 
 
+def _filled(template: str, columns: list[NDArray[np.int64]]) -> list[str]:
+    """A template filled with each row of some columns of integers, in one step."""
+    rows = np.stack(columns, axis=1)
+    every = "\n".join([template] * len(rows))
+    return (every % tuple(rows.ravel().tolist())).split("\n")
+
+
 def _window_bounds(
     positions: NDArray[np.float32], start: NDArray[np.int64], count: NDArray[np.int64]
-) -> list[list[float]]:
-    """Exact bounds of every window of vertices: three minima, three maxima each."""
+) -> NDArray[np.float32]:
+    """Exact bounds of every window of vertices: three minima, three maxima. -> (n, 6)."""
     ends = np.stack([start, start + count], axis=1).ravel()
     # reduceat wants every bound inside the array; windows are never empty
     padded = np.concatenate([positions, positions[:1]])
     both = [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
-    bounds: list[list[float]] = np.concatenate(both, axis=1).tolist()
-    return bounds
+    return np.concatenate(both, axis=1)
 
 
 def _material(material: Material, pictures: Pictures, lit: bool) -> Json:

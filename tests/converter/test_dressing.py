@@ -26,17 +26,20 @@ ROOT = Path(__file__).parents[2]
 
 def test_a_new_model_is_dressed(tmp_path: Path) -> None:
     """A model from an OBJ, a PNG and the page's own lines: msh2gltf shows the picture on it."""
+    game = tmp_path / "GAME_COPY"
+    game.mkdir()
     for name in ("Material.lib", "Textures.lib"):
-        shutil.copyfile(LIBS / name, tmp_path / name)
+        shutil.copyfile(LIBS / name, game / name)
     pixels = np.random.default_rng(6).integers(0, 256, (16, 32, 4), np.uint8)
     Image.fromarray(pixels).save(tmp_path / "WALL.png")
     (tmp_path / "tower.obj").write_text(
         "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
         "usemtl brick.001\nf 1/1 2/2 3/3\n"
     )
-    assert run("gltf2msh", "WALL.png", "--into", "Textures.lib", cwd=tmp_path).returncode == 0
+    assert run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode == 0
     assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/looks.md").read_text("utf-8"), re.S)
+    code = code.replace('"wall"', '"m_wall_001"')
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
         cwd=tmp_path,
@@ -49,9 +52,9 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
     before = read_nres(read_file(LIBS / "Material.lib"), "x")
     after = read_nres((tmp_path / "Material.new.lib").read_bytes(), "x")
     assert [e.payload for e in after.entries[:-1]] == [e.payload for e in before.entries]
-    (tmp_path / "Material.new.lib").replace(tmp_path / "Material.lib")
+    (tmp_path / "Material.new.lib").replace(game / "Material.lib")
 
-    out = run("msh2gltf", "tower.msh", cwd=tmp_path)
+    out = run("msh2gltf", "tower.msh", "--game", "GAME_COPY", cwd=tmp_path)
     assert (out.returncode, out.stderr) == (0, "")
     view = GltfView(tmp_path / "tower.glb")
     (made,) = view["materials"]

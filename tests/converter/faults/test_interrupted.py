@@ -187,7 +187,7 @@ def test_roundtrip_leaves_nothing(game: Path, tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
     )
-    wait_for(lambda: list(temporary.rglob("*.glb")))
+    wait_for(lambda: list(temporary.glob("msh-gltf-*/*")))
     job.send_signal(signal.SIGTERM)
     _, errors = job.communicate(timeout=60)
     assert (job.returncode, errors) == (143, "")
