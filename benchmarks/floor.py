@@ -40,7 +40,8 @@ def models(archive: bytes) -> list[memoryview]:
     return [
         payload
         for _, payload in entries(memoryview(archive))
-        if payload[:4] == b"NRes" and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
+        if bytes(payload[:4]) == b"NRes"
+        and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
     ]
 
 
@@ -88,7 +89,7 @@ def glb(model: memoryview) -> bytes:
     lows, highs = bounds(positions, batches)
     accessors: list[dict[str, Any]] = []
     meshes: list[dict[str, Any]] = []
-    documents = [{"name": f"node_{i}"} for i in range(len(nodes))]
+    documents: list[dict[str, Any]] = [{"name": f"node_{i}"} for i in range(len(nodes))]
     materials: dict[int, int] = {}
     mesh_of: dict[int, int] = {}
     for node, cells in enumerate(nodes["slot"].tolist()):

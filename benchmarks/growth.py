@@ -131,7 +131,7 @@ def svg(found: dict[str, dict[str, list[float]]]) -> str:
         out.append(f'<text x="{x + 20}" y="42">{labels[way]}</text>')
 
     def height(seconds: float) -> float:
-        share = (log10(seconds) - low) / (high - low)
+        share = (log10(seconds) - float(low)) / float(high - low)
         return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
 
     for number, (name, times) in enumerate(found.items()):
@@ -179,9 +179,9 @@ def main() -> None:
     with as_in_commands():
         for name, (sizes, _) in SERIES.items():
             found[name] = measured(name, rounds)
-            print(f"{name:12}" + "".join(f"{size:>10,}" for size in sizes))
+            print(f"{name:12}" + "".join(f"{size:>12,}" for size in sizes))
             for way, times in found[name].items():
-                row = "".join(f"{t * 1000:7.1f} ms" for t in times)
+                row = "".join(f"{t * 1000:9.1f} ms" for t in times)
                 fits = f"{upper(sizes, times):.2f}, {exponent(sizes, times):.2f} in all"
                 print(f"  {way:10}{row}   exponent {fits}", flush=True)
     PICTURE.write_text(svg(found), "utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -91,9 +92,7 @@ def neighbours(rounds: int) -> list[Row]:
     meshes = {size: torus(size) for size in SIZES}
     for corners in meshes.values():
         assert (links(corners)[0] != 0xFFFF).all(), "a torus is closed"
-    jobs = {
-        str(size): timed(lambda corners=corners: links(corners)) for size, corners in meshes.items()
-    }
+    jobs = {str(size): timed(partial(links, corners)) for size, corners in meshes.items()}
     times = by_turns(jobs, 3 * rounds)
     growth = exponent([len(corners) for corners in meshes.values()], list(times.values()))
     return [
@@ -166,4 +165,4 @@ def _highest(corner: np.ndarray, points: np.ndarray) -> np.ndarray:
     v = (first[:, 0] * away[..., 1] - first[:, 1] * away[..., 0]) / area
     inside = (u >= -1e-9) & (v >= -1e-9) & (u + v <= 1 + 1e-9)
     height = a[:, 2] + u * first[:, 2] + v * second[:, 2]
-    return np.where(inside, height, -np.inf).max(axis=1)
+    return np.asarray(np.where(inside, height, -np.inf).max(axis=1))

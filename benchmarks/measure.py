@@ -144,6 +144,7 @@ def machine() -> dict[str, str]:
         "machine": f"{processor}, {os.cpu_count()} cores, {platform.system()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
+        "load": f"{os.getloadavg()[0]:.1f}",
     }
 
 

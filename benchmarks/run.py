@@ -38,8 +38,9 @@ def main() -> None:
     if given.rounds < 1:
         parser.error("--rounds is at least 1")
     about = machine()
-    print(f"{about['machine']}; Python {about['python']}, NumPy {about['numpy']}")
-    print(f"commit {about['commit']}, {about['date']} UTC, medians of {given.rounds} rounds")
+    print("{machine}; Python {python}, NumPy {numpy}".format(**about))
+    print("commit {commit}, {date} UTC, load before {load}".format(**about), end="")
+    print(f", medians of {given.rounds} rounds")
     facts = game.count(commands.large_game())
     print(f"the game: {', '.join(f'{value:,} {name}' for name, value in facts.items())}\n")
     before, rows = record.last(about["machine"]), []
