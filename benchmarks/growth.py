@@ -148,7 +148,7 @@ def svg(found: dict[str, dict[str, list[float]]]) -> str:
         out.append(label(left, HEIGHT - BOTTOM + 18, f"{sizes[0]:,}", "start"))
         out.append(label(right, HEIGHT - BOTTOM + 18, f"{sizes[-1]:,}", "end"))
         out.append(label(middle, TOP - 8, name, "middle", ' font-weight="bold"'))
-        powers = "   ".join(f"{way} ^ {upper(sizes, times[way]):.2f}" for way in WAYS)
+        powers = ", ".join(f"{way} ^ {upper(sizes, times[way]):.2f}" for way in WAYS)
         out.append(label(middle, HEIGHT - 14, powers, "middle"))
         for way, colour in WAYS.items():
             points = [(x, height(t)) for x, t in zip(across, times[way], strict=True)]
