@@ -1,5 +1,7 @@
 """The floor: what it costs at least to turn core models into GLB bytes with NumPy.
 
+    python benchmarks/floor.py GAME
+
 One loop that decodes geometry with ``np.frombuffer`` and assembles the bytes with NumPy and
 ``json.dumps``: nodes, meshes, a primitive with its own window into the streams per batch, exact
 bounds. No validation, no dialects (``retail``), no poses, no clips, no looks, no sidecar, no files.
@@ -10,6 +12,8 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,7 +40,8 @@ def models(archive: bytes) -> list[memoryview]:
     return [
         payload
         for _, payload in entries(memoryview(archive))
-        if payload[:4] == b"NRes" and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
+        if bytes(payload[:4]) == b"NRes"
+        and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
     ]
 
 
@@ -84,7 +89,7 @@ def glb(model: memoryview) -> bytes:
     lows, highs = bounds(positions, batches)
     accessors: list[dict[str, Any]] = []
     meshes: list[dict[str, Any]] = []
-    documents = [{"name": f"node_{i}"} for i in range(len(nodes))]
+    documents: list[dict[str, Any]] = [{"name": f"node_{i}"} for i in range(len(nodes))]
     materials: dict[int, int] = {}
     mesh_of: dict[int, int] = {}
     for node, cells in enumerate(nodes["slot"].tolist()):
@@ -144,3 +149,14 @@ def glb(model: memoryview) -> bytes:
             binary,
         ]
     )
+
+
+def main() -> None:
+    """The floor of a whole game, as a process: archives in, GLB bytes, no files."""
+    for path in sorted(Path(sys.argv[1]).glob("*.rlb")):
+        for model in models(path.read_bytes()):
+            glb(model)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
-"""A large fake game, built from nothing: about 435 models, 240,000 triangles, 15,000 batches.
+"""Large fake games, built from nothing: about 435 models, 240,000 triangles, 15,000 batches.
 
-    .venv/bin/python benchmarks/game.py OUT_DIR
+    python -m benchmarks.game OUT_DIR
 
 The figures follow what readers counted in the retail game: 1,845 nodes, 34,049 keys, a few large
 models and many small ones, in a dozen archives beside files of other kinds. The same every time.
@@ -8,6 +8,7 @@ models and many small ones, in a dozen archives beside files of other kinds. The
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,8 +21,12 @@ from converter.rebuild.assemble import RebuildOptions, new_model
 from converter.scene import Channel, Imported, Item, Material, Mesh, Primitive, Streams, Track
 from exporters.msh import write_model
 from exporters.nres import new_archive, write_nres
+from importers.msh import model_at, models_in
+from importers.nres import read_file, read_nres
+from tests.support.terrain_maker import make_terrain
 
 MODELS = 435
+LEVELS = 33
 ARCHIVES = ("static", "system", "bases", "fortif", "turrets", "guns", "intsys", "animals", "bots")
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 
@@ -46,16 +51,16 @@ def patch(chance: np.random.Generator, triangles: int) -> tuple[np.ndarray, ...]
     )
 
 
-def build(seed: int) -> bytes:
-    """One model's bytes."""
+def build(seed: int, nodes: int | None = None, frames: int | None = None) -> bytes:
+    """One model's bytes; with a number of frames it is animated."""
     chance = np.random.default_rng(seed)
-    nodes = 1 + int(chance.poisson(3.1))
+    nodes = nodes or 1 + int(chance.poisson(3.1))
     size = 14 * float(chance.lognormal(0, 0.6))
     streams: list[tuple[np.ndarray, ...]] = []
     meshes, items, tracks = [], [], []
     vertices = indices = 0
-    frames = int(chance.integers(20, 60))
-    animated = chance.random() < 0.55
+    length, moves = int(chance.integers(20, 60)), chance.random() < 0.55
+    animated, frames = moves or frames is not None, frames or length
     for node in range(nodes):
         turn = chance.normal(0, 1, 4)
         items.append(
@@ -94,53 +99,117 @@ def build(seed: int) -> bytes:
             turns[:, 0] += 5
             turns /= np.linalg.norm(turns, axis=1, keepdims=True)
             tracks.append(Track(node, rotation=Channel(times, turns)))
+    return msh(f"model_{seed:03}", items, meshes, streams, tracks)
+
+
+def msh(
+    name: str,
+    items: list[Item],
+    meshes: list[Mesh],
+    streams: list[tuple[np.ndarray, ...]],
+    tracks: list[Track],
+    materials: int = 8,
+) -> bytes:
+    """A core model's bytes; ``streams`` are patches, one behind the other."""
+    positions, normals, uv, indices = (
+        np.concatenate(arrays) for arrays in zip(*streams, strict=True)
+    )
     given = Imported(
-        f"model_{seed:03}",
+        name,
         {},
-        items,
-        meshes,
-        Streams(
-            np.concatenate([s[0] for s in streams]),
-            np.concatenate([s[3] for s in streams]),
-            np.concatenate([s[1] for s in streams]),
-            np.concatenate([s[2] for s in streams]),
-        ),
-        [Material(f"material_{i}", i, 255, 0, 0, i | 0xFF00, 0xFFFF) for i in range(8)],
-        tracks,
+        items=items,
+        meshes=meshes,
+        streams=Streams(positions, indices, normals, uv),
+        materials=[material(i) for i in range(materials)],
+        tracks=tracks,
     )
     identified = identify(given, None, (0, 0))
-    built = new_model(identified, f"model_{seed:03}.msh", Dialect.RETAIL, RebuildOptions(False))
+    built = new_model(identified, f"{name}.msh", Dialect.RETAIL, RebuildOptions(False))
     return write_model(built.model)
+
+
+def material(number: int) -> Material:
+    """A material unlike any other."""
+    row, lightmap = number % 256, 255 - number // 256
+    return Material(f"material_{number}", row, lightmap, 0, 0, row | lightmap << 8, 0xFFFF)
 
 
 def entry(type_id: int, name: str, payload: bytes) -> Entry:
     return Entry(type_id, 0, 0, 0, name_field(name.encode()), 0, 0, payload)
 
 
+def wear(rows: int = 8) -> bytes:
+    """The names of materials."""
+    lines = [f"{rows}", *(f"{i} MATERIAL_{i}" for i in range(rows)), ""]
+    return "\r\n".join(lines).encode()
+
+
+def made_once(root: Path) -> bool:
+    """Whether a game is there already; if not, what is left of it is gone."""
+    if (root / "complete").is_file():
+        return True
+    shutil.rmtree(root, ignore_errors=True)
+    root.mkdir(parents=True)
+    return False
+
+
 def make(root: Path, models: int = MODELS) -> Path:
     """Build the game below a directory, unless it is there; returns it."""
-    if (root / "complete").is_file():
+    if made_once(root):
         return root
-    root.mkdir(parents=True, exist_ok=True)
-    wear = "8\r\n" + "".join(f"{i} MATERIAL_{i}\r\n" for i in range(8))
     for at, name in enumerate(ARCHIVES):
         entries = []
         for seed in range(at, models, len(ARCHIVES)):
             entries.append(entry(_MESH, f"model_{seed:03}.msh", build(seed)))
-            entries.append(entry(_WEAR, f"model_{seed:03}.wea", wear.encode()))
+            entries.append(entry(_WEAR, f"model_{seed:03}.wea", wear()))
         (root / f"{name}.rlb").write_bytes(write_nres(new_archive(entries, name)))
-    chance = np.random.default_rng(0)
-    textures = [entry(_TEXM, f"tex_{i:04}.0", chance.bytes(16384)) for i in range(1000)]
-    (root / "textures.lib").write_bytes(write_nres(new_archive(textures, "textures")))
+    (root / "textures.lib").write_bytes(textures(1000, 16384))
     (root / "complete").touch()
     return root
 
 
+def textures(count: int, size: int, entries: list[Entry] | None = None) -> bytes:
+    """An archive of noise that is called textures, behind other entries."""
+    chance = np.random.default_rng(0)
+    noise = [entry(_TEXM, f"tex_{i:04}.0", chance.bytes(size)) for i in range(count)]
+    return write_nres(new_archive([*(entries or []), *noise], "textures"))
+
+
+def make_with_levels(root: Path, game: Path) -> Path:
+    """The same game with 33 levels: terrains of 275,000 faces in all."""
+    if made_once(root):
+        return root
+    shutil.copytree(game, root, ignore=shutil.ignore_patterns("complete"), dirs_exist_ok=True)
+    for number in range(LEVELS):
+        level = root / "DATA" / "MAPS" / f"LEVEL_{number:02}"
+        level.mkdir(parents=True)
+        (level / "Land.msh").write_bytes(make_terrain(number, across=8, down=8, steps=8))
+        for name in ("Land1.wea", "Land2.wea"):
+            (level / name).write_bytes(wear())
+    (root / "complete").touch()
+    return root
+
+
+def make_in_one(root: Path, game: Path) -> Path:
+    """The same models in one archive, behind 300 MB of textures: who holds it, is seen."""
+    if made_once(root):
+        return root
+    entries = []
+    for path in sorted(game.glob("*.rlb")):
+        archive = read_nres(read_file(path), path.name)
+        entries += [entry(e.type_id, e.name, bytes(e.payload)) for e in archive.entries]
+    (root / "all.rlb").write_bytes(textures(1200, 250_000, entries))
+    (root / "complete").touch()
+    return root
+
+
+def largest_entry(path: Path) -> int:
+    """Size of the largest entry of an archive."""
+    return max(e.size for e in read_nres(read_file(path), path.name).entries)
+
+
 def count(root: Path) -> dict[str, int]:
     """What a game holds."""
-    from importers.msh import model_at, models_in
-    from importers.nres import read_file, read_nres
-
     totals = dict.fromkeys(("models", "nodes", "batches", "triangles", "keys", "bytes"), 0)
     for path in sorted(root.glob("*.rlb")):
         archive = read_nres(read_file(path), path.name)

@@ -1,0 +1,116 @@
+"""The commands as their users run them: processes, start to finish."""
+
+from __future__ import annotations
+
+import filecmp
+import sys
+from pathlib import Path
+
+from benchmarks import game
+from benchmarks.measure import ROOT, WORK, by_turns, command, peaks
+from benchmarks.record import Row
+
+#: A model without a clip.
+MODEL = ROOT / "tests" / "data" / "retail__system__R_H_002.msh"
+FLOOR = ROOT / "benchmarks" / "floor.py"
+_MB = 1e6
+
+
+def large_game() -> Path:
+    """The game of 435 models."""
+    return game.make(WORK / "game")
+
+
+def startup(rounds: int) -> list[Row]:
+    """One static model, both ways."""
+    WORK.mkdir(exist_ok=True)
+    glb, msh = WORK / "one.glb", WORK / "one.msh"
+    times = by_turns(
+        {
+            "numpy": command(sys.executable, "-c", "import numpy"),
+            "out": command("msh2gltf", MODEL, "-o", glb, "--force"),
+            "back": command("gltf2msh", glb, "-o", msh, "--force"),
+        },
+        5 * rounds,
+    )
+    against = "python -c 'import numpy'"
+    return [
+        Row("startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 2),
+        Row("startup-back", "gltf2msh, the same", times["back"], "s", times["numpy"], against),
+    ]
+
+
+def whole_game(rounds: int) -> list[Row]:
+    """435 models out, back unchanged, and rebuilt."""
+    source = large_game()
+    out, new, rebuilt = WORK / "out", WORK / "new", WORK / "rebuilt"
+    back = ("gltf2msh", out, "--game", source, "-j", 2)
+    times = by_turns(
+        {
+            "floor": command(sys.executable, FLOOR, source),
+            "one": command("msh2gltf", source, "-o", out, "-j", 1, fresh=[out]),
+            "out": command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out]),
+            "again": command("msh2gltf", source, "-o", out, "-j", 2),
+            "back": command(*back, "-o", new, fresh=[new]),
+            "rebuild": command(*back, "-o", rebuilt, "--no-sidecar", fresh=[rebuilt]),
+        },
+        rounds,
+    )
+    require_same(source, new)
+    way_out = times["out"], "the way out"
+    return [
+        Row("game", "msh2gltf, 435 models, -j 2", times["out"], "s", times["floor"], "floor", 3),
+        Row("game-j1", "msh2gltf, the same, -j 1", times["one"], "s", *way_out),
+        Row("again", "msh2gltf, the same again, -j 2", times["again"], "s", *way_out),
+        Row("back", "gltf2msh, nothing changed, -j 2", times["back"], "s", *way_out, 1),
+        Row("rebuild", "gltf2msh --no-sidecar, -j 2", times["rebuild"], "s", *way_out, 4),
+    ]
+
+
+def levels(rounds: int) -> list[Row]:
+    """The same game with 33 terrains, out and back."""
+    source = game.make_with_levels(WORK / "levels", large_game())
+    out, new = WORK / "levels-out", WORK / "levels-new"
+    back = ("gltf2msh", out, "--game", source, "-o", new, "-j", 2)
+    times = by_turns(
+        {
+            "out": command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out]),
+            "back": command(*back, fresh=[new]),
+        },
+        rounds,
+    )
+    require_same(source, new)
+    way_out = times["out"], "the way out"
+    return [
+        Row("levels", "msh2gltf, 435 models and 33 terrains", times["out"]),
+        Row("levels-back", "gltf2msh, the same, nothing changed", times["back"], "s", *way_out),
+    ]
+
+
+def memory(rounds: int) -> list[Row]:
+    """The largest worker of runs over one archive of 300 MB, both ways: the largest of the runs."""
+    source = game.make_in_one(WORK / "in-one", large_game())
+    out, new = WORK / "in-one-out", WORK / "in-one-new"
+    allowed = 60 + 4 * game.largest_entry(source / "all.rlb") / _MB
+    command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out])()
+    jobs = {
+        "memory": ("msh2gltf", source, "-o", out, "-j", 2, "--force"),
+        "memory-back": ("gltf2msh", out, "--game", source, "-o", new, "-j", 2, "--force"),
+    }
+    against = "60 MB + 4 x largest entry"
+    rows = []
+    for name, words in jobs.items():
+        pairs = [peaks(*words) for _ in range(rounds)]
+        own, worker = (max(column) / _MB for column in zip(*pairs, strict=True))
+        job = f"{words[0]}, archive of 300 MB: a worker"
+        rows.append(Row(name, job, worker, "MB", allowed, against, 1))
+        rows.append(Row(f"{name}-own", f"{words[0]}, the same: the command itself", own, "MB"))
+    return rows
+
+
+def require_same(old: Path, new: Path) -> None:
+    """Stop where a game did not come back byte for byte: its time says nothing."""
+    files = [path.relative_to(old) for path in old.rglob("*") if path.is_file()]
+    _, differing, missing = filecmp.cmpfiles(old, new, map(str, files), shallow=False)
+    if differing or missing:
+        raise SystemExit(f"{new} is not {old}: {[*differing, *missing][:5]}")

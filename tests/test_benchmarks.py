@@ -1,0 +1,88 @@
+"""What the benchmarks compare is the same work, and their table says what is so."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import flame, floor, game, inside, libraries, record
+from exporters.nres import new_archive, write_nres
+
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def archive() -> bytes:
+    """Two models, one of them animated."""
+    models = {"still.msh": game.build(1), "moving.msh": game.build(2, nodes=4, frames=9)}
+    mesh = int.from_bytes(b"MESH", "little")
+    return write_nres(new_archive([game.entry(mesh, *model) for model in models.items()], "two"))
+
+
+def windows(document: Json) -> Counter[tuple[Any, ...]]:
+    """Every primitive's vertex and index counts and bounds."""
+    accessors = document["accessors"]
+    return Counter(
+        (
+            accessors[primitive["attributes"]["POSITION"]]["count"],
+            accessors[primitive["indices"]]["count"],
+            *accessors[primitive["attributes"]["POSITION"]]["min"],
+            *accessors[primitive["attributes"]["POSITION"]]["max"],
+        )
+        for mesh in document["meshes"]
+        for primitive in mesh["primitives"]
+    )
+
+
+def test_the_floor_shows_the_same_geometry(archive: bytes) -> None:
+    own = inside.way_out([(Path("two.rlb"), archive)])
+    low = [floor.glb(model) for model in floor.models(archive)]
+    assert len(own) == len(low) == 2
+    for ours, theirs in zip(own, low, strict=True):
+        assert windows(libraries.parts(ours)[0]) == windows(libraries.parts(theirs)[0])
+
+
+def test_other_libraries_write_the_same_model(archive: bytes) -> None:
+    for glb in inside.way_out([(Path("two.rlb"), archive)]):
+        document, buffer = libraries.parts(glb)
+        saved, stored = libraries.parts(libraries.through_pygltflib(document, buffer))
+        assert stored == buffer
+        assert windows(saved) == windows(document)
+        assert len(saved.get("animations", [])) == len(document.get("animations", []))
+        exported, _ = libraries.parts(libraries.through_trimesh(libraries.pieces(document, buffer)))
+        assert windows(exported) == windows(document)
+
+
+def test_rows_say_whether_an_aim_is_met() -> None:
+    slow = record.Row("a", "job", 3.1, "s", 1.0, "floor", 3)
+    fast = record.Row("b", "job", 1.0, "s", 5.0, "trimesh", 5, faster=True)
+    alone = record.Row("c", "job", 0.06, aim=0.05)
+    assert [row.met for row in (slow, fast, alone)] == [False, True, False]
+    assert record.Row("d", "job", 1.0).met is None
+    text = record.table([slow, fast], {"a": 3.0, "b": 0.8})
+    assert "NO" in text.splitlines()[1]
+    assert "SLOWER" not in text.splitlines()[1]
+    assert text.splitlines()[2].endswith("+25% SLOWER")
+
+
+def test_a_run_is_compared_with_the_last_of_its_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "FOLDER", tmp_path / "results")
+    days = {"2026-01-01 00:00:00": ("here", 1.0), "2026-01-02 00:00:00": ("elsewhere", 9.0)}
+    for date, (machine, seconds) in days.items():
+        about = {"date": date, "machine": machine}
+        path = record.write([record.Row("a", "job", seconds)], about, None)
+        assert json.loads(path.read_text())["rows"][0]["score"] == seconds
+    assert record.last("here") == {"a": 1.0}
+
+
+def test_boxes_of_a_flame_graph_lie_in_one_another() -> None:
+    stacks = Counter({("a", "b"): 2, ("a", "c"): 3, ("a",): 1, ("d",): 4})
+    assert [*flame.boxes(stacks)] == [
+        (1, 0, 6, "a"), (2, 0, 3, "c"), (2, 3, 2, "b"), (1, 6, 4, "d"),
+    ]  # fmt: skip
