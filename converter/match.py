@@ -190,7 +190,7 @@ def match(
     Args:
         new: the edited part.
         old: the stored part.
-        same_material: per new material the old ones that it may be.
+        same_material: per new material the old ones that it may be; nothing: nobody asks for them.
         degrees: how far apart normals may be and still be the same.
     """
     new_id, old_id = _corner_ids(new, old)
@@ -201,10 +201,8 @@ def match(
     # first with an equal material, then whatever the material
     names = np.array([min(s, default=-1) for s in same_material] or [-1])
     representative = np.arange(int(old.material.max(initial=0)) + 1)
-    for group in same_material:
-        for member in group:
-            if member < len(representative):
-                representative[member] = min(group)
+    for group, first in zip(same_material, names.tolist(), strict=False):
+        representative[[member for member in group if member < len(representative)]] = first
     new_name = np.where(new.material >= 0, names[np.minimum(new.material, len(names) - 1)], -1)
     join(old_of, [new_key, new_name], [old_key, representative[old.material]])
     join(old_of, [new_key], [old_key])

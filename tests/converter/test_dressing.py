@@ -36,7 +36,10 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
         "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
         "usemtl brick.001\nf 1/1 2/2 3/3\n"
     )
-    assert run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode == 0
+    assert (
+        run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode
+        == 0
+    )
     assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/looks.md").read_text("utf-8"), re.S)
     code = code.replace('"wall"', '"m_wall_001"')
