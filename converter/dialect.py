@@ -193,7 +193,8 @@ def majority(decisions: Sequence[Decision]) -> Decision | None:
 
 def _box_errors(model: MshModel) -> dict[Dialect, float]:
     """Largest difference of a box face from the header's, over the header's diagonal."""
-    hull = model.header["hull"][0].astype(np.float64)
+    with np.errstate(invalid="ignore"):  # signalling NaNs signal when they are converted
+        hull = model.header["hull"][0].astype(np.float64)
     low, high = hull.min(0), hull.max(0)
     diagonal = float(np.linalg.norm(high - low))
     if not np.isfinite(diagonal) or diagonal == 0:
