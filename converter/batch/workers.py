@@ -12,6 +12,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import tempfile
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -22,7 +23,8 @@ from converter.errors import ConversionError
 T = TypeVar("T")
 R = TypeVar("R")
 
-_METHOD = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+#: Bytes of a socket's path on the least of systems, less those of the socket's own name.
+_SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
 #: New objects before Python looks for garbage that refers to itself. A model makes thousands that
 #: do not, and every look costs.
 GARBAGE = 100_000
@@ -51,10 +53,10 @@ def run_here(
     Raises:
         ConversionError: fewer files may be open than so many processes need.
     """
-    if _METHOD == "forkserver":
+    if _forks():
         _require_descriptors(jobs)
         start_server(function.__module__)
-    context: Any = multiprocessing.get_context(_METHOD)
+    context: Any = multiprocessing.get_context("forkserver" if _forks() else "spawn")
     waiting = iter(range(len(tasks)))
     workers: dict[Connection, tuple[BaseProcess, int]] = {}
 
@@ -118,6 +120,15 @@ def _require_descriptors(jobs: int) -> None:
         )
 
 
+def _forks() -> bool:
+    """Whether a server forks the workers; else each starts anew, which takes longer.
+
+    The server's socket lies in the directory for temporary files, whose path may be too long.
+    """
+    there = "forkserver" in multiprocessing.get_all_start_methods()
+    return there and len(os.fsencode(tempfile.gettempdir())) <= _SOCKET
+
+
 def start_server(module: str) -> None:
     """Start the process that forks the workers, unless it is there; it imports a module first.
 
@@ -127,7 +138,7 @@ def start_server(module: str) -> None:
     It is deaf to what stops the run: it would die before the parent, and its workers could not be
     waited for. Blocked signals stay so in its children.
     """
-    if _METHOD != "forkserver":
+    if not _forks():
         return
     from multiprocessing import forkserver, resource_tracker
 

@@ -143,3 +143,15 @@ def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
     )  # fmt: skip
     assert done.stderr == ""
     assert done.stdout.startswith("exit code 0\n")
+
+
+def test_a_long_temporary_directory(tmp_path: Path) -> None:
+    """The socket of a fork server would have too long a path there: workers are started anew."""
+    temporary, out = tmp_path / ("temporary" * 12), tmp_path / "out"
+    temporary.mkdir()
+    game = make_game(tmp_path / "game")
+    done = shell('TMPDIR="$3" "$BIN/msh2gltf" "$1" -o "$2" -j 2', game, out, temporary)
+    assert (done.returncode, done.stderr) == (0, "")
+    back = shell('TMPDIR="$3" "$BIN/msh-inspect" --roundtrip "$1" -j 2', game, out, temporary)
+    assert (back.returncode, back.stderr) == (0, "")
+    assert list(temporary.iterdir()) == []
