@@ -29,7 +29,7 @@ from converter.material import find_material
 from converter.sidecar import sha256
 from converter.texture import Texm
 from importers.material import read_material
-from importers.nres import open_nres
+from importers.nres import Stamp, open_nres, stamp
 from importers.texm import read_texm
 
 
@@ -40,12 +40,12 @@ def libraries(folders: Sequence[Path]) -> Libraries:
         folders: where they are looked for, in this order.
     """
     found = Libraries(folders)
-    times = tuple((str(path), path.stat().st_mtime_ns) for path in found.files.values())
-    return _opened(tuple(found.folders), times)
+    stamps = tuple((str(path), stamp(path)) for path in found.files.values())
+    return _opened(tuple(found.folders), stamps)
 
 
 @lru_cache(maxsize=4)
-def _opened(folders: tuple[Path, ...], times: tuple[tuple[str, int], ...]) -> Libraries:
+def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, Stamp], ...]) -> Libraries:
     return Libraries(folders)
 
 

@@ -26,8 +26,8 @@ _NUL = b"\0"
 #: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
 _FIELDS = NRES_ENTRY_DTYPE.names or ()
 _ROW = np.dtype([(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in _FIELDS])
-#: What a file keeps while nobody writes to it.
-_SAME = ("st_dev", "st_ino", "st_size", "st_mtime_ns")
+#: Which file it is and what nobody can have written to meanwhile: device, inode, size, time.
+Stamp = tuple[int, int, int, int]
 #: NRes and .glb store their length in 32 bits.
 _LARGEST = 2**32 - 1
 
@@ -115,13 +115,14 @@ def open_nres(path: Path, label: str) -> Archive:
     """
     with _unreadable(path), path.open("rb") as file:
         about = os.fstat(file.fileno())
+        before = _stamp(about)
         _require_file(path, about)
         version, directory = _header(memoryview(file.read(16)), about.st_size, label)
         file.seek(directory)
         rows = _rows(memoryview(file.read(about.st_size - directory)), directory, label)
         entries = []
         for attributes, name, start, sort_index, size in rows:
-            later = Later(size, partial(_read_part, path, about, start, size))
+            later = Later(size, partial(_read_part, path, before, start, size))
             entries.append(Entry(*attributes, name, start, sort_index, later))
         unindexed: list[tuple[int, memoryview | bytes]] = []
         for start, end in _unindexed(entries, directory):
@@ -130,16 +131,28 @@ def open_nres(path: Path, label: str) -> Archive:
     return Archive(label, version, entries, unindexed, about.st_size)
 
 
-def _read_part(path: Path, before: os.stat_result, start: int, size: int) -> bytes:
+def _read_part(path: Path, before: Stamp, start: int, size: int) -> bytes:
     """A part of a file that is still the one whose directory was read."""
     with _unreadable(path), path.open("rb", buffering=0) as file:
-        now = os.fstat(file.fileno())
+        now = _stamp(os.fstat(file.fileno()))
         file.seek(start)
         data = file.read(size)
-    same = all(getattr(now, key) == getattr(before, key) for key in _SAME)
-    if not same or len(data) != size:
+    if now != before or len(data) != size:
         raise ConversionError("changed while it was read", file=str(path), code="unreadable")
     return data
+
+
+def stamp(path: str | Path) -> Stamp:
+    """What tells a file from another that is, was or will be in its place.
+
+    Raises:
+        OSError: there is none.
+    """
+    return _stamp(os.stat(path))
+
+
+def _stamp(about: os.stat_result) -> Stamp:
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
 def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:

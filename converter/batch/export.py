@@ -25,7 +25,7 @@ from converter.sidecar import sha256
 from converter.validate import Finding, require_sound, told
 from importers.control_points import points_of
 from importers.msh import model_at, models_in
-from importers.nres import open_nres, read_file, read_nres
+from importers.nres import Stamp, open_nres, read_file, read_nres, stamp
 from importers.wear import wear_of, wears_of_level
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
@@ -65,8 +65,8 @@ def _export(task: ExportTask) -> Outcome:
     item, before = task.item, task.before
     started = perf_counter()
     path = Path(item.path)
-    modified = path.stat().st_mtime_ns
-    archive = archive_of(item, modified)
+    now = stamp(path)
+    archive = archive_of(item, now)
     payload = payload_of(archive, item)
     digest = sha256(payload)
     wear = wear_text(archive, path, item)
@@ -93,7 +93,7 @@ def _export(task: ExportTask) -> Outcome:
     read = perf_counter()
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    findings, dialect, files = _convert(task, archive, modified, target, dress)
+    findings, dialect, files = _convert(task, archive, now, target, dress)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -110,7 +110,7 @@ def _export(task: ExportTask) -> Outcome:
         item.name,
         None if item.index is None else archive.entries[item.index].name_bytes.hex(),
         item.kind,
-        _when(modified),
+        _when(now[-1]),
         len(payload),
         digest,
         _key(facts, dialect[1], archive, item),
@@ -150,7 +150,7 @@ def _when(nanoseconds: int) -> str:
 
 
 def _convert(
-    task: ExportTask, archive: Archive, modified: int, target: Path, dress: Dress | None
+    task: ExportTask, archive: Archive, now: Stamp, target: Path, dress: Dress | None
 ) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item, path, out = task.item, Path(task.item.path), Path(task.out)
@@ -168,7 +168,7 @@ def _convert(
         return found.findings, ("", "", ""), files
     others = None
     if item.index is not None:
-        others = partial(archive_majority, item.path, item.source, modified)
+        others = partial(archive_majority, item.path, item.source, now)
     plain = replace(task.options, dressed=False)  # the dress is there already
     loaded = with_dress(load_from(archive, path, item.index, plain, others), dress)
     decision = loaded.decision
@@ -183,26 +183,26 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
 
 
-def archive_of(item: Item, modified: int) -> Archive:
+def archive_of(item: Item, now: Stamp) -> Archive:
     """The NRes file that an item is in, or is.
 
     Args:
         item: the item.
-        modified: its file's time.
+        now: its file's stamp.
     """
     if item.index is None:
         return read_nres(read_file(Path(item.path)), item.source)
-    return open_archive(item.path, item.source, modified)
+    return open_archive(item.path, item.source, now)
 
 
 @lru_cache(maxsize=_KEPT)
-def open_archive(path: str, label: str, modified: int) -> Archive:
+def open_archive(path: str, label: str, now: Stamp) -> Archive:
     """An NRes file whose directory a worker reads once, and entries when they are asked for.
 
     Args:
         path: the file.
         label: what messages call it.
-        modified: its time; another one means another file.
+        now: its stamp; another one means another file.
     """
     return open_nres(Path(path), label)
 
@@ -270,12 +270,12 @@ def _refuse_to_lose(
 
 
 @lru_cache(maxsize=_KEPT)
-def archive_majority(path: str, label: str, modified: int) -> Decision | None:
+def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
     """The dialect of most models of an archive (``evidence`` page, Reading: auto).
 
     Arguments as of :func:`open_archive`.
     """
-    archive = open_archive(path, label, modified)
+    archive = open_archive(path, label, now)
     decisions = []
     for index in models_in(archive):
         try:

@@ -16,6 +16,7 @@ from converter.errors import ConversionError
 from converter.looks import LIGHTMAPS, TEXTURES, picture_path
 from converter.names import readable
 from importers.looks import Libraries, libraries
+from importers.nres import stamp
 from importers.wear import read_wear, read_wear_names
 
 
@@ -37,7 +38,7 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
     for item in items:
         path = Path(item.path)
         try:
-            archive = archive_of(item, path.stat().st_mtime_ns)
+            archive = archive_of(item, stamp(path))
             text = wear_text(archive, path, item)
         except (ConversionError, OSError):  # gone since it was found: converting it says so
             continue

@@ -17,7 +17,7 @@ from converter.dialect import Dialect
 from converter.errors import ConversionError
 from converter.names import entry_name
 from converter.sidecar import sha256
-from importers.nres import read_file
+from importers.nres import read_file, stamp
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,7 @@ def _untouched(task: RestoreTask, record: Record) -> bool:
 
 def _game_archive(task: RestoreTask) -> Archive:
     assert task.game_file is not None
-    modified = Path(task.game_file).stat().st_mtime_ns
-    return open_archive(task.game_file, task.source, modified)
+    return open_archive(task.game_file, task.source, stamp(task.game_file))
 
 
 def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
@@ -221,8 +220,7 @@ def _new(task: RestoreTask) -> Outcome:
         raise ConversionError("is not in the game's directory", file=task.source)
     options = task.options
     if options.dialect == "auto":
-        modified = Path(task.game_file).stat().st_mtime_ns
-        decision = archive_majority(task.game_file, task.source, modified)
+        decision = archive_majority(task.game_file, task.source, stamp(task.game_file))
         options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)
     gltf = Path(task.out, *task.target.split("/"))
     back = to_model(gltf, None, options)

@@ -16,6 +16,7 @@ from converter.batch.walk import Item
 from converter.convert import ExportOptions, gltf_files, load_from, to_model
 from converter.files import write_outputs
 from converter.rules import Mode
+from importers.nres import stamp
 
 #: What became of a model: the same bytes, or others.
 IDENTICAL, DIFFERENT = "identical", "different"
@@ -49,15 +50,15 @@ def roundtrip_item(task: RoundTripTask) -> Outcome:
 def _there_and_back(task: RoundTripTask) -> Outcome:
     item, path = task.item, Path(task.item.path)
     started = perf_counter()
-    modified = path.stat().st_mtime_ns
-    archive = archive_of(item, modified)
+    now = stamp(path)
+    archive = archive_of(item, now)
     options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
     with TemporaryDirectory(dir=task.folder) as folder:
         target = Path(folder, "model.glb")
         if item.kind == "model":
             others = None
             if item.index is not None:
-                others = partial(archive_majority, item.path, item.source, modified)
+                others = partial(archive_majority, item.path, item.source, now)
             files = gltf_files(
                 load_from(archive, path, item.index, options, others), target, options
             )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -75,6 +76,9 @@ def struck(
                 strike(at, number, folder)
                 code = call(command, *arguments)
                 sys.stdout.flush()
+            except BaseException:
+                traceback.print_exc()
+                sys.stderr.flush()
             finally:
                 os._exit(code)
         _, status = os.waitpid(child, 0)

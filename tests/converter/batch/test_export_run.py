@@ -64,6 +64,20 @@ def test_memory_is_of_the_entry(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+def test_a_replaced_archive_is_read_anew(tmp_path: Path) -> None:
+    """Also where the new one is as old and as large as the one that the worker knows."""
+    root, out = tmp_path / "game", tmp_path / "out"
+    write(root / "static.rlb", archive([entry(MESH, b"rock.msh", model(ROCK))]))
+    items, _ = found_in([root], out, (), ())
+    task = ExportTask(items[0], str(out), ExportOptions(), force=True)
+    first = export_item(task)
+    shutil.copy2(root / "static.rlb", tmp_path / "copy")
+    (tmp_path / "copy").replace(root / "static.rlb")
+    again = export_item(task)
+    assert (again.status, again.detail) == ("converted", "")
+    assert first.result.outputs == again.result.outputs
+
+
 def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:
     """A batch gives what a command per model gives, but for the dialect of the rock."""
     out = tmp_path / "out"
