@@ -42,6 +42,7 @@ from converter.validate import Finding
 from exporters.gltf import GltfOptions, export_gltf
 from exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from exporters.msh import write_model
+from exporters.nres import bytes_as_read
 from importers.msh import find_model, model_at, read_model
 from importers.nres import read_file, read_nres
 from importers.wear import read_wear_names, wear_of
@@ -266,7 +267,7 @@ def package(
         target: the ``.glb`` or ``.gltf``.
         sidecar: whether to write one.
     """
-    data = archive.read_from
+    data = bytes_as_read(archive)
     digest = sha256(data)
     about = replace(about, source_sha256=digest)
     extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}

@@ -45,6 +45,7 @@ from converter.sidecar import (
     write_sidecar,
 )
 from converter.tolerant import sound_model
+from exporters.nres import bytes_as_read
 from exporters.obj import export_obj, material_names, posed, shown_parts
 from exporters.png import png_bytes
 from importers.msh import read_model
@@ -84,7 +85,7 @@ def obj_files(
     """
     require_scene_in_reach(loaded.scene, loaded.name)
     decision = loaded.decision
-    data = loaded.model.archive.read_from
+    data = bytes_as_read(loaded.model.archive)
     digest = sha256(data)
     info: dict[str, int | float | str] = {"source": loaded.name, "digest": digest}
     about = Description(

@@ -55,6 +55,11 @@ def write_nres(archive: Archive) -> bytes:
     return bytes(data)
 
 
+def bytes_as_read(archive: Archive) -> memoryview | bytes:
+    """The file that an archive was read from; of one that was only opened it is put together."""
+    return archive.read_from or write_nres(archive)
+
+
 def replace_entry(
     archive: Archive,
     index: int,

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
+from converter import GARBAGE
 from converter.errors import ConversionError
 
 T = TypeVar("T")
@@ -25,9 +26,6 @@ R = TypeVar("R")
 
 #: Bytes of a socket's path on the least of systems, less those of the socket's own name.
 _SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
-#: New objects before Python looks for garbage that refers to itself. A model makes thousands that
-#: do not, and every look costs.
-GARBAGE = 100_000
 
 
 def cores() -> int:

@@ -16,13 +16,14 @@ from types import FrameType
 
 import click
 
+from converter import GARBAGE
 from converter.cli.common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE
 from converter.errors import ConversionError, fault_of
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     """Run a command and exit: 0, 2 for what the user can mend, 128 + the signal that stopped it."""
-    gc.set_threshold(100_000)  # a command makes few reference cycles, and ends soon
+    gc.set_threshold(GARBAGE)
     # NumPy's matrix library starts a thread per core for products that nobody here asks of it
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _plug_streams()

@@ -269,11 +269,16 @@ def _is_many(
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if entry is not None or (to_file and not plan_only):
         return False
+    from converter.errors import ConversionError
     from importers.msh import archive_kind
-    from importers.nres import is_nres, read_file, read_nres
+    from importers.nres import open_nres
 
-    data = read_file(sources[0])
-    return is_nres(data) and archive_kind(read_nres(data, str(sources[0]))) == "archive"
+    try:
+        return archive_kind(open_nres(sources[0], str(sources[0]))) == "archive"
+    except ConversionError as error:
+        if error.code == "nres-magic":  # reading it as a model says what it is
+            return False
+        raise
 
 
 def _export_one(

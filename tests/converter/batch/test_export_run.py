@@ -16,8 +16,9 @@ from converter import cli
 from converter.batch.export import ExportTask, export_item
 from converter.batch.manifest import read_manifest
 from converter.batch.run import found_in
-from converter.convert import ExportOptions
+from converter.convert import ExportOptions, gltf_files, load_from
 from converter.errors import ConversionError
+from importers.nres import open_nres, read_nres
 from tests.support.game import (
     LOOSE,
     MESH,
@@ -62,6 +63,19 @@ def test_memory_is_of_the_entry(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_a_model_that_was_only_opened_has_its_sidecar(tmp_path: Path) -> None:
+    """The sidecar holds the model's bytes, however the model was read."""
+    path = tmp_path / "rock.msh"
+    write(path, model(ROCK))
+    options, target = ExportOptions(), tmp_path / "x.glb"
+    opened, read = open_nres(path, str(path)), read_nres(path.read_bytes(), str(path))
+    files = [
+        gltf_files(load_from(archive, path, None, options), target, options)
+        for archive in (opened, read)
+    ]
+    assert files[0] == files[1]
 
 
 def test_a_replaced_archive_is_read_anew(tmp_path: Path) -> None:
