@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from converter.quantize import decode_unit, encode_unit, normalise
@@ -34,6 +34,7 @@ def sampled(run: Run, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @settings(deadline=None)
+@example(4444, 25, False)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.booleans())
 def test_reduced_runs_stay_within_tolerance(seed: int, count: int, keyed: bool) -> None:
     """At every frame and half frame, for random poses and for sampled sparse keys."""
@@ -57,7 +58,10 @@ def test_reduced_runs_stay_within_tolerance(seed: int, count: int, keyed: bool) 
     wanted = interpolate(chained[:-1], chained[1:], half)
     q, _ = sampled(run, np.arange(count - 1, dtype=np.float32) + np.float32(0.5))
     # between two rounded keys a quarter turn apart: 0.71 of a step, and the angle is rounded too
-    assert np.abs(q - wanted).max() * 32767 <= 1.0
+    # half a turn apart, rounding decides which way round: either is right
+    dots = np.einsum("ti,ti->t", chained[:-1], chained[1:])
+    clear = np.abs(dots) > 2e-4
+    assert np.abs(q - wanted)[clear].max(initial=0) * 32767 <= 1.0
     if keyed:
         assert len(run.frames) <= len(at) + 2
 
