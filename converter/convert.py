@@ -436,6 +436,7 @@ def merge_with_sidecar(
     identified = identify(given, scene, shown)
     _add_lods(identified, scene, options)
     plan = compare_scenes(identified, scene, lightmap=dialect is Dialect.RETAIL)
+    given.warnings += plan.warnings
     out = Returned(about.source, bytes(kept.source), dialect.value, plan.changes)
     if not plan.changes:
         out.kept_all = True

@@ -37,7 +37,8 @@ class Soup:
     int16 or ``None``; ``extra`` (T, 3, 4) uint8, Res18 as stored, or ``None``; ``material`` (T,)
     index in the scene's materials, -1 = none; ``vertex`` (T, 3) rows of the scene's streams, which
     tell triangles that editors take for degenerate or twins; ``lightmap`` whether ``extra`` holds
-    lightmap words (else BGRA); ``clamped`` texture coordinates that did not fit.
+    lightmap words (else BGRA); ``clamped`` texture coordinates that did not fit; ``known`` (T, 4)
+    which channels of a colour the file knows (:func:`_known_channels`).
     """
 
     positions: NDArray[np.float32]
@@ -48,15 +49,17 @@ class Soup:
     vertex: I64
     lightmap: bool
     clamped: int = 0
+    known: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
         return len(self.material)
 
     @property
-    def colour_channels(self) -> int:
-        """How many channels of a colour mean something: Blender's exporter drops the alpha of
-        colours that no material uses."""
-        return 3 if self.extra is None or (self.extra[..., 3] == 255).all() else 4
+    def colour_channels(self) -> NDArray[np.bool_]:
+        """Which channels of a colour mean something, (T, 1, 4)."""
+        if self.known is None:
+            return np.ones((len(self), 1, 4), np.bool_)
+        return self.known[:, None]
 
     def encoded_normals(self) -> NDArray[np.int8]:
         """(T, 3, 4) int8; the fourth byte 0. Without normals: zeros."""
@@ -77,6 +80,7 @@ class Match:
         dropped: old triangles that are gone because editors drop duplicates and degenerate ones.
         normals_differ, colours_differ, materials_differ: (T_new,) for matched triangles.
         old_material: (T_old,) materials of the stored part.
+        colours_kept: matched triangles whose white is taken for Blender's, not for a colour.
     """
 
     old_of: I64
@@ -88,6 +92,7 @@ class Match:
     colours_differ: NDArray[np.bool_]
     materials_differ: NDArray[np.bool_]
     old_material: I64 | None = None
+    colours_kept: int = 0
 
     def compare_materials(self, new: Soup, old: Soup, same_material: Sequence[set[int]]) -> None:
         """Say anew which matched triangles changed their material."""
@@ -169,7 +174,34 @@ def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
         uv0, clamped = encode_uv(streams.uv0[vertex])
     extra = stored_extra(streams, lightmap)
     chosen = None if extra is None else extra[vertex]
-    return Soup(positions, normals, uv0, chosen, material, vertex, lightmap, clamped)
+    known = None
+    if chosen is not None and not lightmap:
+        known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
+    return Soup(positions, normals, uv0, chosen, material, vertex, lightmap, clamped, known)
+
+
+def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np.bool_]:
+    """Return the channels of each triangle's colours that the file knows. (T, 3, 4) -> (T, 4).
+
+    Blender's exporter leaves out the alpha where no material uses it, and (since 5.1) writes white
+    on the primitives of a mesh whose material uses alpha in another way than the others: full
+    alpha, or white beside colours, on a whole primitive means that nothing is known.
+
+    Args:
+        colours: corner colours of a part, BGRA.
+        counts: triangles of each primitive.
+    """
+    ends = np.cumsum(counts)
+    full = np.array(
+        [
+            (colours[end - count : end] == 255).all(axis=(0, 1))
+            for end, count in zip(ends, counts, strict=True)
+        ]
+    ).reshape(-1, 4)
+    white = full[:, :3].all(axis=1)
+    known = ~full
+    known[:, :3] = (~white | white.all())[:, None]
+    return np.repeat(known, counts, axis=0)
 
 
 def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
@@ -228,7 +260,11 @@ def match(
             new.extra[hit[:, None], new_turn[hit]],
             old.extra[partner[:, None], old_turn[partner]],
         )
-        result.colours_differ[hit] = colours_apart(a, b, new.colour_channels).any(axis=1)
+        channels = new.colour_channels[hit]
+        result.colours_differ[hit] = colours_apart(a, b, channels).any(axis=1)
+        blank = ~channels[..., :3].any(axis=-1)[:, 0]
+        apart = colours_apart(a, b, np.ones_like(channels)).any(axis=1)
+        result.colours_kept = int((blank & apart).sum())
     result.old_material = old.material
     result.compare_materials(new, old, same_material)
     return result
@@ -244,9 +280,19 @@ def normals_apart(
     return np.asarray(~(np.einsum("...i,...i->...", x, y) >= cosine * length))
 
 
-def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: int) -> NDArray[np.bool_]:
-    """Whether colours are further apart than editors round. (..., 4) each -> (...)."""
-    apart = np.abs(a.astype(np.int64) - b.astype(np.int64))[..., :channels]
+def colours_apart(
+    a: NDArray[np.uint8], b: NDArray[np.uint8], channels: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether colours are further apart than editors round, in some channels.
+
+    Args:
+        a, b: (T, 3, 4).
+        channels: (T, 1, 4), the channels to compare.
+
+    Returns:
+        (T, 3).
+    """
+    apart = np.abs(a.astype(np.int64) - b.astype(np.int64)) * channels
     return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
 
 

@@ -70,6 +70,7 @@ class Plan:
         deleted_parts: cells (kept node, lod, group) that are gone.
         deleted_nodes: kept nodes that are gone.
         materials: per material of the file the kept ones that it may be.
+        warnings: what the user should know.
     """
 
     identified: Identified
@@ -84,6 +85,7 @@ class Plan:
     deleted_parts: list[Cell] = field(default_factory=list)
     deleted_nodes: list[int] = field(default_factory=list)
     materials: list[set[int]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def compare(identified: Identified, kept: Scene, *, lightmap: bool) -> Plan:
@@ -189,6 +191,12 @@ def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
         result.compare_materials(plan_part.soup, old_soup, plan.materials)
         if not result.unchanged:
             plan.changes.append(Change(where, result.describe(len(old_soup))))
+        if result.colours_kept:
+            plan.warnings.append(
+                f"{where}: {result.colours_kept} triangles came back white beside coloured ones "
+                "and keep their colours (Blender writes white where the materials of an object "
+                "use vertex alpha in different ways; to paint white, leave one value below 1)"
+            )
     views = {_view_of(kept, cell, shown) for cell in met} | {(*shown, False)}
     present = set(identified.kept_of.values())
     for cell, part in old_parts.items():

@@ -269,7 +269,7 @@ class _Reader:
             None if normals is None else gltf_to_game(normals.astype(np.float32)),
             joined.get("TEXCOORD_0"),
             joined.get("TEXCOORD_1"),
-            _colours(joined.get("COLOR_0")),
+            joined.get("COLOR_0"),
             joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
         )
 
@@ -337,6 +337,8 @@ class _Reader:
             material = self.file.materials[int(data["material"])]
         if material is not None and "TEXCOORD_0" in attributes:
             attributes["TEXCOORD_0"] = _texture_transform(attributes, material)
+        if "COLOR_0" in attributes:
+            attributes["COLOR_0"] = _colours(attributes["COLOR_0"])
         return attributes, index
 
     # -------------------------------------------------------------- animation
@@ -428,7 +430,9 @@ _WIDTH = {
 
 def _absent(name: str, count: int) -> NDArray[Any]:
     """What stands in for an attribute that only other primitives have."""
-    return np.full((count, _WIDTH[name]), name in ("COLOR_0", "_MSH_BLEND"), np.float32)
+    if name == "COLOR_0":
+        return np.full((count, 4), 255, np.uint8)
+    return np.full((count, _WIDTH[name]), name == "_MSH_BLEND", np.float32)
 
 
 def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
@@ -473,13 +477,18 @@ def _texture_transform(attributes: dict[str, NDArray[Any]], material: Any) -> ND
     return np.asarray(turned + transform.get("offset", [0, 0]), np.float32)
 
 
-def _colours(values: NDArray[Any] | None) -> NDArray[np.uint8] | None:
-    """COLOR_0 as (V, 4) RGBA bytes."""
-    if values is None:
-        return None
-    if values.shape[1] == 3:
-        values = np.concatenate([values, np.ones((len(values), 1), values.dtype)], axis=1)
-    return np.clip(np.rint(values.astype(np.float64) * 255), 0, 255).astype(np.uint8)
+def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return COLOR_0 of one primitive as (V, 4) RGBA bytes.
+
+    Primitives of one file may differ in type: (V, 3) or (V, 4), floats or integers. Integers that
+    are not marked as normalised, which glTF does not allow, are read as if they were.
+    """
+    if values.dtype.kind == "u":
+        values = values / np.float32(np.iinfo(values.dtype).max)
+    out = np.full((len(values), 4), 255, np.uint8)
+    scaled = np.rint(values.astype(np.float64) * 255)
+    out[:, : values.shape[1]] = np.clip(scaled, 0, 255).astype(np.uint8)
+    return out
 
 
 def _snap(frames: NDArray[np.float64]) -> NDArray[np.float64]:

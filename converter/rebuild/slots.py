@@ -157,14 +157,12 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     if soup.uv0 is not None:
         values["uv0"][loose] = soup.uv0[new][rows, turn][loose]
     if soup.extra is not None:
-        differ = match.colours_differ[new] | (loose if soup.lightmap else False)
         given = soup.extra[new][rows, turn]
-        values["extra"][differ] = given[differ]
-        if not soup.lightmap:
-            channels = soup.colour_channels
-            apart = colours_apart(given, space.vertices["extra"][vertex], channels)
-            moved = loose & apart.any(axis=1)
-            values["extra"][moved, :, :channels] = given[moved][..., :channels]
+        if soup.lightmap:
+            values["extra"][loose] = given[loose]
+        else:
+            channels = soup.colour_channels[new]
+            values["extra"] = _edited_colours(values["extra"], given, channels)
     if soup.normals is not None:
         encoded = soup.encoded_normals()[new][rows, turn][..., :3]
         held = decode_normals(space.vertices["normal"][vertex])
@@ -305,15 +303,19 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     # a normal that was turned on purpose is taken; all else of a matched corner is the stored one
     for triangles, partners, fields in (
         (keep, old, VERTEX_DTYPE.names),
-        (np.setdiff1d(hit, keep), match.old_of[np.setdiff1d(hit, keep)], ("stream15", "tangents")),
+        (
+            np.setdiff1d(hit, keep),
+            match.old_of[np.setdiff1d(hit, keep)],
+            ("extra", "stream15", "tangents"),
+        ),
     ):
         at = (triangles[:, None], match.new_turn[triangles])
         source = space.vertices[stored.corner[partners[:, None], match.old_turn[partners]]]
         for name in fields or ():
             vertices[name][at] = source[name]
-    differ = hit[match.colours_differ[hit]]
-    if soup.extra is not None and differ.size:
-        vertices["extra"][differ] = soup.extra[differ]
+    if soup.extra is not None and not soup.lightmap:
+        colours, channels = vertices["extra"][hit], soup.colour_channels[hit]
+        vertices["extra"][hit] = _edited_colours(colours, soup.extra[hit], channels)
     _adopt_words(vertices, np.flatnonzero(match.old_of < 0), stored)
 
     words = [edit.words]
@@ -340,6 +342,19 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     # equal words are one material
     _, first, inverse = np.unique(every, axis=0, return_index=True, return_inverse=True)
     return build_slot(Corners(vertices, inverse.reshape(-1)[material], every[first], flags))
+
+
+def _edited_colours(
+    stored: NDArray[np.uint8], given: NDArray[np.uint8], channels: NDArray[np.bool_]
+) -> NDArray[np.uint8]:
+    """Stored colours, with the given ones where these are further apart than editors round.
+
+    Args:
+        stored, given: (T, 3, 4).
+        channels: (T, 1, 4), the channels that the file knows.
+    """
+    apart = colours_apart(given, stored, channels)[..., None]
+    return np.asarray(np.where(apart & channels, given, stored))
 
 
 def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> None:

@@ -1,0 +1,97 @@
+"""Vertex colours (COLOR_0): every legal type, mixed over the primitives of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from converter.convert import Returned, to_model
+from importers.msh import read_model
+from importers.nres import read_nres
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.runs import first_difference, to_gltf
+
+SAMPLE = sample_called("spec__system__R_H_002")
+#: (components, dtype) as glTF 2.0, 3.7.2.1 allows them.
+TYPES = [(4, "B"), (3, "f"), (4, "H"), (3, "B"), (4, "f"), (3, "H")]
+
+
+def encoded(colours: np.ndarray, width: int, code: str) -> np.ndarray:
+    """RGBA bytes in another type."""
+    most = {"B": 255, "H": 65535, "f": 1}[code]
+    values = colours[:, :width].astype(np.float64) / 255 * most
+    return (values if code == "f" else np.rint(values)).astype(np.dtype(code))
+
+
+def mixed(path: Path, types: list[tuple[int, str]]) -> Editable:
+    """The sample with another type of colours on every primitive."""
+    document = Editable(to_gltf(SAMPLE, path))
+    for i, primitive in enumerate(document.primitives()):
+        width, code = types[i % len(types)]
+        old = document.arrays[primitive["attributes"]["COLOR_0"]]
+        made = document.add(encoded(old, width, code))
+        document.normalized[made] = code != "f"
+        primitive["attributes"]["COLOR_0"] = made
+    return document
+
+
+@pytest.mark.parametrize("types", [TYPES, TYPES[::-1], *([t] for t in TYPES)], ids=str)
+def test_colours_of_any_type_come_back(tmp_path: Path, types: list[tuple[int, str]]) -> None:
+    document = mixed(tmp_path / "m.glb", types)
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert [str(change) for change in back.changes] == []
+    assert first_difference(SAMPLE.source, back.data) is None
+
+
+def whitened(tmp_path: Path, *, whole: bool) -> tuple[int, Returned]:
+    """White on the first primitive of every mesh of several, or on every mesh of one."""
+    document = mixed(tmp_path / "m.glb", [(3, "f")])
+    every = [mesh["primitives"] for mesh in document.json["meshes"]]
+    meshes = [primitives for primitives in every if (len(primitives) == 1) == whole]
+    for primitives in meshes:
+        document.arrays[primitives[0]["attributes"]["COLOR_0"]][:] = 1
+    return len(meshes), to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+
+
+def test_white_beside_colours_is_what_blender_leaves_out(tmp_path: Path) -> None:
+    count, back = whitened(tmp_path, whole=False)
+    assert count
+    assert first_difference(SAMPLE.source, back.data) is None
+    warned = [text for text in back.warnings if "came back white beside coloured ones" in text]
+    assert len(warned) == count
+
+
+def test_an_object_painted_white_is_an_edit(tmp_path: Path) -> None:
+    count, back = whitened(tmp_path, whole=True)
+    assert len([c for c in back.changes if "colours changed" in str(c)]) == count > 0
+
+
+@pytest.mark.parametrize("turn_normal", [False, True])
+def test_an_edited_colour_without_alpha_keeps_the_stored_alpha(
+    tmp_path: Path, turn_normal: bool
+) -> None:
+    """Only red, green and blue of that one vertex change, also where the normal changes too."""
+    document = mixed(tmp_path / "m.glb", [(3, "f")])
+    primitive = document.primitives()[0]
+    colours = document.arrays[primitive["attributes"]["COLOR_0"]]
+    colours[2] = (0.25, 0.5, 0.125)
+    if turn_normal:
+        normals = document.arrays[primitive["attributes"]["NORMAL"]]
+        normals[2] = normals[2][[1, 2, 0]] * [1, -1, 1]
+    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    before = stored_colours(SAMPLE.source)
+    after = stored_colours(back.data)
+    rows = np.flatnonzero((before != after).any(axis=1))
+    assert after[rows][:, :3].tolist() == [[32, 128, 64]] * len(rows)
+    assert (before[:, 3] == after[:, 3]).all()
+    assert len(rows) == 1
+
+
+def stored_colours(data: bytes) -> np.ndarray:
+    """BGRA bytes of Res18."""
+    extra = read_model(read_nres(data, "m"), "m").vertex_extra
+    assert extra is not None
+    return extra.view(np.uint8).reshape(-1, 4)
