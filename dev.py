@@ -1,7 +1,8 @@
 """Set everything up and run it. Needs Python 3.11 or newer, nothing else.
 
     python3 dev.py demo         convert the bundled example both ways, and say where the files are
-    python3 dev.py test         style, types, and all tests (arguments after it go to pytest)
+    python3 dev.py test         style, types, and all tests (arguments after it go to pytest;
+                                --windows also tests CPython for Windows, under wine)
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
     python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
     python3 dev.py release      wheel, sdist, extension and site into dist/, checked
@@ -25,6 +26,7 @@ HERE = Path(__file__).resolve().parent
 VENV = HERE / ".venv"
 BLENDER_VENV = HERE / ".venv-blender"
 DOCS_VENV = HERE / ".venv-docs"
+WINDOWS = HERE / "build" / "windows"
 #: What Node runs: the glTF validator, and what the gallery's viewer is built with.
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
 BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
@@ -79,6 +81,10 @@ def test(pytest_arguments: list[str]) -> int:
     settings = dict(os.environ)
     if blender := blender_python():
         settings["MSH_GLTF_BLENDER_PYTHON"] = str(blender)
+    wanted = "--windows" in pytest_arguments
+    pytest_arguments = [argument for argument in pytest_arguments if argument != "--windows"]
+    if windows := windows_python(install_it=wanted):
+        settings["MSH_GLTF_WINDOWS_PYTHON"] = str(windows)
     install_node_packages()
     steps = [
         ["-m", "ruff", "check", "."],
@@ -138,6 +144,20 @@ def blender_python() -> Path | None:
         print(f"no Blender tests: bpy does not start: {reason}")
         return None
     return python
+
+
+def windows_python(*, install_it: bool) -> Path | None:
+    """CPython for Windows in build/windows: installed on request, used where it is there."""
+    import tomllib  # not before main() has looked at Python's version
+
+    from tests.windows import install
+
+    if not install_it and not (WINDOWS / "installed").is_file():
+        return None
+    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
+    # newer NumPy and SciPy call what wine 8 does not have
+    limits = ["numpy<2.2", "scipy<1.16", "colorama"]
+    return install.windows_python(WINDOWS, HERE, [*project["dependencies"], *limits])
 
 
 def install_node_packages() -> None:

@@ -127,6 +127,11 @@ def text_of(path: Path) -> str:
     return readable(path.as_posix())
 
 
+def _parts(path: Path) -> tuple[str, ...]:
+    """Sort key of paths: the same order everywhere, while Windows' own ignores case."""
+    return path.parts
+
+
 def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     """Everything below a directory.
 
@@ -154,7 +159,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
             else:
                 out.directories.append(path.relative_to(root))
         out.files += [(base / name).relative_to(root) for name in sorted(files)]
-    out.files.sort()
+    out.files.sort(key=_parts)
     return out
 
 
@@ -202,7 +207,7 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
             for link in below.directory_links
         ]
     opened: dict[str, tuple[str, Path, str | None]] = {}
-    for file in sorted(files):
+    for file in sorted(files, key=_parts):
         source = text_of(file)
         if source in opened:
             found.broken.append(Passed(source, "two files have this name, as UTF-8 and as CP1251"))

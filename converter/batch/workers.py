@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from converter import GARBAGE
 from converter.errors import ConversionError
@@ -73,8 +73,8 @@ def run_here(
         for _ in range(min(jobs, len(tasks))):
             start()
         while workers:
-            for here in wait(list(workers)):
-                assert isinstance(here, Connection)
+            # a Connection on Linux, a PipeConnection on Windows: the same interface
+            for here in cast("list[Connection]", wait(list(workers))):
                 process, at = workers[here]
                 try:
                     result = here.recv()

@@ -1,0 +1,45 @@
+"""Run the commands in CPython for Windows, under wine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+PYTHON = os.environ.get("MSH_GLTF_WINDOWS_PYTHON")
+needs_windows = pytest.mark.skipif(
+    not PYTHON, reason="no Windows Python: 'python3 dev.py test --windows' installs one for wine"
+)
+
+_ENTRY = {"msh2gltf": "msh2gltf", "gltf2msh": "gltf2msh", "msh-inspect": "msh_inspect"}
+
+
+def run_on_windows(command: str, *arguments: object) -> tuple[int, str]:
+    """Run one of the project's commands on Windows.
+
+    Wine takes pipes for standard streams only, so both outputs come as one.
+
+    Returns:
+        Exit code and output.
+    """
+    assert PYTHON is not None
+    code = f"from converter.cli import {_ENTRY[command]} as main; main()"
+    done = subprocess.run(
+        ["wine", PYTHON, "-c", code, *(windows_path(a) for a in arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        input=b"",
+        env=os.environ | {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d"},
+        check=False,
+        timeout=300,
+    )
+    return done.returncode, done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def windows_path(argument: object) -> str:
+    """Paths of this machine as wine's Windows names them, on drive Z:."""
+    if isinstance(argument, Path):
+        return "Z:" + str(argument.absolute()).replace("/", "\\")
+    return str(argument)
