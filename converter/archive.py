@@ -34,13 +34,6 @@ def decode_text(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def printable(text: str) -> str:
-    """The text with unprintable characters escaped, for messages."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 @dataclass(frozen=True)
 class Later:
     """A payload that is read when somebody asks for it, each time again, so that nothing of a large

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from itertools import takewhile
 
-from converter.archive import decode_text, printable
-from converter.errors import ConversionError
+from converter.archive import decode_text
+from converter.errors import ConversionError, printable
 from converter.validate import Finding
 
 #: What findings and errors call the file.

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from converter import __version__
-from converter.archive import Archive, printable
+from converter.archive import Archive
 from converter.convert_looks import dress_of, missing_looks, picture_files, placed
 from converter.decode import decode, path_segments
 from converter.dialect import Decision, Dialect, decide
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.identify import POSE_NOISE, Identified, identify, model_size
 from converter.looks import Dress
 from converter.merge import Change

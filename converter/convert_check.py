@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive, Entry, fold_upper, printable
+from converter.archive import Archive, Entry, fold_upper
 from converter.areal_checks import check_areal_map
 from converter.checks.animation import check_animation
 from converter.checks.areal import check_areal_map_further
@@ -24,7 +24,7 @@ from converter.checks.materials import check_material, check_texm
 from converter.checks.model import check_materials, check_tables
 from converter.checks.terrain import check_level_lists, check_terrain_further
 from converter.dialect import decide
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.looks import LIGHTMAPS, MATERIALS, TEXTURES
 from converter.material import MATERIAL_TYPE, Material
 from converter.points import POINTS_TYPE, misplaced

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from converter.archive import Archive, Entry, decode_text, encode_name, printable
-from converter.errors import ConversionError
+from converter.archive import Archive, Entry, decode_text, encode_name
+from converter.errors import ConversionError, printable
 from converter.names import readable, unescape
 from converter.tables import PHASE_DTYPE
 from converter.texture import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from converter.archive import Archive, decode_text, printable
+from converter.archive import Archive, decode_text
+from converter.errors import printable
 from converter.wear import WEAR_TYPE, agrees, new_wear
 from exporters.nres import add_entry
 from exporters.wear import write_wear

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
+from converter.errors import printable
 from converter.model import MshModel
 from converter.tables import TABLES, StreamType
 

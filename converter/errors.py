@@ -5,6 +5,17 @@ from __future__ import annotations
 import os
 
 
+def printable(text: str) -> str:
+    """Return a text with everything escaped that a terminal would obey or not show.
+
+    Names in files are anybody's: control characters, line breaks and marks that reverse the
+    direction of text become ``\\x1b`` and the like.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class ConversionError(Exception):
     """Input that cannot be converted: what is wrong, where, and what was expected.
 

@@ -192,15 +192,15 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
         counts: triangles of each primitive.
     """
     ends = np.cumsum(counts)
-    full = np.array(
+    full: NDArray[np.bool_] = np.array(
         [
             (colours[end - count : end] == 255).all(axis=(0, 1))
             for end, count in zip(ends, counts, strict=True)
         ]
     ).reshape(-1, 4)
-    white = full[:, :3].all(axis=1)
+    white = np.asarray(full[:, :3].all(axis=1))
     known = ~full
-    known[:, :3] = (~white | white.all())[:, None]
+    known[:, :3] = np.asarray(~white | white.all())[:, None]
     return np.repeat(known, counts, axis=0)
 
 
@@ -262,7 +262,7 @@ def match(
         )
         channels = new.colour_channels[hit]
         result.colours_differ[hit] = colours_apart(a, b, channels).any(axis=1)
-        blank = ~channels[..., :3].any(axis=-1)[:, 0]
+        blank = ~np.asarray(channels[:, 0, :3].any(axis=-1))
         apart = colours_apart(a, b, np.ones_like(channels)).any(axis=1)
         result.colours_kept = int((blank & apart).sum())
     result.old_material = old.material

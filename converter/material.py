@@ -16,8 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from converter.archive import Archive, decode_text, printable
-from converter.errors import ConversionError
+from converter.archive import Archive, decode_text
+from converter.errors import ConversionError, printable
 from converter.model import Records
 from converter.tables import MATERIAL_TRACK_DTYPE
 

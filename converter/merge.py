@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
 from converter.curves import evaluate
+from converter.errors import printable
 from converter.identify import POSE_NOISE, ROTATION_NOISE, Identified
 from converter.match import Match, Soup, is_degenerate, match, soup_of
 from converter.names import without_number

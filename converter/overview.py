@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from converter.archive import Archive, printable
+from converter.archive import Archive
 from converter.dialect import Decision, batch_materials, node_labels
+from converter.errors import printable
 from converter.face_flags import describe as describe_flags
 from converter.model import MshModel
 from converter.scene import Scene

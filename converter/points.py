@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from converter.archive import decode_text, printable
+from converter.archive import decode_text
+from converter.errors import printable
 from converter.model import Records
 from converter.names import without_number
 from converter.scene import ControlPoint, Item, Scene

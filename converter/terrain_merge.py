@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.match import Match, Soup, canonical, join, match, soup_of
 from converter.merge import Change
 from converter.names import without_number

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
 from converter.arrays import most_uses
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.model import MshModel
 from converter.pose import parents_first
 from converter.rules import RULES, Mode, Rule, Severity

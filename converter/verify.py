@@ -10,10 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from converter import dialect as dialects
-from converter.archive import printable
 from converter.decode import decode
 from converter.dialect import Dialect
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.identify import Identified
 from converter.match import match, soup_of
 from converter.merge import poses_at, same_rotations

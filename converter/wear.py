@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from converter.archive import printable
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.material import DEFAULT_MATERIAL
 from converter.validate import Finding, more
 

@@ -12,10 +12,9 @@ from converter.archive import (
     decode_text,
     fold_upper,
     name_field,
-    printable,
     sort_table,
 )
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 
 _ALIGN = 8

@@ -16,10 +16,9 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
 from converter.axes import game_to_gltf
 from converter.decode import part_name, unique_names
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.looks import Look
 from converter.pose import rotation_matrix
 from converter.quantize import normalise

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
-from converter.archive import Archive, Entry, printable
-from converter.errors import ConversionError
+from converter.archive import Archive, Entry
+from converter.errors import ConversionError, printable
 from converter.looks import (
     LIGHTMAPS,
     MATERIALS,

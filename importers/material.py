@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from converter.archive import Entry, printable
-from converter.errors import ConversionError
+from converter.archive import Entry
+from converter.errors import ConversionError, printable
 from converter.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, Track
 from converter.tables import (
     MATERIAL_HEADER_DTYPE,

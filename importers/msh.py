@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive, Entry, printable
-from converter.errors import ConversionError
+from converter.archive import Archive, Entry
+from converter.errors import ConversionError, printable
 from converter.model import MshModel, PathGraph, Records, StringTable
 from converter.tables import (
     AREAL_MAP_TYPE,

@@ -18,10 +18,10 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import decode_text, printable
+from converter.archive import decode_text
 from converter.arrays import crosses
 from converter.axes import gltf_to_game
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.names import readable, stem
 from converter.quantize import normalise
 from converter.rebuild.adjacency import position_ids

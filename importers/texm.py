@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from converter.archive import decode_text, printable
-from converter.errors import ConversionError
+from converter.archive import decode_text
+from converter.errors import ConversionError, printable
 from converter.model import Records
 from converter.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
 from converter.texture import (

@@ -8,10 +8,10 @@ import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from converter.archive import Archive, printable
+from converter.archive import Archive
 from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from
 from converter.convert_map import load_map, map_files
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.names import stem, without_number
 from converter.sidecar import sha256, sidecar_path
 from converter.validate import told

@@ -20,10 +20,9 @@ from bpy.props import (
     StringProperty,
 )
 
-from converter.archive import printable
 from converter.batch.put_back import Origin
 from converter.convert import Returned
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.names import stem
 from converter.sidecar import SUFFIX
 

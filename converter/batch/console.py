@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from converter.batch.outcome import FAILED, Outcome, Run
 from converter.batch.run import Progress
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.files import write_outputs
 
 if TYPE_CHECKING:
@@ -95,9 +95,11 @@ def log(outcome: Outcome) -> None:
     if not _LOG.handlers:
         return
     level = logging.ERROR if outcome.status == FAILED else logging.INFO
-    _LOG.log(level, "%s: %s", outcome.id, ": ".join(filter(None, (outcome.status, outcome.detail))))
+    name = printable(outcome.id)
+    what = ": ".join(filter(None, (outcome.status, outcome.detail)))
+    _LOG.log(level, "%s: %s", name, printable(what))
     for warning in outcome.warnings:
-        _LOG.warning("%s: %s", outcome.id, warning)
+        _LOG.warning("%s: %s", name, printable(warning))
 
 
 def write_report(run: Run, path: Path) -> None:
@@ -158,7 +160,7 @@ def _show_lines(console: Console, title: str, lines: list[tuple[str, str]], verb
     shown = lines if verbose else lines[:_SHOWN]
     console.print(f"{title}:", markup=False)
     for id, text in shown:
-        said = text if text.startswith(id) else f"{id}: {text}"
-        console.print(f"  {said}", markup=False, soft_wrap=True)
+        line = text if text.startswith(id) else f"{id}: {text}"
+        console.print(f"  {printable(line)}", markup=False, soft_wrap=True)
     if len(shown) < len(lines):
         console.print(f"  and {len(lines) - len(shown)} more (--verbose lists them)", markup=False)

@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from converter.archive import decode_text, printable
+from converter.archive import decode_text
 from converter.batch.restore import entries_called
 from converter.batch.walk import BACKUP
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.files import copy_output, only_run, write_outputs
 from converter.sidecar import sha256
 from exporters.nres import replace_entry, write_nres

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from converter.archive import Archive, printable
-from converter.errors import ConversionError
+from converter.archive import Archive
+from converter.errors import ConversionError, printable
 from converter.files import TEMPORARY
 from converter.looks import PICTURES
 from converter.names import Names, escape, file_stem, readable

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from converter.archive import Archive, fold_upper, printable
+from converter.archive import Archive, fold_upper
+from converter.errors import printable
 from converter.validate import Finding, more
 
 DIRECTORY = "NRes directory"

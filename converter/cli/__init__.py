@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import os
 import signal
 import sys
@@ -17,7 +18,7 @@ from types import FrameType
 import click
 
 from converter import GARBAGE
-from converter.cli.common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE
+from converter.cli.common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 from converter.errors import ConversionError, fault_of
 
 
@@ -46,8 +47,9 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
-        with contextlib.suppress(OSError):
-            error.show()
+        text = io.StringIO()
+        error.show(file=text)
+        _say(*text.getvalue().rstrip("\n").split("\n"))
         sys.exit(EXIT_USAGE)
     except (click.Abort, KeyboardInterrupt):
         _say(f"{name}: interrupted; every file is whole, the same command again completes")
@@ -68,9 +70,10 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
         sys.exit(EXIT_USAGE)
 
 
-def _say(text: str) -> None:
+def _say(*lines: str) -> None:
     with contextlib.suppress(OSError):  # a full disk behind standard error: the exit code says it
-        click.echo(text, err=True)
+        for line in lines:
+            say(line, error=True)
 
 
 def _plug_streams() -> None:

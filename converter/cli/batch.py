@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.archive import printable
 from converter.batch.back import Places, restore_run
 from converter.batch.console import open_log, progress_bar, show_summary, write_report
 from converter.batch.outcome import Run
 from converter.batch.run import Engine, export_run, found_in
 from converter.batch.walk import common_root
 from converter.batch.workers import cores
-from converter.cli.common import STDOUT, console
+from converter.cli.common import STDOUT, console, say
 from converter.convert import ExportOptions, ImportOptions
 from converter.convert_looks import has_libraries
 
@@ -65,8 +64,7 @@ def export_many(
     items, found = found_in(sources, out, include, exclude)
     if list_only or out is None:
         for item in items:
-            size = f"\t{item.size}\t{item.target}" if settings.verbose else ""
-            click.echo(printable(item.id) + size)
+            say(item.id, *((str(item.size), item.target) if settings.verbose else ()))
         return
     if thumbnails:
         from converter.batch.gallery import make_gallery, require_preview
@@ -145,9 +143,9 @@ def finish(run: Run, settings: Settings, closing: str) -> None:
         write_report(run, settings.report)
     if settings.quiet:
         for id, error in run.failures:
-            click.echo(f"{run.command}: {id}: {error}", err=True)
+            say(f"{run.command}: {id}: {error}", error=True)
     else:
         show_summary(console(), run, settings.verbose)
-        click.echo("dry run: nothing was written" if settings.dry_run else closing)
+        say("dry run: nothing was written" if settings.dry_run else closing)
     if run.exit_code:
         sys.exit(run.exit_code)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from converter.cli.common import EXIT_INTERRUPTED, console, print_json
+from converter.cli.common import EXIT_INTERRUPTED, console, print_json, say
 from converter.rules import RULES, Mode, near
 
 if TYPE_CHECKING:
@@ -63,10 +63,10 @@ def explain(code: str) -> None:
     """Print a rule, or with ``list`` one line for each."""
     if code == "list":
         for rule in RULES.values():
-            click.echo(f"{rule.code:24}{rule.severity:9}{rule.format:23}{rule.rule}")
+            say(f"{rule.code:24}{rule.severity:9}{rule.format:23}{rule.rule}")
         return
     rule = RULES[known_code(code)]
-    click.echo(f"{rule.code}  {rule.severity}, {rule.format}")
+    say(f"{rule.code}  {rule.severity}, {rule.format}")
     for title, text in (
         ("rule", rule.rule),
         ("why", rule.why),
@@ -75,12 +75,11 @@ def explain(code: str) -> None:
         ("source", rule.source),
     ):
         if text:
-            click.echo(f"{title:10}{text}")
+            say(f"{title:10}{text}")
 
 
 def check(sources: Sequence[Path], options: CheckOptions) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
-    from converter.archive import printable
     from converter.batch.check import check_run, check_tasks
     from converter.batch.console import progress_bar
     from converter.batch.run import Engine
@@ -100,11 +99,11 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
         for one in failing:
             for finding in one.findings:
                 if finding.rule.fails(options.mode):
-                    click.echo(f"{one.id}: {finding.severity} {finding.code}: {finding}", err=True)
+                    say(f"{one.id}: {finding.severity} {finding.code}: {finding}", error=True)
     else:
         _show(run, options)
     for id, error in run.failures:
-        click.echo(f"msh-inspect: {printable(id)}: {error}", err=True)
+        say(f"msh-inspect: {id}: {error}", error=True)
     if run.interrupted:
         sys.exit(EXIT_INTERRUPTED)
     if failing or run.failures:
@@ -208,8 +207,6 @@ def _show(run: CheckRun, options: CheckOptions) -> None:
 
     from rich.markup import escape
 
-    from converter.archive import printable
-
     for one in run.checked:
         lines = [finding for finding in one.findings if wanted(finding)]
         shown.update({finding.code for finding in lines})
@@ -218,7 +215,7 @@ def _show(run: CheckRun, options: CheckOptions) -> None:
         for finding in sorted(lines, key=lambda f: _SEVERITIES.index(f.severity)):
             out.print(
                 f"  [{colours[finding.severity]}]{finding.severity:8}[/] {finding.code}: "
-                f"{escape(printable(str(finding)))}",
+                f"{escape(str(finding))}",
                 soft_wrap=True,
             )
     files, places = _totals(run.checked)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from converter import __version__
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -113,22 +114,53 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
     return path
 
 
+def say(*fields: str, error: bool = False) -> None:
+    """Print one line, safe for terminals whatever names it holds.
+
+    Everything that the commands print goes through here or :func:`console`.
+
+    Args:
+        fields: what to print, with tabs between.
+        error: print to standard error.
+    """
+    click.echo("\t".join(map(printable, fields)), err=error)
+
+
 def console() -> Console:
-    from rich.console import Console
+    """Return a console for tables and colours, as safe as :func:`say`."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
 
     class Screen(Console):
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                lines = text if control else "\n".join(map(printable, text.split("\n")))
+                yield Segment(lines, style, control)
+
     out = sys.stdout or io.StringIO()  # closed: nobody listens
     # a pipe has no width: leave room for a table's row
-    return Screen(file=out, highlight=False, width=None if out.isatty() else 120)
+    width = None if out.isatty() else 120
+    return Screen(file=out, highlight=False, emoji=False, width=width)
 
 
 def print_json(data: dict[str, Any]) -> None:
     import json
 
-    click.echo(json.dumps(data, ensure_ascii=False, indent=1))
+    text = json.dumps(data, ensure_ascii=False, indent=1)
+    # JSON leaves some characters as they are that a terminal obeys
+    click.echo(re.sub(r"[^\n -~]", lambda c: c[0] if c[0].isprintable() else _in_json(c[0]), text))
+
+
+def _in_json(character: str) -> str:
+    """A character as an escape of JSON."""
+    import json
+
+    return json.dumps(character)[1:-1]
 
 
 batch_options = options(

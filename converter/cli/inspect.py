@@ -16,6 +16,7 @@ from converter.cli.common import (
     dialect_option,
     entry_option,
     print_json,
+    say,
     version_option,
 )
 
@@ -207,11 +208,11 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
         print_json({"kind": "BuildDat.lst", "categories": found.categories, "findings": rows})
         return
     for name, paths in found.categories.items():
-        click.echo(f"{name} ({CATEGORIES.get(name, 0):#010x}): {len(paths)}")
+        say(f"{name} ({CATEGORIES.get(name, 0):#010x}): {len(paths)}")
         for path in paths:
-            click.echo(f"  {path}")
+            say(f"  {path}")
     for finding in findings:
-        click.echo(f"{finding.severity}: {finding}")
+        say(f"{finding.severity}: {finding}")
 
 
 def _diff(source: Path, other: Path, entry: str | None, as_json: bool) -> None:
@@ -223,6 +224,6 @@ def _diff(source: Path, other: Path, entry: str | None, as_json: bool) -> None:
         print_json({"differences": differences})
     else:
         for line in lines(differences) or ["no differences"]:
-            click.echo(line)
+            say(line)
     if differences:
         sys.exit(1)

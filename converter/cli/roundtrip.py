@@ -9,16 +9,13 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import click
-
-from converter.archive import printable
 from converter.batch.console import progress_bar
 from converter.batch.outcome import FAILED, Outcome
 from converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from converter.batch.run import Engine, found_in
 from converter.batch.walk import Item
 from converter.batch.workers import cores
-from converter.cli.common import EXIT_INTERRUPTED, print_json
+from converter.cli.common import EXIT_INTERRUPTED, print_json, say
 from converter.errors import ConversionError
 from converter.rules import Mode
 
@@ -89,12 +86,12 @@ def roundtrip(
         for outcome in outcomes:
             good = outcome.status == IDENTICAL
             if not (good and quiet):
-                said = f"{outcome.status:10}{printable(outcome.id)}"
-                click.echo(said if good else f"{said}: {outcome.detail}", err=quiet)
+                said = f"{outcome.status:10}{outcome.id}"
+                say(said if good else f"{said}: {outcome.detail}", error=quiet)
         for broken in found.broken:
-            click.echo(f"{'unread':10}{printable(broken.id)}: {broken.reason}", err=quiet)
+            say(f"{'unread':10}{broken.id}: {broken.reason}", error=quiet)
         if not quiet:
-            click.echo(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
+            say(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
     if interrupted:
         sys.exit(EXIT_INTERRUPTED)
     if counts[IDENTICAL] < len(items) or found.broken:
@@ -110,7 +107,7 @@ def _called(items: list[Item], entry: str, sources: Sequence[Path]) -> list[Item
     wanted = entry.casefold()
     chosen = [i for i in items if i.name.casefold() == wanted or str(i.index) == entry]
     if not chosen:
-        names = ", ".join(printable(item.name) for item in items[:8])
+        names = ", ".join(item.name for item in items[:8])
         raise ConversionError(
             "has no such model",
             file=", ".join(map(str, sources)),

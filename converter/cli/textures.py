@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.common import STDOUT, output_path, print_json, write_stdout
+from converter.cli.common import STDOUT, output_path, print_json, say, write_stdout
 
 if TYPE_CHECKING:
     from converter.texture import Texm
@@ -27,8 +27,8 @@ def export_texture(name: str, texm: Texm, output: str | None, force: bool, quiet
     target = output_path(output, f"{escape(name)}.png", (".png",))
     write_outputs([(target, data)], force)
     if not quiet:
-        click.echo(f"{name}: {_summary(texm)}")
-        click.echo(f"  wrote {target} ({len(data):,} bytes)")
+        say(f"{name}: {_summary(texm)}")
+        say(f"  wrote {target} ({len(data):,} bytes)")
 
 
 def inspect_texture(name: str, texm: Texm, as_json: bool) -> None:
@@ -48,9 +48,9 @@ def inspect_texture(name: str, texm: Texm, as_json: bool) -> None:
             }
         )
         return
-    click.echo(f"{name}  texture, {_summary(texm)}")
+    say(f"{name}  texture, {_summary(texm)}")
     for i, rect in enumerate(rects):
-        click.echo(f"rectangle {i}  {rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}")
+        say(f"rectangle {i}  {rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}")
 
 
 def import_picture(
@@ -89,8 +89,8 @@ def import_picture(
         )
     write_outputs([(target, data)], force)
     if not quiet:
-        click.echo(f"{picture.name}: {_summary(texm)}")
-        click.echo(f"  wrote {target} ({len(data):,} bytes)")
+        say(f"{picture.name}: {_summary(texm)}")
+        say(f"  wrote {target} ({len(data):,} bytes)")
 
 
 def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
@@ -113,12 +113,12 @@ def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
     if quiet:
         return
     for warning in put.warnings:
-        click.echo(f"warning: {library}: {warning}", err=True)
-    click.echo(f"{picture.name}: {_summary(texm)}")
-    click.echo(f"  {'added' if put.added else 'replaced'} entry {put.name}")
+        say(f"warning: {library}: {warning}", error=True)
+    say(f"{picture.name}: {_summary(texm)}")
+    say(f"  {'added' if put.added else 'replaced'} entry {put.name}")
     if new:
-        click.echo(f"  wrote {backup}, the library as it was")
-    click.echo(f"  wrote {library} ({len(put.data):,} bytes)")
+        say(f"  wrote {backup}, the library as it was")
+    say(f"  wrote {library} ({len(put.data):,} bytes)")
 
 
 def _summary(texm: Texm) -> str:

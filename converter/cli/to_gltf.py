@@ -19,6 +19,7 @@ from converter.cli.common import (
     output_options,
     output_path,
     refuse_batch_options,
+    say,
     version_option,
     write_stdout,
 )
@@ -322,21 +323,21 @@ def _export_one(
 
         if lost := not_in_obj(loaded.scene, options.lod, options.group):
             said = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
-            click.echo(f"warning: {source}: {said}", err=True)
+            say(f"warning: {source}: {said}", error=True)
     if quiet:
         return
-    click.echo(f"{loaded.name}: {loaded.summary}")
+    say(f"{loaded.name}: {loaded.summary}")
     if isinstance(loaded, LoadedModel):
         decision = loaded.decision
-        click.echo(f"  dialect {decision.dialect.value}: {decision.reason}")
+        say(f"  dialect {decision.dialect.value}: {decision.reason}")
         if verbose:
-            click.echo(
+            say(
                 f"  evidence: header box error {decision.box_error or 'unknown'}, identity keys "
                 f"{decision.identity_keys or 'not looked at'}, "
                 f"batch words say {decision.batch_words}"
             )
     for path, content in files:
-        click.echo(f"  wrote {path} ({len(content):,} bytes)")
+        say(f"  wrote {path} ({len(content):,} bytes)")
 
 
 def _load(
@@ -377,7 +378,7 @@ def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: 
     if quiet:
         return
     for text in told(findings):
-        click.echo(f"warning: {source}: {text}", err=True)
+        say(f"warning: {source}: {text}", error=True)
     for finding in findings:
         if verbose and finding.severity == "note":
-            click.echo(f"note: {source}: {finding}", err=True)
+            say(f"note: {source}: {finding}", error=True)

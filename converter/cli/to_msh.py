@@ -18,6 +18,7 @@ from converter.cli.common import (
     output_options,
     output_path,
     refuse_batch_options,
+    say,
     version_option,
     write_stdout,
 )
@@ -257,7 +258,7 @@ def _import_one(
     refuse_existing([path for path, _ in files], force)
     if not quiet:
         for warning in back.warnings:
-            click.echo(f"warning: {source}: {warning}", err=True)
+            say(f"warning: {source}: {warning}", error=True)
     write_outputs(files, force)
     if target is None:
         write_stdout(back.data)
@@ -265,20 +266,20 @@ def _import_one(
     if quiet:
         return
     if back.kept_all:
-        click.echo(f"{back.name}: unchanged, restored byte for byte")
+        say(f"{back.name}: unchanged, restored byte for byte")
     elif back.rebuilt:
-        click.echo(f"{back.name}: rebuilt from the file alone, dialect {back.dialect}")
+        say(f"{back.name}: rebuilt from the file alone, dialect {back.dialect}")
     else:
-        click.echo(f"{back.name}: {len(back.changes)} changes")
+        say(f"{back.name}: {len(back.changes)} changes")
         shown = back.changes if verbose else back.changes[:10]
         for change in shown:
-            click.echo(f"  {change}")
+            say(f"  {change}")
         if len(shown) < len(back.changes):
-            click.echo(f"  and {len(back.changes) - len(shown)} more (--verbose lists them)")
+            say(f"  and {len(back.changes) - len(shown)} more (--verbose lists them)")
     if back.report:
         _show_report(back.report, verbose)
     for path, data in files:
-        click.echo(f"  wrote {path} ({len(data):,} bytes)")
+        say(f"  wrote {path} ({len(data):,} bytes)")
 
 
 def _file_name(name: str) -> str:
@@ -327,7 +328,7 @@ def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
     for row in report:
         key = f"{row['what']}s {row['status']}"
         counts[key] = counts.get(key, 0) + 1
-    click.echo("  " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    say("  " + ", ".join(f"{n} {what}" for what, n in counts.items()))
     rows = [row for row in report if verbose or row["status"] != "kept"]
     if not verbose and len(rows) > 20:
         return

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from converter import dialect as dialects
-from converter.archive import Archive, Entry, decode_text, encode_name, name_field, printable
+from converter.archive import Archive, Entry, decode_text, encode_name, name_field
 from converter.decode import rest_pose
 from converter.dialect import Dialect
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.identify import POSE_NOISE, Identified
 from converter.match import Soup, soup_of
 from converter.merge import PartPlan, Plan, poses_at, same_rotations

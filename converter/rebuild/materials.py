@@ -7,9 +7,9 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import encode_name, printable
+from converter.archive import encode_name
 from converter.dialect import Dialect
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.material import DEFAULT_MATERIAL
 from converter.merge import Plan
 from converter.names import without_number

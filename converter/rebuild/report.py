@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from converter.archive import printable
+from converter.errors import printable
 from converter.merge import Plan
 from converter.scene import Scene
 

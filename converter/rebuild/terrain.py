@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import printable
-from converter.errors import ConversionError
+from converter.errors import ConversionError, printable
 from converter.face_flags import FaceFlag
 from converter.match import normals_apart
 from converter.quantize import decode_normals, encode_normals, normalise

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.archive import printable
+from converter.errors import printable
 from converter.rebuild.materials import new_rows
 from converter.scene import Material
 from tests.support.corpus import sample_called
