@@ -7,18 +7,17 @@ else new. Scale and shear, which MSH nodes do not have, go into the vertices bel
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from converter.decode import rest_pose
-from converter.errors import ConversionError
 from converter.names import without_number
 from converter.points import is_point
 from converter.pose import multiply, parents_first, rotate, rotation_matrix
-from converter.quantize import normalise
-from converter.scene import Channel, Imported, Item, Node, Part, Scene, Track
+from converter.rigid import frame_in, rigid_part, rigid_track
+from converter.scene import Imported, Item, Node, Part, Scene
 from converter.tables import NODE_COCKPIT, NONE16
 
 F64 = NDArray[np.float64]
@@ -50,12 +49,19 @@ class Identified:
 
     Attributes:
         scene: nodes in file order; parts carry what to apply to their vertices.
+        imported: the file.
+        node_of: item of the file -> node.
+        baked: node -> (3, 3), what its item's frame has beyond a rotation (scale, shear, mirror);
+            nodes without such are not in it.
         kept_of: node -> index in the sidecar's scene; new nodes are not in it.
         shown: the cell that the default scene shows.
         size: extent of the model, for tolerances.
     """
 
     scene: Scene
+    imported: Imported
+    node_of: dict[int, int] = field(default_factory=dict)
+    baked: dict[int, F64] = field(default_factory=dict)
     kept_of: dict[int, int] = field(default_factory=dict)
     shown: tuple[int, int] = (0, 0)
     size: float = 1.0
@@ -75,10 +81,11 @@ def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0
     roles = _roles(imported, kept)
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
-    out = Identified(scene, shown=shown, size=model_size(kept) if kept else 1.0)
+    out = Identified(scene, imported, shown=shown, size=model_size(kept) if kept else 1.0)
     order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.items])
     world = _world_matrices(imported.items, order)
-    node_of = _nodes(imported, roles, order, world, out, kept)
+    frames = _nodes(imported, roles, order, world, out, kept)
+    node_of = out.node_of
     if kept is None:
         out.size = model_size(scene)
     _parts(imported, roles, world, node_of, out, kept)
@@ -89,7 +96,12 @@ def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0
         if role.is_part:
             imported.warnings.append(f"animation of part {item.name!r} is passed by")
         elif track.node in node_of:
-            scene.tracks.append(_track(imported.items, track, node_of, out))
+            frame = frames.get(track.node)
+            scene.tracks.append(
+                replace(track, node=node_of[track.node])
+                if frame is None
+                else rigid_track(item, track, frame, node_of[track.node])
+            )
     ends = [c.frames[-1] for t in scene.tracks for c in (t.rotation, t.translation) if c]
     scene.frame_count = int(np.floor(max(ends, default=0) + 1e-4)) + 1
     return out
@@ -262,13 +274,19 @@ def _nodes(
     world: F64,
     out: Identified,
     kept: Scene | None,
-) -> dict[int, int]:
-    """Fill the scene's nodes; returns item -> node."""
+) -> dict[int, F64]:
+    """Fill the scene's nodes.
+
+    Returns:
+        item -> (4, 4), from the frame that it stands in to the rigid one of the node above; only
+        for items that are scaled themselves, or do not stand directly in a rigid frame.
+    """
     items, scene = imported.items, out.scene
     chosen = [i for i, role in enumerate(roles) if role is not None and not role.is_part]
-    node_of = {item: node for node, item in enumerate(chosen)}
+    out.node_of = node_of = {item: node for node, item in enumerate(chosen)}
     bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
     rigid: dict[int, tuple[F64, F64]] = {}
+    frames: dict[int, F64] = {}
     made: dict[int, Node] = {}
     for i in order:
         if i not in node_of:
@@ -286,7 +304,8 @@ def _nodes(
             up_r, up_t = rigid.get(above, (np.array([1.0, 0, 0, 0]), np.zeros(3)))
             rigid[i] = multiply(up_r, turned), up_t + rotate(up_r, moved.astype(np.float64))
         else:
-            turned, moved, bake[i], rigid[i] = _rigid_part(item, world[i], rigid.get(above))
+            turned, moved, bake[i], rigid[i] = rigid_part(item.name, world[i], rigid.get(above))
+            frames[i] = frame_in(world[item.parent] if item.parent >= 0 else None, rigid.get(above))
         parent = node_of.get(above, -1)
         made[i] = _node(item, role, parent, turned, moved, kept, node_of[i])
     out.scene.nodes = [made[i] for i in chosen]
@@ -300,50 +319,8 @@ def _nodes(
                 matrix = np.eye(4)
                 matrix[:3, :3] = shape
             scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix))
-    return node_of
-
-
-def _rigid_part(
-    item: Item, world: F64, above: tuple[F64, F64] | None
-) -> tuple[F64, NDArray[np.float32], F64 | None, tuple[F64, F64]]:
-    """Local rotation and translation, the rest for the vertices, and the rigid world pose."""
-    linear = world[:3, :3]
-    if abs(np.linalg.det(linear)) < 1e-12:
-        raise ConversionError(f"node {item.name!r} is scaled to nothing", value=linear.tolist())
-    left, _, right = np.linalg.svd(linear)
-    turn = left @ right
-    if np.linalg.det(turn) < 0:
-        turn = -turn  # a mirror goes into the vertices
-    rest = turn.T @ linear
-    world_r = _quaternion(turn)
-    up_r, up_t = above if above is not None else (np.array([1.0, 0, 0, 0]), np.zeros(3))
-    inverse = up_r * [1, -1, -1, -1]
-    local_r = multiply(inverse, world_r)
-    local_t = rotate(inverse, world[:3, 3] - up_t).astype(np.float32)
-    bake = None if np.abs(rest - np.eye(3)).max() < 1e-6 else rest
-    return local_r, local_t, bake, (world_r, world[:3, 3].copy())
-
-
-def _quaternion(matrix: F64) -> F64:
-    """``[w, x, y, z]`` of a rotation matrix."""
-    m = matrix
-    values = np.array([
-        1 + m[0, 0] + m[1, 1] + m[2, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2],
-        1 - m[0, 0] + m[1, 1] - m[2, 2], 1 - m[0, 0] - m[1, 1] + m[2, 2],
-    ])  # fmt: skip
-    k = int(values.argmax())
-    s = 2 * float(np.sqrt(values[k]))
-    w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]
-    if k == 0:
-        out = [s / 4, w[0] / s, w[1] / s, w[2] / s]
-    else:
-        i = k - 1
-        j, n = (i + 1) % 3, (i + 2) % 3
-        out = [w[i] / s, 0.0, 0.0, 0.0]
-        out[1 + i] = s / 4
-        out[1 + j] = (m[j, i] + m[i, j]) / s
-        out[1 + n] = (m[n, i] + m[i, n]) / s
-    return normalise(np.array(out), (1, 0, 0, 0))
+    out.baked = {node_of[i]: shape for i, shape in bake.items() if shape is not None}
+    return frames
 
 
 def _node(
@@ -445,35 +422,3 @@ def _parts(
             f"part {at_origin[0]!r}{more} came to the origin: so Blender exports what is switched "
             "off in a .blend that was opened again (switch its collections on, and export again)"
         )
-
-
-def _track(items: list[Item], track: Track, node_of: dict[int, int], out: Identified) -> Track:
-    """A track of a node, its translations scaled with what is above."""
-    item = items[track.node]
-    above = item.parent
-    chain = np.eye(3)
-    while above >= 0:
-        linear = items[above].linear
-        if linear is not None:
-            chain = np.linalg.norm(linear, axis=0)[None, :] * chain
-        above = items[above].parent
-    translation, rotation = track.translation, track.rotation
-    if np.abs(chain - np.eye(3)).max() > 1e-6:
-        factors = np.diag(chain)
-        if np.ptp(factors) > 1e-5 * factors.max():
-            raise ConversionError(
-                f"animated node {item.name!r} is below an uneven scale",
-                hint="apply the scale of its parents before you export",
-            )
-        if translation is not None:
-            translation = Channel(
-                translation.frames, translation.values * factors[0], translation.interpolation
-            )
-    if item.linear is not None and rotation is not None:
-        size = np.linalg.norm(item.linear, axis=0)
-        if np.linalg.det(item.linear) < 0 or np.ptp(size) > 1e-5 * size.max():
-            raise ConversionError(
-                f"animated node {item.name!r} has an uneven or mirrored scale",
-                hint="apply its scale before you export",
-            )
-    return Track(node_of[track.node], rotation, translation)

@@ -16,7 +16,7 @@ from converter.errors import printable
 from converter.identify import POSE_NOISE, ROTATION_NOISE, Identified
 from converter.match import Match, Soup, is_degenerate, match, soup_of
 from converter.names import without_number
-from converter.scene import Channel, Node, Part, Scene, Track
+from converter.scene import Channel, Item, Node, Part, Scene, Track
 
 Cell = tuple[int, int, int]
 
@@ -302,7 +302,7 @@ def _common_frames(
 
 
 def poses_at(
-    track: Track | None, node: Node, frames: NDArray[np.float64]
+    track: Track | None, node: Node | Item, frames: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """(T, 3) translations and (T, 4) rotations of a node; its own where a channel is missing."""
     if track is not None and track.translation is not None:

@@ -121,11 +121,11 @@ def test_runs_back(game: Path, tmp_path: Path) -> None:
 
 def test_one_function_prints() -> None:
     """Names from files reach a terminal through ``say`` and ``console`` only."""
-    places = []
-    for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in (
-                "print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write",
-            ):  # fmt: skip
-                places.append(path.name)
-    assert set(places) == {"common.py"}
+    prints = {"print", "click.echo", "click.secho", "sys.stdout.write", "sys.stderr.write"}
+    found = {
+        path.name
+        for path in PACKAGE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in prints
+    }
+    assert found == {"common.py"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import struct
 from pathlib import Path
@@ -27,7 +28,11 @@ class GltfView:
         else:
             self.json = json.loads(raw)
             buffers = self.json.get("buffers")
-            self.buffer = (path.parent / buffers[0]["uri"]).read_bytes() if buffers else b""
+            uri = buffers[0]["uri"] if buffers else "data:,"
+            if uri.startswith("data:"):
+                self.buffer = base64.b64decode(uri.partition(",")[2])
+            else:
+                self.buffer = (path.parent / uri).read_bytes()
 
     def __getitem__(self, key: str) -> Any:
         return self.json.get(key, [])

@@ -21,7 +21,7 @@ from converter.identify import Identified
 from converter.model import MshModel
 from converter.rebuild.assemble import RebuildOptions, new_model
 from converter.rebuild.bounds import header
-from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
+from converter.scene import Imported, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from converter.tables import NONE16, TABLES
 from converter.validate import check_model, largest_indices
 from exporters.msh import write_model
@@ -155,7 +155,7 @@ def scene_of(positions: np.ndarray, faces: np.ndarray, materials: np.ndarray) ->
     scene.meshes = [Mesh("n", primitives)]
     scene.parts = [Part(0, 0, 0, 0)]
     scene.materials = [Material(f"m{i}", i, 255, -1, -1, -1, -1) for i in range(4)]
-    return Identified(scene)
+    return Identified(scene, Imported("", {}))
 
 
 @st.composite
