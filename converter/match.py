@@ -38,7 +38,7 @@ class Soup:
     index in the scene's materials, -1 = none; ``vertex`` (T, 3) rows of the scene's streams, which
     tell triangles that editors take for degenerate or twins; ``lightmap`` whether ``extra`` holds
     lightmap words (else BGRA); ``clamped`` texture coordinates that did not fit; ``known`` (T, 4)
-    which channels of a colour the file knows (:func:`_known_channels`).
+    which channels of a colour the file knows.
     """
 
     positions: NDArray[np.float32]
