@@ -282,7 +282,7 @@ def only_run(directory: Path) -> Iterator[None]:
                 hint="run it again",
             )
     finally:
-        os.close(handle)
+        _unlock(directory, handle)
 
 
 @contextlib.contextmanager
@@ -302,7 +302,7 @@ def no_run(directory: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        os.close(handle)
+        _unlock(directory, handle)
 
 
 def _at_work(directory: Path) -> ConversionError:
@@ -341,6 +341,13 @@ def _lock(directory: Path, shared: bool = False) -> int:
     except OSError:
         pass  # a file system without locks: work without
     return handle
+
+
+def _unlock(directory: Path, handle: int) -> None:
+    os.close(handle)
+    if sys.platform == "win32":
+        with contextlib.suppress(OSError):  # another run has it open already
+            os.unlink(directory / f"{TEMPORARY}lock")
 
 
 def _cannot_write(path: Path, error: OSError) -> ConversionError:
