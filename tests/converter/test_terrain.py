@@ -130,6 +130,15 @@ def test_findings_say_where(
             sound_terrain(terrain, "default")
 
 
+@pytest.mark.parametrize("past", [-1, 0, 1])
+def test_the_first_row_past_the_vertices_is_an_error(past: int) -> None:
+    """A face may name the last vertex, and no row after it."""
+    count = len(load(level_called(LEVEL)).positions)
+    terrain = broken(T.FACES, 3, "vertex", (0, 1, count + past))
+    found = [f for f in check_terrain(terrain) if f.code == "terrain-face-vertex"]
+    assert len(found) == (past >= 0)
+
+
 def test_findings_about_geometry() -> None:
     terrain = load(level_called(LEVEL))
     moved = terrain.positions.copy()

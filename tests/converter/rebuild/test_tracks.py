@@ -102,3 +102,19 @@ def test_last_change_is_kept() -> None:
 )
 def test_canonical_map(frames: list[int], count: int, expected: list[int]) -> None:
     assert frame_map(np.array(frames), 7, count).tolist() == expected
+
+
+@pytest.mark.parametrize(("steps", "kept"), [(0.4, False), (0.8, True), (1.2, True), (-0.8, True)])
+def test_a_key_stays_where_leaving_it_out_shows_by_more_than_half_a_step(
+    steps: float, kept: bool
+) -> None:
+    """The middle of a slow turn is off the way between its neighbours by some quantisation steps."""
+    angles = np.array([0.0, 0.05, 0.1])
+    quaternions = np.stack([np.cos(angles), 0 * angles, 0 * angles, np.sin(angles)], axis=1)
+    # the ends are what words can hold, so that only the middle is off
+    quaternions[[0, 2]] = decode_unit(encode_unit(quaternions[[0, 2]]))
+    middle = interpolate(*(quaternions[[i]].astype(np.float32) for i in (0, 2)), np.float32([0.5]))
+    quaternions[1] = middle[0].astype(np.float64)
+    quaternions[1, 1] += steps / 32767
+    run = make_run(quaternions, np.zeros((3, 3), np.float32), TOLERANCE)
+    assert (1 in run.frames) == kept
