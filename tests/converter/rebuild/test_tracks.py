@@ -108,7 +108,7 @@ def test_canonical_map(frames: list[int], count: int, expected: list[int]) -> No
 def test_a_key_stays_where_leaving_it_out_shows_by_more_than_half_a_step(
     steps: float, kept: bool
 ) -> None:
-    """The middle of a slow turn is off the way between its neighbours by some quantisation steps."""
+    """The middle of a slow turn is some quantisation steps off the way between its neighbours."""
     angles = np.array([0.0, 0.05, 0.1])
     quaternions = np.stack([np.cos(angles), 0 * angles, 0 * angles, np.sin(angles)], axis=1)
     # the ends are what words can hold, so that only the middle is off
