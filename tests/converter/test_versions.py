@@ -1,12 +1,14 @@
 """What a sidecar of an older version is promised (docs/versioning.md).
 
 ``tests/data/sidecars/VERSION`` holds a glTF and its sidecar as that version wrote them;
-``0.1.0-first`` is the oldest description that is read.
+``0.1.0-first`` is the oldest description that is read. ``tests/data/runs/VERSION.zip`` holds what
+it made of a whole game (``tests.support.game``) and of single models with other options.
 """
 
 from __future__ import annotations
 
 import shutil
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -17,8 +19,9 @@ from converter.diff import diff_models
 from importers.msh import read_model
 from importers.nres import read_nres
 from tests.support.corpus import DATA, sample_called
+from tests.support.game import make_game, snapshot
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.runs import first_difference
+from tests.support.runs import first_difference, run
 
 KEPT = sorted((DATA / "sidecars").iterdir())
 SOURCE = sample_called("retail__odd__l_mast_010").source
@@ -61,3 +64,53 @@ def test_an_old_sidecar_serves_a_file_without_custom_properties(kept: Path, tmp_
 
 def test_every_release_left_a_pair() -> None:
     assert __version__ in [path.name for path in KEPT]
+
+
+RUNS = sorted((DATA / "runs").glob("*.zip"))
+every_run = pytest.mark.parametrize("recorded", RUNS, ids=lambda path: path.stem)
+#: Which bundled model each file of ``single`` was made of.
+SINGLE = {
+    "colours.glb": "spec__system__R_H_002",
+    "keys.glb": "spec__odd__B_PLANT_008",
+    "animated.gltf": "retail__odd__s_rock_009",
+    "bunker.obj": "spec__static__b_bun_000",
+    "room.glb": "retail__static__i_room_006",
+}
+
+
+def unpacked(recorded: Path, folder: Path) -> Path:
+    with zipfile.ZipFile(recorded) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+@every_run
+def test_an_old_run_gives_the_game_it_was_made_of(recorded: Path, tmp_path: Path) -> None:
+    """With the manifest, sidecars and glTF files of that version."""
+    old = unpacked(recorded, tmp_path) / "run"
+    game = make_game(tmp_path / "game")
+    done = run("gltf2msh", old, "--game", game, "-o", tmp_path / "new", "-j", "1")
+    assert done.returncode == 0, done.stderr
+    assert snapshot(tmp_path / "new") == snapshot(game)
+
+
+@every_run
+def test_an_old_run_is_gone_on_with(recorded: Path, tmp_path: Path) -> None:
+    """The same command finds everything done."""
+    old = unpacked(recorded, tmp_path) / "run"
+    before = {k: v for k, v in snapshot(old).items() if k != "manifest.json"}
+    done = run("msh2gltf", make_game(tmp_path / "game"), "-o", old, "-j", "1")
+    assert done.returncode == 0, done.stderr
+    assert {k: v for k, v in snapshot(old).items() if k != "manifest.json"} == before
+
+
+@every_run
+@pytest.mark.parametrize("name", SINGLE)
+def test_old_files_made_with_other_options_come_back(
+    recorded: Path, name: str, tmp_path: Path
+) -> None:
+    source = unpacked(recorded, tmp_path) / "single" / name
+    done = run("gltf2msh", source, "-o", tmp_path / "back.msh")
+    assert done.returncode == 0, done.stderr
+    expected = sample_called(SINGLE[name]).source
+    assert first_difference(expected, (tmp_path / "back.msh").read_bytes()) is None
