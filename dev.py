@@ -27,6 +27,8 @@ VENV = HERE / ".venv"
 BLENDER_VENV = HERE / ".venv-blender"
 DOCS_VENV = HERE / ".venv-docs"
 WINDOWS = HERE / "build" / "windows"
+#: Where mypy finds the packages as they are installed, below one name.
+TYPES = HERE / "build" / "types" / "msh_gltf"
 #: What Node runs: the glTF validator, and what the gallery's viewer is built with.
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
 BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
@@ -86,6 +88,7 @@ def test(pytest_arguments: list[str]) -> int:
     if windows := windows_python(install_it=wanted):
         settings["MSH_GLTF_WINDOWS_PYTHON"] = str(windows)
     install_node_packages()
+    link_packages()
     steps = [
         ["-m", "ruff", "check", "."],
         ["-m", "ruff", "format", "--check", "."],
@@ -158,6 +161,20 @@ def windows_python(*, install_it: bool) -> Path | None:
     # newer NumPy and SciPy call what wine 8 does not have
     limits = ["numpy<2.2", "scipy<1.16", "colorama"]
     return install.windows_python(WINDOWS, HERE, [*project["dependencies"], *limits])
+
+
+def link_packages() -> None:
+    """Lay links to the packages below one name, as they are installed, for mypy.
+
+    mypy does not run ``msh_gltf/__init__.py``, which shows Python the packages beside it.
+    """
+    TYPES.mkdir(parents=True, exist_ok=True)
+    places = ["msh_gltf/__init__.py", "converter", "importers", "exporters"]
+    for place in map(HERE.joinpath, places):
+        link = TYPES / place.name
+        if not link.exists():
+            link.unlink(missing_ok=True)
+            link.symlink_to(place, target_is_directory=place.is_dir())
 
 
 def install_node_packages() -> None:

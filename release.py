@@ -21,11 +21,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import dev
-from converter import __version__
+from msh_gltf.converter import __version__
 
 ROOT = Path(__file__).resolve().parent
 DIST = ROOT / "dist"
-PACKAGES = ("converter/", "exporters/", "importers/")
+PACKAGES = ("msh_gltf/", "converter/", "exporters/", "importers/")
 STEM = f"msh_gltf-{__version__}"
 WHEEL = DIST / f"{STEM}-py3-none-any.whl"
 SDIST = DIST / f"{STEM}.tar.gz"
@@ -169,7 +169,9 @@ def check_wheel() -> None:
     with zipfile.ZipFile(WHEEL) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     tracked = git("ls-files", "-z", *PACKAGES).split("\0")
-    require_same(names, {name for name in tracked if name}, WHEEL)
+    # three of them lie at the top of the repository, and below msh_gltf/ where installed
+    wanted = {f"msh_gltf/{name.removeprefix('msh_gltf/')}" for name in tracked if name}
+    require_same(names, wanted, WHEEL)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         commands = dev.scripts(dev.install(here / "venv", [str(WHEEL)], WHEEL.name))

@@ -14,15 +14,24 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Entry, name_field
-from converter.dialect import Dialect
-from converter.identify import identify
-from converter.rebuild.assemble import RebuildOptions, new_model
-from converter.scene import Channel, Imported, Item, Material, Mesh, Primitive, Streams, Track
-from exporters.msh import write_model
-from exporters.nres import new_archive, write_nres
-from importers.msh import model_at, models_in
-from importers.nres import read_file, read_nres
+from msh_gltf.converter.edits.identify import identify
+from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.rebuild.assemble import RebuildOptions, new_model
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import (
+    Channel,
+    Imported,
+    Item,
+    Material,
+    Mesh,
+    Primitive,
+    Streams,
+    Track,
+)
+from msh_gltf.exporters.msh import write_model
+from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.msh import model_at, models_in
+from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.terrain_maker import make_terrain
 
 MODELS = 435

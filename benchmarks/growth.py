@@ -20,10 +20,10 @@ import numpy as np
 from benchmarks import game
 from benchmarks.inside import way_out
 from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, timed
-from converter.archive import Entry
-from converter.convert import ImportOptions, to_model
-from converter.scene import Channel, Item, Mesh, Primitive, Track
-from exporters.nres import new_archive, write_nres
+from msh_gltf.converter.formats.archive import Entry
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.scene.scene import Channel, Item, Mesh, Primitive, Track
+from msh_gltf.exporters.nres import new_archive, write_nres
 
 PICTURE = ROOT / "docs" / "pictures" / "growth.svg"
 WAYS = {"out": "#2f6db3", "rebuild": "#b3562f"}

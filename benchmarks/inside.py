@@ -11,14 +11,14 @@ from benchmarks import floor, game, libraries
 from benchmarks.commands import large_game
 from benchmarks.measure import as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
-from converter.convert import ExportOptions, gltf_files, load_from
-from converter.dialect import Dialect, tracks
-from converter.rebuild.adjacency import links
-from converter.sampler import sample
-from converter.terrain_queries import GROUND_NORMAL, TerrainQueries
-from importers.msh import models_in, read_model
-from importers.nres import read_nres
-from importers.terrain import read_terrain
+from msh_gltf.converter.numeric.adjacency import links
+from msh_gltf.converter.numeric.sampler import sample
+from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
+from msh_gltf.converter.scene.dialect import Dialect, tracks
+from msh_gltf.importers.msh import models_in, read_model
+from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.terrain import read_terrain
 from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain
 

@@ -1,6 +1,6 @@
 """Builds the extension's zip: ``python3 dev.py extension``. Needs pip and nothing else.
 
-The zip holds the extension's own modules, the converter's under its namespace, and the wheels of
+The zip holds the extension's own modules, the converter's beside them, and the wheels of
 what the converter imports. Wheels are fetched once, checked against their hashes, and kept in
 ``build/wheels``. The same sources give the same zip, byte for byte.
 """
@@ -15,15 +15,16 @@ import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from blender_extension.rewrite import NAMES, RewriteError, make_relative
-from converter import __version__
+from msh_gltf.converter import __version__
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 WHEELS = ROOT / "build" / "wheels"
 MANIFEST = "blender_manifest.toml"
+#: Packages that go into the zip as they are: inside them imports are relative.
+PACKAGES = ("converter", "importers", "exporters")
 #: The commands, whose click is not in the zip, and the gallery, whose VTK is not.
 _LEFT_OUT = (
     "converter/cli/",
@@ -71,7 +72,7 @@ def main() -> int:
     """Build the zip; returns an exit code."""
     try:
         path = build(ROOT / "dist")
-    except (BuildError, RewriteError) as error:
+    except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     print(f"wrote {path.relative_to(ROOT)} ({path.stat().st_size / 1e6:.1f} MB)")
@@ -88,7 +89,6 @@ def build(folder: Path, cache: Path = WHEELS) -> Path:
 
     Raises:
         BuildError: a wheel cannot be had.
-        RewriteError: a module that cannot be put under the extension's namespace.
     """
     needed = wheels()
     fetch(needed, cache)
@@ -108,15 +108,15 @@ def build(folder: Path, cache: Path = WHEELS) -> Path:
 
 
 def sources() -> Iterator[tuple[str, bytes]]:
-    """Every module of the zip by its path there, its imports made relative."""
+    """Every module of the zip by its path there."""
     addon = HERE / "addon"
     found = {path.relative_to(addon).as_posix(): path for path in sorted(addon.rglob("*.py"))}
-    for package in NAMES:
+    for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             found[path.relative_to(ROOT).as_posix()] = path
     for name, path in found.items():
         if not name.startswith(_LEFT_OUT):
-            yield name, make_relative(path.read_text("utf-8"), PurePosixPath(name)).encode()
+            yield name, path.read_bytes()
 
 
 def manifest(needed: list[Wheel]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from converter.rules import RULES
+from msh_gltf.converter.findings import RULES
 
 PAGE = Path(__file__).with_name("checks.md")
 START = "<!-- made by docs/make_checks.py -->\n"

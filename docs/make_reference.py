@@ -13,12 +13,12 @@ from pathlib import Path
 
 import numpy as np
 
-from converter import tables
-from converter.build_dat import CATEGORIES
-from converter.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
-from converter.tables import TABLES, Presence, TerrainStream
-from converter.terrain import TERRAIN_TABLES
-from converter.texture import FORMATS, INDEXED, WRITABLE_FORMATS
+from msh_gltf.converter.formats import tables
+from msh_gltf.converter.formats.build_dat import CATEGORIES
+from msh_gltf.converter.formats.tables import TABLES, Presence, TerrainStream
+from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
+from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
+from msh_gltf.converter.numeric.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
 
 FOLDER = Path(__file__).with_name("reference")
 #: Record -> field -> what is said about it.
@@ -100,7 +100,11 @@ def record_table(record: str) -> str:
         rows.append((place, shown, text["meaning"], known, text["writer"]))
     name = record.partition(" in ")[0]
     module, _, attribute = name.rpartition(":")
-    where = "" if name.startswith("Res") else f"`{module or 'converter.tables'}.{attribute}`, "
+    where = (
+        ""
+        if name.startswith("Res")
+        else f"`{module or 'msh_gltf.converter.formats.tables'}.{attribute}`, "
+    )
     return f"\n{where}{dtype_of(record).itemsize} bytes each:\n\n{table(head, rows)}\n"
 
 

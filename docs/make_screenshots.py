@@ -23,7 +23,12 @@ SIZES = {"wide": (1280, 800), "narrow": (390, 800)}
 #: Picture, page, what to type into the search, the colours of the wide and of the narrow picture.
 PAGES = (
     ("front", "index.html", "", ("light", "light")),
-    ("api", "api/queries.html#converter.queries.posed_matrices", "", ("dark", "dark")),
+    (
+        "api",
+        "api/queries.html#msh_gltf.converter.queries.model.posed_matrices",
+        "",
+        ("dark", "dark"),
+    ),
     ("fields", "reference/model.html#res13-batches", "", ("light", "dark")),
     ("russian", "tutorials/turret.ru.html", "", ("light", "dark")),
     ("search", "blender.html", "sidecar", ("dark", "light")),

@@ -21,10 +21,10 @@ import numpy as np
 from make_models import ARMOUR, GLASS, GLOW, JOINT, Model, Shape
 from make_textures import Paint, flat, grain, noise
 
-from converter.archive import Entry, name_field
-from converter.build_dat import CATEGORIES
-from converter.convert import ImportOptions, to_model
-from exporters.nres import new_archive, write_nres
+from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.build_dat import CATEGORIES
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.exporters.nres import new_archive, write_nres
 
 HERE = Path(__file__).parent
 MESH, WEAR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR"))

@@ -14,25 +14,25 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Entry, name_field
-from converter.areal import ArealMap
-from converter.quantize import encode_normals, encode_unit, encode_uv
-from converter.rebuild.adjacency import links
-from converter.rebuild.bounds import hull, sphere_radius
-from converter.rebuild.terrain_tables import draw_group
-from converter.tables import (
+from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.areal_map import ArealMap
+from msh_gltf.converter.formats.tables import (
     AREAL_DTYPE,
     AREAL_LINK_DTYPE,
     AREAL_MAP_TYPE,
     FACE_DTYPE,
     HEADER_DTYPE,
     NODE_DTYPE,
-    NONE16,
     SLOT_DTYPE,
     TerrainStream,
 )
-from exporters.areal_map import areal_payload
-from exporters.nres import new_archive, write_nres
+from msh_gltf.converter.numeric.adjacency import links
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.numeric.bounds import hull, sphere_radius
+from msh_gltf.converter.numeric.quantize import encode_normals, encode_unit, encode_uv
+from msh_gltf.converter.rebuild.terrain_tables import draw_group
+from msh_gltf.exporters.areal_map import areal_payload
+from msh_gltf.exporters.nres import new_archive, write_nres
 
 SQUARES, STEPS, SIZE = 8, 4, 64.0
 SIDE = SQUARES * STEPS

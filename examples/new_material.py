@@ -13,11 +13,16 @@ import shutil
 import sys
 from pathlib import Path
 
-from converter.errors import ConversionError
-from converter.material import MATERIAL_TYPE, MATERIAL_VERSION, material_bytes, new_material
-from exporters.nres import add_entry, write_nres
-from importers.material import read_material
-from importers.nres import read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.material import (
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    material_bytes,
+    new_material,
+)
+from msh_gltf.exporters.nres import add_entry, write_nres
+from msh_gltf.importers.material import read_material
+from msh_gltf.importers.nres import read_nres
 
 
 def main(arguments: list[str]) -> None:

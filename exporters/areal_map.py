@@ -1,12 +1,12 @@
-""":class:`~converter.areal.ArealMap` to areal map bytes (terrain page, 4.2-4.4)."""
+""":class:`~converter.formats.areal_map.ArealMap` to areal map bytes (terrain page, 4.2-4.4)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from converter.areal import AREALS, CELLS, ArealMap
-from converter.errors import ConversionError
-from exporters.nres import replace_entry, write_nres
+from ..converter.errors import ConversionError
+from ..converter.formats.areal_map import AREALS, CELLS, ArealMap
+from .nres import replace_entry, write_nres
 
 
 def areal_payload(areals: ArealMap) -> bytes:

@@ -1,8 +1,8 @@
-""":class:`~converter.build_dat.BuildDat` to ``BuildDat.lst`` bytes (terrain page, 5)."""
+""":class:`~converter.formats.build_dat.BuildDat` to ``BuildDat.lst`` bytes (terrain page, 5)."""
 
 from __future__ import annotations
 
-from converter.build_dat import BuildDat
+from ..converter.formats.build_dat import BuildDat
 
 
 def write_build_dat(build_dat: BuildDat) -> bytes:

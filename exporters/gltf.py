@@ -1,4 +1,4 @@
-""":class:`~converter.scene.Scene` to glTF 2.0 (``gltf-mapping`` page, Core model).
+""":class:`~converter.scene.scene.Scene` to glTF 2.0 (``gltf-mapping`` page, Core model).
 
 The document is plain JSON data. Vertex streams become one buffer view each, and a primitive's
 accessors are windows into them, so bulk data is converted once per model, not per batch.
@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.axes import game_to_gltf, rotation_to_gltf
-from converter.decode import part_name, rest_pose
-from converter.looks import Dress
-from converter.scene import Channel, Material, Node, Part, Primitive, Scene
-from exporters.gltf_file import (
+from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.scene.appearance import Dress
+from ..converter.scene.decode import part_name, rest_pose
+from ..converter.scene.scene import Channel, Material, Node, Part, Primitive, Scene
+from .gltf_appearance import Pictures, dress_material
+from .gltf_file import (
     ARRAY_BUFFER,
     BYTE,
     ELEMENT_ARRAY_BUFFER,
@@ -36,7 +37,6 @@ from exporters.gltf_file import (
     list_text,
     row_colour,
 )
-from exporters.gltf_looks import Pictures, dress_material
 
 #: What is alike in every primitive's accessors (see ``Text``).
 #: The bounds are filled in when all else is.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.areal import ArealMap
-from converter.axes import game_to_gltf
-from converter.triangulate import triangulate
-from exporters.gltf_file import LINES, Builder, Document, Json, extras, row_colour
+from ..converter.formats.areal_map import ArealMap
+from ..converter.numeric.axes import game_to_gltf
+from ..converter.numeric.triangulate import triangulate
+from .gltf_file import LINES, Builder, Document, Json, extras, row_colour
 
 
 def export_areal_map(areals: ArealMap, name: str, info: Json) -> Document:

@@ -17,8 +17,8 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from converter import __version__
-from converter.errors import ConversionError
+from ..converter import __version__
+from ..converter.errors import ConversionError
 
 Json = dict[str, Any]
 

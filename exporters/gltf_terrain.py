@@ -1,13 +1,13 @@
-""":class:`~converter.terrain_scene.TerrainScene` to glTF 2.0 (``gltf-mapping`` page, Terrain)."""
+""":class:`~converter.scene.terrain.TerrainScene` to glTF 2.0 (``gltf-mapping`` page, Terrain)."""
 
 from __future__ import annotations
 
-from converter.axes import game_to_gltf
-from converter.looks import Dress
-from converter.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
-from converter.terrain_scene import Ground, TerrainScene
-from exporters.gltf_file import Builder, Document, Json, extras, row_colour
-from exporters.gltf_looks import Pictures, dress_material
+from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
+from ..converter.numeric.axes import game_to_gltf
+from ..converter.scene.appearance import Dress
+from ..converter.scene.terrain import Ground, TerrainScene
+from .gltf_appearance import Pictures, dress_material
+from .gltf_file import Builder, Document, Json, extras, row_colour
 
 #: Names of the nodes and meshes of the two levels.
 NODE_NAMES = ("terrain", "coarse")

@@ -1,13 +1,13 @@
-""":class:`~converter.model.MshModel` to core model bytes (core page, 8)."""
+""":class:`~converter.formats.model.MshModel` to core model bytes (core page, 8)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from converter.errors import ConversionError
-from converter.model import MshModel, StringTable
-from converter.tables import TABLES, StreamType
-from exporters.nres import new_archive, replace_entry, write_nres
+from ..converter.errors import ConversionError
+from ..converter.formats.model import MshModel, StringTable
+from ..converter.formats.tables import TABLES, StreamType
+from .nres import new_archive, replace_entry, write_nres
 
 
 def write_model(model: MshModel) -> bytes:

@@ -1,4 +1,4 @@
-""":class:`~converter.archive.Archive` to NRes bytes (``container`` page)."""
+""":class:`~converter.formats.archive.Archive` to NRes bytes (``container`` page)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from converter.archive import (
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import (
     Archive,
     Entry,
     decode_text,
@@ -14,8 +15,7 @@ from converter.archive import (
     name_field,
     sort_table,
 )
-from converter.errors import ConversionError, printable
-from converter.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from ..converter.formats.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 
 _ALIGN = 8
 

@@ -1,4 +1,4 @@
-""":class:`~converter.scene.Scene` to Wavefront OBJ (``gltf-mapping`` page, OBJ).
+""":class:`~converter.scene.scene.Scene` to Wavefront OBJ (``gltf-mapping`` page, OBJ).
 
 One ``o`` per node that is shown, one ``g`` per part, one ``usemtl`` per primitive, vertices posed
 in model space. OBJ keeps no hierarchy, animation, LODs or second UV set.
@@ -16,14 +16,14 @@ from urllib.parse import quote
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.axes import game_to_gltf
-from converter.decode import part_name, unique_names
-from converter.errors import ConversionError, printable
-from converter.looks import Look
-from converter.pose import rotation_matrix
-from converter.quantize import normalise
-from converter.scene import Part, Scene, Streams
-from exporters.gltf_file import row_colour
+from ..converter.errors import ConversionError, printable
+from ..converter.numeric.axes import game_to_gltf
+from ..converter.numeric.pose import rotation_matrix
+from ..converter.numeric.quantize import normalise
+from ..converter.scene.appearance import Look
+from ..converter.scene.decode import part_name, unique_names
+from ..converter.scene.scene import Part, Scene, Streams
+from .gltf_file import row_colour
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

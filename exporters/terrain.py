@@ -1,11 +1,11 @@
-""":class:`~converter.terrain.Terrain` to ``Land.msh`` bytes (terrain page, 6.2)."""
+""":class:`~converter.formats.terrain.Terrain` to ``Land.msh`` bytes (terrain page, 6.2)."""
 
 from __future__ import annotations
 
-from converter.errors import ConversionError
-from converter.tables import TerrainStream
-from converter.terrain import Terrain, label
-from exporters.nres import replace_entry, write_nres
+from ..converter.errors import ConversionError
+from ..converter.formats.tables import TerrainStream
+from ..converter.formats.terrain import Terrain, label
+from .nres import replace_entry, write_nres
 
 
 def write_terrain(terrain: Terrain) -> bytes:

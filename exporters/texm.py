@@ -1,8 +1,8 @@
-""":class:`~converter.texture.Texm` to bytes (``evidence`` page, Text and materials)."""
+""":class:`~converter.formats.texture.Texm` to bytes (``evidence`` page, Text and materials)."""
 
 from __future__ import annotations
 
-from converter.texture import PAGE_MAGIC, Texm
+from ..converter.formats.texture import PAGE_MAGIC, Texm
 
 
 def write_texm(texm: Texm) -> bytes:

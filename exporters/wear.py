@@ -1,9 +1,9 @@
-""":class:`~converter.wear.Wear` to ``.wea`` bytes (``evidence`` page, Text and materials)."""
+""":class:`~converter.formats.wear.Wear` to ``.wea`` bytes (``evidence`` page, Text)."""
 
 from __future__ import annotations
 
-from converter.archive import encode_name
-from converter.wear import Wear
+from ..converter.formats.archive import encode_name
+from ..converter.formats.wear import Wear
 
 
 def write_wear(wear: Wear) -> bytes:

@@ -1,4 +1,4 @@
-"""Areal map bytes to :class:`~converter.areal.ArealMap` (terrain page, 4.2-4.4)."""
+"""Areal map bytes to :class:`~converter.formats.areal_map.ArealMap` (terrain page, 4.2-4.4)."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import Archive
-from converter.areal import AREALS, CELLS, ArealMap, areal_entry
-from converter.errors import ConversionError
-from converter.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
+from ..converter.errors import ConversionError
+from ..converter.formats.archive import Archive
+from ..converter.formats.areal_map import AREALS, CELLS, ArealMap, areal_entry
+from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
 
 
 def read_areal_map(archive: Archive) -> ArealMap:
@@ -18,7 +18,7 @@ def read_areal_map(archive: Archive) -> ArealMap:
 
     Every count is checked against the bytes that are left before anything is made from it, and
     all bytes must be consumed: the runtime stops with "Incorrect ArealMap" where they are not.
-    What parses but cannot be right is for ``converter.areal_checks``.
+    What parses but cannot be right is for ``converter.checks.areal_structure``.
 
     Args:
         archive: a ``Land.map`` (``importers.nres.read_nres``).

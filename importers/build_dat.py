@@ -1,10 +1,10 @@
-"""``BuildDat.lst`` bytes to :class:`~converter.build_dat.BuildDat` (terrain page, 5)."""
+"""``BuildDat.lst`` bytes to :class:`~converter.formats.build_dat.BuildDat` (terrain page, 5)."""
 
 from __future__ import annotations
 
-from converter.build_dat import TABLE, BuildDat
-from converter.errors import ConversionError
-from converter.validate import Finding
+from ..converter.errors import ConversionError
+from ..converter.findings import Finding
+from ..converter.formats.build_dat import TABLE, BuildDat
 
 
 def read_build_dat(

@@ -1,4 +1,7 @@
-"""``.cpt`` bytes to :class:`~converter.points.ControlPoints`, and where a model's points lie."""
+"""``.cpt`` bytes to :class:`~converter.formats.control_points.ControlPoints`.
+
+Also where the points of a model lie.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive
-from converter.errors import ConversionError
-from converter.points import POINTS_TYPE, TABLE, ControlPoints, shown_points
-from converter.scene import ControlPoint, Scene
-from converter.tables import NAME_DTYPE, POINT_DTYPE
-from converter.validate import Finding
-from importers.wear import companion
+from ..converter.errors import ConversionError
+from ..converter.findings import Finding
+from ..converter.formats.archive import Archive
+from ..converter.formats.control_points import POINTS_TYPE, TABLE, ControlPoint, ControlPoints
+from ..converter.formats.tables import NAME_DTYPE, POINT_DTYPE
+from ..converter.scene.points import shown_points
+from ..converter.scene.scene import Scene
+from .wear import companion
 
 
 def read_points(data: memoryview | bytes, label: str) -> ControlPoints:

@@ -1,7 +1,7 @@
-"""glTF 2.0 to :class:`~converter.scene.Imported` (``gltf-mapping`` page, The way back).
+"""glTF 2.0 to :class:`~converter.scene.scene.Imported` (``gltf-mapping`` page, The way back).
 
 Nodes keep what the file says; which of them are nodes, parts or strangers is decided by
-``converter.identify``, which also knows the sidecar.
+``converter.edits.identify``, which also knows the sidecar.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 import pygltflib
 from numpy.typing import NDArray
 
-from converter.arrays import crosses
-from converter.axes import gltf_to_game, rotation_to_game
-from converter.errors import ConversionError
-from converter.pose import parents_first
-from converter.quantize import normalise
-from converter.scene import (
+from ..converter.errors import ConversionError
+from ..converter.numeric.arrays import NONE16, crosses
+from ..converter.numeric.axes import gltf_to_game, rotation_to_game
+from ..converter.numeric.pose import parents_first
+from ..converter.numeric.quantize import normalise
+from ..converter.scene.scene import (
     Channel,
     Imported,
     Item,
@@ -29,10 +29,9 @@ from converter.scene import (
     Streams,
     Track,
 )
-from converter.tables import NONE16
-from importers.gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
-from importers.gltf_skin import bind_skins
-from importers.gltf_values import msh_extras, require_finite, vector
+from .gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
+from .gltf_skin import bind_skins
+from .gltf_values import msh_extras, require_finite, vector
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _SCALE_NOISE = 1e-5
@@ -209,7 +208,7 @@ class _Reader:
             mapped = gltf_to_game(np.ascontiguousarray(linear.T)).T
             linear = gltf_to_game(np.ascontiguousarray(mapped))
             if node.matrix is None:
-                from converter.pose import rotation_matrix
+                from ..converter.numeric.pose import rotation_matrix
 
                 linear = rotation_matrix(turned) @ linear
         return Item(

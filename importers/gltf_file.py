@@ -21,9 +21,9 @@ import numpy as np
 import pygltflib
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError
-from converter.strict_json import read_json
-from importers.nres import read_file
+from ..converter.errors import ConversionError
+from ..converter.storage import read_json
+from .nres import read_file
 
 Json = dict[str, Any]
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError
-from converter.quantize import normalise
-from converter.scene import Imported, Item, Mesh, Primitive, Streams
-from importers.gltf_file import GltfFile
+from ..converter.errors import ConversionError
+from ..converter.numeric.quantize import normalise
+from ..converter.scene.scene import Imported, Item, Mesh, Primitive, Streams
+from .gltf_file import GltfFile
 
 
 def bind_skins(file: GltfFile, out: Imported, index_of: dict[int, int], allowed: bool) -> None:

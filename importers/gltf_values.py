@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError
-from converter.scene import Imported, require_in_reach
-from converter.tables import GROUP_COUNT, LOD_COUNT
-from importers.gltf_file import Json
+from ..converter.errors import ConversionError
+from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
+from ..converter.scene.scene import Imported, require_in_reach
+from .gltf_file import Json
 
 #: What is a whole number in ``extras.msh``, with the largest; and what is a text.
 _WORD, _DWORD = 0xFFFF, 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""``MAT0`` entries to :class:`~converter.material.Material`.
+"""``MAT0`` entries to :class:`~converter.formats.material.Material`.
 
 ``evidence`` page, Text and materials.
 """
@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from converter.archive import Entry
-from converter.errors import ConversionError, printable
-from converter.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, Track
-from converter.tables import (
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import Entry
+from ..converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, Track
+from ..converter.formats.tables import (
     MATERIAL_HEADER_DTYPE,
     MATERIAL_KEY_DTYPE,
     MATERIAL_TRACK_DTYPE,

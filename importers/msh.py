@@ -1,4 +1,4 @@
-"""Core model bytes to :class:`~converter.model.MshModel` (core page, 3-5).
+"""Core model bytes to :class:`~converter.formats.model.MshModel` (core page, 3-5).
 
 A table is found by type id, the first of its type, as the runtime does; order means nothing.
 """
@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive, Entry
-from converter.errors import ConversionError, printable
-from converter.model import MshModel, PathGraph, Records, StringTable
-from converter.tables import (
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import Archive, Entry
+from ..converter.formats.model import MshModel, PathGraph, Records, StringTable
+from ..converter.formats.tables import (
     AREAL_MAP_TYPE,
     CORE_MODEL_TYPES,
     GRAPH_LINK_DTYPE,
@@ -26,8 +26,8 @@ from converter.tables import (
     Presence,
     StreamType,
 )
-from converter.texture import TEXM_TYPE
-from importers.nres import is_nres, read_file, read_nres
+from ..converter.formats.texture import TEXM_TYPE
+from .nres import is_nres, read_file, read_nres
 
 
 def content_kind(data: memoryview | bytes, label: str = "") -> str:
@@ -239,7 +239,7 @@ def _slots(archive: Archive, entry: Entry) -> tuple[Records, Records]:
 
 
 def _strings(entry: Entry, count: int) -> StringTable:
-    """As many strings as there are; ``validate.check_model`` says which one runs past the table."""
+    """As many strings as there are; ``check_model`` says which one runs past the table."""
     data = bytes(entry.payload)
     records: list[bytes] = []
     at = 0

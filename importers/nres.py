@@ -1,4 +1,4 @@
-"""NRes bytes to :class:`~converter.archive.Archive` (``container`` page)."""
+"""NRes bytes to :class:`~converter.formats.archive.Archive` (``container`` page)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from converter.archive import Archive, Entry, Later
-from converter.errors import ConversionError
-from converter.tables import (
-    NRES_ENTRY_DTYPE,
-    NRES_HEADER_DTYPE,
-    NRES_MAGIC,
-    NRES_VERSION,
-    USES,
-)
+from ..converter.errors import ConversionError
+from ..converter.formats.archive import Archive, Entry, Later
+from ..converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
+from ..converter.numeric.arrays import USES
 
 _DIRECTORY = "NRes directory"
 _NUL = b"\0"

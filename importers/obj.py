@@ -1,4 +1,4 @@
-"""Wavefront OBJ to :class:`~converter.scene.Imported` (``gltf-mapping`` page, OBJ).
+"""Wavefront OBJ to :class:`~converter.scene.scene.Imported` (``gltf-mapping`` page, OBJ).
 
 trimesh reads it. What trimesh passes over in silence is settled before: it takes relative indices
 from the end of the whole file, drops texture coordinates or normals of faces that are written in
@@ -18,16 +18,24 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import decode_text
-from converter.arrays import crosses
-from converter.axes import gltf_to_game
-from converter.errors import ConversionError, printable
-from converter.names import readable, stem
-from converter.quantize import normalise
-from converter.rebuild.adjacency import position_ids
-from converter.scene import Imported, Item, Material, Mesh, Primitive, Streams, require_in_reach
-from converter.tables import GROUP_COUNT, LOD_COUNT
-from importers.nres import read_file
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import decode_text
+from ..converter.formats.names import readable, stem
+from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
+from ..converter.numeric.adjacency import position_ids
+from ..converter.numeric.arrays import crosses
+from ..converter.numeric.axes import gltf_to_game
+from ..converter.numeric.quantize import normalise
+from ..converter.scene.scene import (
+    Imported,
+    Item,
+    Material,
+    Mesh,
+    Primitive,
+    Streams,
+    require_in_reach,
+)
+from .nres import read_file
 
 I64 = NDArray[np.int64]
 Info = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError
+from ..converter.errors import ConversionError
 
 #: Of a texture: 4096 x 4096; the game's are 256 x 256.
 MOST_PIXELS = 1 << 24

@@ -1,13 +1,13 @@
-"""``Land.msh`` bytes to :class:`~converter.terrain.Terrain` (terrain page, 3.1, 3.2, 6.2)."""
+"""``Land.msh`` bytes to :class:`~converter.formats.terrain.Terrain` (terrain page, 3 and 6.2)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from converter.archive import Archive
-from converter.errors import ConversionError
-from converter.tables import HEADER_DTYPE, SLOT_DTYPE, TerrainStream
-from converter.terrain import TERRAIN_TABLES, Terrain, label
+from ..converter.errors import ConversionError
+from ..converter.formats.archive import Archive
+from ..converter.formats.tables import HEADER_DTYPE, SLOT_DTYPE, TerrainStream
+from ..converter.formats.terrain import TERRAIN_TABLES, Terrain, label
 
 
 def read_terrain(archive: Archive, name: str) -> Terrain:

@@ -1,14 +1,14 @@
-"""``Texm`` bytes to :class:`~converter.texture.Texm` (``evidence`` page, Text and materials)."""
+"""``Texm`` bytes to :class:`~converter.formats.texture.Texm` (``evidence`` page, Text)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from converter.archive import decode_text
-from converter.errors import ConversionError, printable
-from converter.model import Records
-from converter.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
-from converter.texture import (
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import decode_text
+from ..converter.formats.model import Records
+from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
+from ..converter.formats.texture import (
     FORMATS,
     INDEXED,
     PAGE_MAGIC,

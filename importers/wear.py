@@ -1,4 +1,4 @@
-"""WEAR bytes (``.wea``) to :class:`~converter.wear.Wear`, and where a model's WEAR lies.
+"""WEAR bytes (``.wea``) to :class:`~converter.formats.wear.Wear`, and where a model's WEAR lies.
 
 ``evidence`` page, Text and materials.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from converter.archive import Archive, decode_text
-from converter.errors import ConversionError
-from converter.validate import Finding
-from converter.wear import WEAR_TYPE, Wear, row_name
-from importers.nres import read_file
+from ..converter.errors import ConversionError
+from ..converter.findings import Finding
+from ..converter.formats.archive import Archive, decode_text
+from ..converter.formats.wear import WEAR_TYPE, Wear, row_name
+from .nres import read_file
 
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from benchmarks import flame, floor, game, inside, libraries, record
-from exporters.nres import new_archive, write_nres
+from msh_gltf.exporters.nres import new_archive, write_nres
 
 Json = dict[str, Any]
 

@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from converter.cli import msh2gltf
-from converter.tables import TABLES
-from converter.terrain import TERRAIN_TABLES
+from msh_gltf.converter.cli import msh2gltf
+from msh_gltf.converter.formats.tables import TABLES
+from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
 from tests.support.runs import call
 
 ROOT = Path(__file__).parent.parent
@@ -54,9 +54,11 @@ def declared() -> set[str]:
     names = set()
     for package in ("converter", "importers", "exporters"):
         for path in sorted((ROOT / package).rglob("*.py")):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            module = ".".join(["msh_gltf", *path.relative_to(ROOT).with_suffix("").parts])
             for name in records_in(path):
-                names.add(name if module == "converter.tables" else f"{module}:{name}")
+                names.add(
+                    name if module == "msh_gltf.converter.formats.tables" else f"{module}:{name}"
+                )
     return names
 
 
@@ -119,7 +121,7 @@ def test_offsets_are_the_records() -> None:
     row = r"^\| (\d+)<br>0x([0-9a-f]+) \| \*\*(\w+)\*\*<br>(\w+)"
     rows = re.findall(row, block[0], re.MULTILINE)
     raw = bytes(range(20))
-    batch = np.frombuffer(raw, import_module("converter.tables").BATCH_DTYPE)[0]
+    batch = np.frombuffer(raw, import_module("msh_gltf.converter.formats.tables").BATCH_DTYPE)[0]
     assert len(rows) == 8
     for offset, hexadecimal, name, kind in rows:
         size = int(kind.removeprefix("uint")) // 8
@@ -183,9 +185,9 @@ def test_the_contract_of_gltf_is_whole(tmp_path: Path, source: Path, options: li
 
 def test_numbers_in_diagrams_are_right() -> None:
     """The frame map, the sample and the shared edge that are drawn are what the code makes."""
-    from converter.rebuild.adjacency import links
-    from converter.rebuild.tracks import frame_map
-    from converter.sampler import frame_index
+    from msh_gltf.converter.numeric.adjacency import links
+    from msh_gltf.converter.numeric.sampler import frame_index
+    from msh_gltf.converter.rebuild.tracks import frame_map
 
     make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
     keys, words = make["_KEYS"], make["_WORDS"]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import release
-from converter import __version__
+from msh_gltf.converter import __version__
 
 ROOT = Path(__file__).parent.parent
 FILES = {"CHANGELOG.md": f"## [{__version__}] - 2026-11-22\n", "a.py": "a = 1\n", "b.py": ""}
@@ -100,9 +100,9 @@ def test_a_wheel_without_a_module_is_found(repository: Path) -> None:
         (repository / "converter" / name).touch()
     subprocess.run(["git", "add", "."], cwd=repository, check=True)
     with zipfile.ZipFile(release.WHEEL, "w") as wheel:
-        wheel.writestr("converter/a.py", "")
+        wheel.writestr("msh_gltf/converter/a.py", "")
         wheel.writestr("m.dist-info/RECORD", "")
-    with pytest.raises(release.ReleaseError, match=r"lacks 1 files: converter/b\.py"):
+    with pytest.raises(release.ReleaseError, match=r"lacks 1 files: msh_gltf/converter/b\.py"):
         release.check_wheel()
 
 

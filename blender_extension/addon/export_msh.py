@@ -10,13 +10,12 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from converter.batch.put_back import put_back
-from converter.convert import ExportOptions, ImportOptions, Returned, to_model
-from converter.errors import ConversionError
-from converter.files import write_outputs
-from converter.names import file_stem, stem
-from converter.sidecar import sha256, sidecar_path
-
+from .converter.batch.replace_model import put_back
+from .converter.errors import ConversionError
+from .converter.formats.names import file_stem, stem
+from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.pipeline.model import ExportOptions, ImportOptions, Returned, to_model
+from .converter.storage import write_outputs
 from .guard import guarded
 from .state import DIALECTS, show_report, sidecar_bytes
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import bpy
 
-from converter.errors import ConversionError
+from .converter.errors import ConversionError
 
 
 def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:

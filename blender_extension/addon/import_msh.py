@@ -8,18 +8,17 @@ import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
-from converter.archive import Archive
-from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from
-from converter.convert_map import load_map, map_files
-from converter.errors import ConversionError, printable
-from converter.names import stem, without_number
-from converter.sidecar import sha256, sidecar_path
-from converter.validate import told
-from exporters.nres import write_nres
-from importers.msh import archive_kind, find_model, kind_at, models_in
-from importers.nres import read_file, read_nres
-
+from .converter.errors import ConversionError, printable
+from .converter.findings import told
+from .converter.formats.archive import Archive
+from .converter.formats.names import stem, without_number
+from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.pipeline.maps import load_map, map_files
+from .converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
+from .exporters.nres import write_nres
 from .guard import guarded
+from .importers.msh import archive_kind, find_model, kind_at, models_in
+from .importers.nres import read_file, read_nres
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
 
 _FILES = "*.msh;*.rlb;*.lib;*.map"

@@ -20,11 +20,11 @@ from bpy.props import (
     StringProperty,
 )
 
-from converter.batch.put_back import Origin
-from converter.convert import Returned
-from converter.errors import ConversionError, printable
-from converter.names import stem
-from converter.sidecar import SUFFIX
+from .converter.batch.replace_model import Origin
+from .converter.errors import ConversionError, printable
+from .converter.formats.names import stem
+from .converter.formats.sidecar import SUFFIX
+from .converter.pipeline.model import Returned
 
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from converter.batch.outcome import FAILED, Outcome, guarded
-from converter.batch.run import Engine, Progress
-from converter.batch.walk import Passed, files_below, foreign
-from converter.convert_check import Checked, check_file
-from converter.validate import Finding
+from ..findings import Finding
+from ..pipeline.check import Checked, check_file
+from .export_run import Engine, Progress
+from .outcome import FAILED, Outcome, guarded
+from .walk import Passed, files_below, foreign
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from converter.batch.outcome import FAILED, Outcome, Run
-from converter.batch.run import Progress
-from converter.errors import ConversionError, printable
-from converter.files import write_outputs
+from ..errors import ConversionError, printable
+from ..storage import write_outputs
+from .export_run import Progress
+from .outcome import FAILED, Outcome, Run
 
 if TYPE_CHECKING:
     from rich.console import Console

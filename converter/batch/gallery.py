@@ -20,18 +20,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from converter import __version__
-from converter.batch.manifest import Record, read_manifest
-from converter.batch.outcome import FAILED, Outcome, Run, guarded
-from converter.batch.packed import pack
-from converter.batch.run import Engine, Progress
-from converter.batch.thumbnails import DIGEST_KEY, draw_png, installed, try_out
-from converter.batch.walk import GALLERY, PAGE, TEXTURE
-from converter.batch.workers import run_here
-from converter.errors import ConversionError
-from converter.files import only_run, require_inside, write_outputs
-from converter.names import stem
-from converter.sidecar import sha256
+from .. import __version__
+from ..errors import ConversionError
+from ..formats.names import stem
+from ..formats.sidecar import sha256
+from ..storage import only_run, require_inside, write_outputs
+from .export_run import Engine, Progress
+from .manifest import Record, read_manifest
+from .outcome import FAILED, Outcome, Run, guarded
+from .packed import pack
+from .thumbnails import DIGEST_KEY, draw_png, installed, try_out
+from .walk import GALLERY, PAGE, TEXTURE
+from .workers import run_here
 
 #: What our page starts with: no other ``index.html`` is replaced.
 MARK = b"<!doctype html>\n<!-- msh-gltf gallery"

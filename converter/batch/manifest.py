@@ -14,11 +14,10 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO, Any, TypeVar
 
-from converter.batch.walk import MANIFEST, TEXTURE, Folder, Passed
-from converter.errors import ConversionError
-from converter.files import TEMPORARY, write_outputs
-from converter.strict_json import read_json
-from importers.nres import read_file
+from ...importers.nres import read_file
+from ..errors import ConversionError
+from ..storage import TEMPORARY, read_json, write_outputs
+from .walk import MANIFEST, TEXTURE, Folder, Passed
 
 FORMAT = 1
 _JOURNAL = f"{TEMPORARY}journal"

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from converter import __version__
-from converter.batch.walk import Passed
-from converter.errors import ConversionError, fault_of
+from .. import __version__
+from ..errors import ConversionError, fault_of
+from .walk import Passed
 
 #: Statuses that mean that something is not as the user asked.
 FAILED = "failed"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from converter.errors import ConversionError
-from exporters.gltf_file import Document, Json, glb_bytes
-from importers.gltf_file import broken_gltf, open_gltf
-from importers.nres import read_file
+from ...exporters.gltf_file import Document, Json, glb_bytes
+from ...importers.gltf_file import broken_gltf, open_gltf
+from ...importers.nres import read_file
+from ..errors import ConversionError
 
 _TRIANGLES = 4
 _MIME = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}

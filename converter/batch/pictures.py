@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from converter.batch.export import archive_of, wear_text
-from converter.batch.walk import TEXTURE, Item, text_of
-from converter.convert import ExportOptions
-from converter.errors import ConversionError
-from converter.looks import LIGHTMAPS, TEXTURES, picture_path
-from converter.names import readable
-from importers.looks import Libraries, libraries
-from importers.nres import stamp
-from importers.wear import read_wear, read_wear_names
+from ...importers.nres import stamp
+from ...importers.wear import read_wear, read_wear_names
+from ..errors import ConversionError
+from ..formats.names import readable
+from ..pipeline.game import Libraries, libraries
+from ..pipeline.model import ExportOptions
+from ..scene.appearance import LIGHTMAPS, TEXTURES, picture_path
+from .export_item import archive_of, wear_text
+from .walk import TEXTURE, Item, text_of
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:

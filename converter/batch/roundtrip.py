@@ -10,13 +10,13 @@ from time import perf_counter
 
 import numpy as np
 
-from converter.batch.export import archive_majority, archive_of, payload_of
-from converter.batch.outcome import Outcome, guarded
-from converter.batch.walk import Item
-from converter.convert import ExportOptions, gltf_files, load_from, to_model
-from converter.files import write_outputs
-from converter.rules import Mode
-from importers.nres import stamp
+from ...importers.nres import stamp
+from ..findings import Mode
+from ..pipeline.model import ExportOptions, gltf_files, load_from, to_model
+from ..storage import write_outputs
+from .export_item import archive_majority, archive_of, payload_of
+from .outcome import Outcome, guarded
+from .walk import Item
 
 #: What became of a model: the same bytes, or others.
 IDENTICAL, DIFFERENT = "identical", "different"
@@ -28,7 +28,7 @@ class RoundTripTask:
 
     Attributes:
         item: the model.
-        dialect, mode: how to read it; as of :class:`~converter.convert.ExportOptions`.
+        dialect, mode: how to read it; as of :class:`~converter.pipeline.model.ExportOptions`.
         folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
             of the process that works in it.
     """
@@ -63,7 +63,7 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
                 load_from(archive, path, item.index, options, others), target, options
             )
         else:
-            from converter.convert_map import load_map, map_files
+            from ..pipeline.maps import load_map, map_files
 
             files = map_files(
                 load_map(archive, path, item.index, item.kind, options), target, options
@@ -86,9 +86,9 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
 def _difference(before: bytes, after: bytes, kind: str) -> str:
     """Where two files differ first, by table where they are models."""
     if kind == "model":
-        from converter.diff import diff_models, lines
-        from importers.msh import read_model
-        from importers.nres import read_nres
+        from ...importers.msh import read_model
+        from ...importers.nres import read_nres
+        from ..pipeline.inspect_diff import diff_models, lines
 
         told = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
         if told:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.batch.outcome import Outcome, guarded
-from converter.errors import ConversionError
+from ..errors import ConversionError
+from .outcome import Outcome, guarded
 
 #: Width and height of a picture in pixels.
 SIZE = (320, 240)
@@ -45,7 +45,7 @@ def try_out(number: int) -> Outcome:
 
 def _try_out() -> Outcome:
     triangle = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], np.float32)
-    from exporters.gltf_file import Builder, glb_bytes
+    from ...exporters.gltf_file import Builder, glb_bytes
 
     file = Builder()
     positions = file.vertices(triangle, bounds=True)

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from converter.archive import Archive
-from converter.errors import ConversionError, printable
-from converter.files import TEMPORARY
-from converter.looks import PICTURES
-from converter.names import Names, escape, file_stem, readable
-from importers.msh import archive_kind, content_kind
-from importers.nres import is_nres, open_nres
+from ...importers.msh import archive_kind, content_kind
+from ...importers.nres import is_nres, open_nres
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive
+from ..formats.names import Names, escape, file_stem, readable
+from ..scene.appearance import PICTURES
+from ..storage import TEMPORARY
 
 _MESH = int.from_bytes(b"MESH", "little")
 #: The kind of an item that is a picture.

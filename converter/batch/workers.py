@@ -18,8 +18,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
-from converter import GARBAGE
-from converter.errors import ConversionError
+from .. import GARBAGE
+from ..errors import ConversionError
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.model import MshModel
-from converter.tables import NONE16, TABLES, USES, StreamType
-from converter.validate import Finding, findings_at
+from ..findings import Finding
+from ..formats.model import MshModel
+from ..formats.tables import TABLES, StreamType
+from ..numeric.arrays import NONE16, USES
+from .model_structure import findings_at
 
 Ints = NDArray[np.int64]
 

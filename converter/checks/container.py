@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from converter.archive import Archive, fold_upper
-from converter.errors import printable
-from converter.validate import Finding, more
+from ..errors import printable
+from ..findings import Finding, more
+from ..formats.archive import Archive, fold_upper
 
 DIRECTORY = "NRes directory"
 DATA = "NRes data region"

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import crosses, ranges
-from converter.model import MshModel
-from converter.rebuild.adjacency import NO_EDGE
-from converter.tables import NONE16, TABLES, USES, StreamType
-from converter.validate import Finding, check_links, findings_at
+from ..findings import Finding
+from ..formats.model import MshModel
+from ..formats.tables import TABLES, StreamType
+from ..numeric.adjacency import NO_EDGE
+from ..numeric.arrays import NONE16, USES, crosses, ranges
+from .model_structure import check_links, findings_at
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

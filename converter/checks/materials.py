@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from converter.material import Material, MaterialKind
-from converter.tables import (
+from ..findings import Finding, more
+from ..formats.material import Material, MaterialKind
+from ..formats.tables import (
     MATERIAL_HEADER_DTYPE,
     MATERIAL_TRACK_DTYPE,
     PAGE_DTYPE,
     PHASE_DTYPE,
     TEXM_HEADER_DTYPE,
 )
-from converter.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
-from converter.validate import Finding, more
+from ..formats.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
 
 MAT0, TEXM = "MAT0", "Texm"
 _WITH_MIPS = 32

@@ -8,22 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from converter.dialect import Decision, Dialect, batch_materials, posed_at_rest
-from converter.model import MshModel
-from converter.rebuild.bounds import header as bounds_header
-from converter.rebuild.bounds import hull
-from converter.tables import (
+from ..findings import Finding
+from ..formats.model import MshModel
+from ..formats.tables import (
     BATCH_LIGHTMAP,
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
     GRAPH_POINT_DTYPE,
     HEADER_DTYPE,
     NO_LIGHTMAP,
-    NONE16,
     TABLES,
     StreamType,
 )
-from converter.validate import Finding, findings_at
+from ..numeric.arrays import NONE16
+from ..numeric.bounds import hull
+from ..rebuild.header import header as bounds_header
+from ..scene.dialect import Decision, Dialect, batch_materials, posed_at_rest
+from .model_structure import findings_at
 
 #: Tables whose attr2 means something, or of which nothing is known (core page, 8.2).
 _OTHER_ATTR2 = {1, 9, 17, 19, 20}

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from converter.arrays import crosses
-from converter.tables import NONE16, TerrainStream
-from converter.terrain import NO_MATERIAL, Terrain, label
-from converter.terrain_checks import find_rows
-from converter.validate import Finding
+from ..findings import Finding
+from ..formats.tables import TerrainStream
+from ..formats.terrain import NO_MATERIAL, Terrain, label
+from ..numeric.arrays import NONE16, crosses
+from .terrain_structure import find_rows
 
 _T = TerrainStream
 #: The order of the tables in the game's files (terrain page, 9).

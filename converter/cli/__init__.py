@@ -17,9 +17,9 @@ from types import FrameType
 
 import click
 
-from converter import GARBAGE
-from converter.cli.common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
-from converter.errors import ConversionError, fault_of
+from .. import GARBAGE
+from ..errors import ConversionError, fault_of
+from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
@@ -117,20 +117,20 @@ def _stoppable() -> Iterator[list[int]]:
 
 def msh2gltf(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``msh2gltf``."""
-    from converter.cli.to_gltf import command
+    from .to_gltf import command
 
     _run(command, arguments)
 
 
 def gltf2msh(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``gltf2msh``."""
-    from converter.cli.to_msh import command
+    from .to_msh import command
 
     _run(command, arguments)
 
 
 def msh_inspect(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``msh-inspect``."""
-    from converter.cli.inspect import command
+    from .inspect import command
 
     _run(command, arguments)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.batch.back import Places, restore_run
-from converter.batch.console import open_log, progress_bar, show_summary, write_report
-from converter.batch.outcome import Run
-from converter.batch.run import Engine, export_run, found_in
-from converter.batch.walk import common_root
-from converter.batch.workers import cores
-from converter.cli.common import STDOUT, console, say
-from converter.convert import ExportOptions, ImportOptions
-from converter.convert_looks import has_libraries
+from ..batch.console import open_log, progress_bar, show_summary, write_report
+from ..batch.export_run import Engine, export_run, found_in
+from ..batch.import_run import Places, restore_run
+from ..batch.outcome import Run
+from ..batch.walk import common_root
+from ..batch.workers import cores
+from ..pipeline.appearance import has_libraries
+from ..pipeline.model import ExportOptions, ImportOptions
+from .common import STDOUT, console, say
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +67,7 @@ def export_many(
             say(item.id, *((str(item.size), item.target) if settings.verbose else ()))
         return
     if thumbnails:
-        from converter.batch.gallery import make_gallery, require_preview
+        from ..batch.gallery import make_gallery, require_preview
 
         require_preview(out, settings.force)
     if settings.log_file is not None:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from converter.cli.common import EXIT_INTERRUPTED, console, print_json, say
-from converter.rules import RULES, Mode, near
+from ..checks.rules import RULES, Mode, near
+from .common import EXIT_INTERRUPTED, console, print_json, say
 
 if TYPE_CHECKING:
-    from converter.batch.check import CheckRun
-    from converter.convert_check import Checked
-    from converter.validate import Finding
+    from ..batch.check import CheckRun
+    from ..findings import Finding
+    from ..pipeline.check import Checked
 
 EXIT_UNSOUND = 1
 #: The version of the JSON's form.
@@ -80,10 +80,10 @@ def explain(code: str) -> None:
 
 def check(sources: Sequence[Path], options: CheckOptions) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
-    from converter.batch.check import check_run, check_tasks
-    from converter.batch.console import progress_bar
-    from converter.batch.run import Engine
-    from converter.batch.workers import cores
+    from ..batch.check import check_run, check_tasks
+    from ..batch.console import progress_bar
+    from ..batch.export_run import Engine
+    from ..batch.workers import cores
 
     tasks, run = check_tasks(sources)
     engine = Engine(options.jobs or cores())
@@ -116,7 +116,7 @@ def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
     Raises:
         ConversionError: no file is of a kind known here.
     """
-    from converter.errors import ConversionError
+    from ..errors import ConversionError
 
     if run.checked or run.failures or run.interrupted:
         return

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from converter import __version__
-from converter.errors import ConversionError, printable
+from .. import __version__
+from ..errors import ConversionError, printable
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.common import (
+from .common import (
     FILE,
     SETTINGS,
     Command,
@@ -21,7 +21,7 @@ from converter.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from converter.rules import Mode
+    from ..checks.rules import Mode
 
 
 @click.command(
@@ -104,15 +104,15 @@ def command(
     verbose: bool,
 ) -> None:
     if explain is not None:
-        from converter.cli.check import explain as explain_code
+        from .check import explain as explain_code
 
         explain_code(explain)
         return
     if not sources:
         raise click.UsageError("Missing argument 'FILE...'.")
     if check:
-        from converter.cli.check import CheckOptions, known_code
-        from converter.cli.check import check as check_sources
+        from .check import CheckOptions, known_code
+        from .check import check as check_sources
 
         if diff or roundtrip or (strict and tolerant):
             raise click.UsageError(
@@ -134,7 +134,7 @@ def command(
         ):
             raise click.UsageError(f"{parameter.opts[-1]} goes with --check")
     if roundtrip:
-        from converter.cli.roundtrip import roundtrip as there_and_back
+        from .roundtrip import roundtrip as there_and_back
 
         if diff:
             raise click.UsageError("--roundtrip does not go with --diff")
@@ -155,14 +155,14 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:
-    from converter import overview
-    from converter.convert import ExportOptions, load_from
-    from converter.convert_texture import texture_at
-    from importers.msh import archive_kind, find_model, kind_at, models_in
-    from importers.nres import is_nres, read_file, read_nres
+    from ...importers.msh import archive_kind, find_model, kind_at, models_in
+    from ...importers.nres import is_nres, read_file, read_nres
+    from ..pipeline import inspect as overview
+    from ..pipeline.model import ExportOptions, load_from
+    from ..pipeline.texture import texture_at
 
     if (texture := texture_at(source, entry)) is not None:
-        from converter.cli.textures import inspect_texture
+        from .textures import inspect_texture
 
         inspect_texture(*texture, as_json)
         return
@@ -181,7 +181,7 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
     index = find_model(archive, entry)
     kind = kind_at(archive, index)
     if kind != "model":
-        from converter.convert_map import load_map
+        from ..pipeline.maps import load_map
 
         plain = ExportOptions(dressed=False)
         facts = overview.describe_map(load_map(archive, source, index, kind, plain))
@@ -199,8 +199,8 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
 
 def _build_dat(data: bytes, label: str, as_json: bool) -> None:
     """The categories of ``BuildDat.lst``."""
-    from converter.build_dat import CATEGORIES
-    from importers.build_dat import read_build_dat
+    from ...importers.build_dat import read_build_dat
+    from ..formats.build_dat import CATEGORIES
 
     found, findings = read_build_dat(data, label)
     if as_json:
@@ -216,8 +216,8 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
 
 
 def _diff(source: Path, other: Path, entry: str | None, as_json: bool) -> None:
-    from converter.diff import diff_models, lines
-    from importers.msh import read_msh
+    from ...importers.msh import read_msh
+    from ..pipeline.inspect_diff import diff_models, lines
 
     differences = diff_models(read_msh(source, entry), read_msh(other, entry))
     if as_json:

@@ -9,15 +9,15 @@ from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from converter.batch.console import progress_bar
-from converter.batch.outcome import FAILED, Outcome
-from converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
-from converter.batch.run import Engine, found_in
-from converter.batch.walk import Item
-from converter.batch.workers import cores
-from converter.cli.common import EXIT_INTERRUPTED, print_json, say
-from converter.errors import ConversionError
-from converter.rules import Mode
+from ..batch.console import progress_bar
+from ..batch.export_run import Engine, found_in
+from ..batch.outcome import FAILED, Outcome
+from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from ..batch.walk import Item
+from ..batch.workers import cores
+from ..checks.rules import Mode
+from ..errors import ConversionError
+from .common import EXIT_INTERRUPTED, print_json, say
 
 #: The version of the JSON's form.
 FORMAT = 1

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.common import STDOUT, output_path, print_json, say, write_stdout
+from .common import STDOUT, output_path, print_json, say, write_stdout
 
 if TYPE_CHECKING:
-    from converter.texture import Texm
+    from ..formats.texture import Texm
 
 
 def export_texture(name: str, texm: Texm, output: str | None, force: bool, quiet: bool) -> None:
     """A texture's full size as a PNG."""
-    from converter.files import write_outputs
-    from converter.names import escape
-    from exporters.png import png_bytes
+    from ...exporters.png import png_bytes
+    from ..formats.names import escape
+    from ..storage import write_outputs
 
     data = png_bytes(texm.rgba())
     if output == STDOUT:
@@ -63,11 +63,11 @@ def import_picture(
     quiet: bool,
 ) -> None:
     """A PNG as a texture: a file, or an entry of a library."""
-    from converter.convert_texture import texm_of
-    from converter.files import write_outputs
-    from converter.names import readable
-    from converter.texture import texture_name
-    from exporters.texm import write_texm
+    from ...exporters.texm import write_texm
+    from ..formats.names import readable
+    from ..formats.texture import texture_name
+    from ..pipeline.texture import texm_of
+    from ..storage import write_outputs
 
     if into is not None and output is not None:
         raise click.UsageError("--into and -o exclude each other")
@@ -95,9 +95,9 @@ def import_picture(
 
 def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
     """Into a library; what it was before stays beside it, once."""
-    from converter.batch.walk import BACKUP
-    from converter.convert_texture import put_texture
-    from converter.files import copy_output, only_run, said_of_links, write_outputs
+    from ..batch.walk import BACKUP
+    from ..pipeline.texture import put_texture
+    from ..storage import copy_output, only_run, said_of_links, write_outputs
 
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.common import (
+from .common import (
     FILE,
     SETTINGS,
     STDOUT,
@@ -27,9 +27,9 @@ from converter.cli.common import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from converter.convert import ExportOptions, LoadedModel
-    from converter.convert_map import LoadedMap
-    from converter.validate import Finding
+    from ..findings import Finding
+    from ..pipeline.maps import LoadedMap
+    from ..pipeline.model import ExportOptions, LoadedModel
 
 #: What a single model may become.
 SUFFIXES = (".glb", ".gltf", ".obj")
@@ -216,10 +216,10 @@ def command(
         raise click.UsageError("--strict and --tolerant exclude each other")
     many = _is_many(sources, entry, output, list_only or dry_run)
     if many and not list_only and dask is None:
-        from converter.batch.workers import start_server
+        from ..batch.workers import start_server
 
-        start_server("converter.batch.export")
-    from converter.convert import ExportOptions
+        start_server("msh_gltf.converter.batch.export_item")
+    from ..pipeline.model import ExportOptions
 
     to_obj = output is not None and output.lower().endswith(".obj")
     if (frame is not None or up is not None) and not to_obj:
@@ -241,7 +241,7 @@ def command(
         mode="strict" if strict else "tolerant" if tolerant else "default",
     )  # fmt: skip
     if many:
-        from converter.cli.batch import Settings, export_many
+        from .batch import Settings, export_many
 
         if entry is not None:
             raise click.UsageError("--entry takes one archive; --include chooses among many")
@@ -270,9 +270,9 @@ def _is_many(
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if entry is not None or (to_file and not plan_only):
         return False
-    from converter.errors import ConversionError
-    from importers.msh import archive_kind
-    from importers.nres import open_nres
+    from ...importers.msh import archive_kind
+    from ...importers.nres import open_nres
+    from ..errors import ConversionError
 
     try:
         return archive_kind(open_nres(sources[0], str(sources[0]))) == "archive"
@@ -293,14 +293,14 @@ def _export_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from converter.convert import LoadedModel, buffer_path
-    from converter.convert_texture import texture_at
-    from converter.files import refuse_existing, write_outputs
-    from converter.names import file_stem
-    from converter.sidecar import sidecar_path
+    from ..formats.names import file_stem
+    from ..formats.sidecar import sidecar_path
+    from ..pipeline.model import LoadedModel, buffer_path
+    from ..pipeline.texture import texture_at
+    from ..storage import refuse_existing, write_outputs
 
     if (texture := texture_at(source, entry)) is not None:
-        from converter.cli.textures import export_texture
+        from .textures import export_texture
 
         export_texture(*texture, output, force, quiet)
         return
@@ -319,7 +319,7 @@ def _export_one(
     files = make_files(target, sidecar)
     write_outputs(files, force)
     if pose is not None and not quiet and isinstance(loaded, LoadedModel):
-        from converter.convert_obj import not_in_obj
+        from ..pipeline.obj import not_in_obj
 
         if lost := not_in_obj(loaded.scene, options.lod, options.group):
             said = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
@@ -347,9 +347,9 @@ def _load(
     pose: tuple[float, str] | None,
 ) -> tuple[LoadedModel | LoadedMap, Callable[[Path, bool], list[tuple[Path, bytes]]]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
-    from converter.convert import gltf_files, load_from
-    from importers.msh import find_model, kind_at
-    from importers.nres import read_file, read_nres
+    from ...importers.msh import find_model, kind_at
+    from ...importers.nres import read_file, read_nres
+    from ..pipeline.model import gltf_files, load_from
 
     archive = read_nres(read_file(source), str(source))
     index = find_model(archive, entry)
@@ -357,7 +357,7 @@ def _load(
     if kind == "model":
         loaded = load_from(archive, source, index, options)
         if pose is not None:
-            from converter.convert_obj import obj_files
+            from ..pipeline.obj import obj_files
 
             frame, up = pose
             return loaded, lambda path, sidecar: obj_files(
@@ -366,14 +366,14 @@ def _load(
         return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
     if pose is not None:
         raise click.UsageError(f"{source} is a {kind}: only models become OBJ")
-    from converter.convert_map import load_map, map_files
+    from ..pipeline.maps import load_map, map_files
 
     found = load_map(archive, source, index, kind, options)
     return found, lambda path, sidecar: map_files(found, path, options, sidecar=sidecar)
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:
-    from converter.validate import told
+    from ..findings import told
 
     if quiet:
         return

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from converter.cli.common import (
+from .common import (
     FILE,
     SETTINGS,
     STDOUT,
@@ -24,7 +24,7 @@ from converter.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from converter.convert import ImportOptions, Returned
+    from ..pipeline.model import ImportOptions, Returned
 
 
 _FOR_PICTURES = ("texm", "mips", "into")
@@ -188,23 +188,23 @@ def command(
         if not picture and name in _FOR_PICTURES:
             raise click.UsageError(f"{option} is for pictures (.png)")
     if picture:
-        from converter.cli.textures import import_picture
+        from .textures import import_picture
 
         format = None if texm is None else int(texm)
         import_picture(source, output, into, format, mips, force, quiet)
         return
     if source.is_dir() and dask is None:
-        from converter.batch.workers import start_server
+        from ..batch.workers import start_server
 
-        start_server("converter.batch.restore")
-    from converter.convert import ImportOptions
+        start_server("msh_gltf.converter.batch.import_item")
+    from ..pipeline.model import ImportOptions
 
     options = ImportOptions(
         dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
         not no_sidecar, _shares(generate_lods), weld or 0.0,
     )  # fmt: skip
     if source.is_dir():
-        from converter.cli.batch import Settings, restore_many
+        from .batch import Settings, restore_many
 
         if sidecar_file is not None:
             raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
@@ -232,14 +232,14 @@ def _import_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from converter.convert import to_model
-    from converter.convert_wear import wear_beside
-    from converter.files import refuse_existing, write_outputs
+    from ..pipeline.model import to_model
+    from ..pipeline.wear import wear_beside
+    from ..storage import refuse_existing, write_outputs
 
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", (".msh", ".map"))
     if source.suffix.lower() == ".obj":
-        from converter.convert_obj import obj_to_model
+        from ..pipeline.obj import obj_to_model
 
         frame, up = pose
         back = obj_to_model(source, sidecar_file, options, up=up, frame=frame)
@@ -284,7 +284,7 @@ def _import_one(
 
 def _file_name(name: str) -> str:
     """What a model's file is called: ``Land.map`` stays, everything else ends in ``.msh``."""
-    from converter.names import escape, file_stem
+    from ..formats.names import escape, file_stem
 
     return escape(name) if name.lower().endswith(".map") else f"{file_stem(name)}.msh"
 

@@ -7,27 +7,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter import dialect as dialects
-from converter.archive import Archive, Entry, decode_text, encode_name, name_field
-from converter.decode import rest_pose
-from converter.dialect import Dialect
-from converter.errors import ConversionError, printable
-from converter.identify import POSE_NOISE, Identified
-from converter.match import Soup, soup_of
-from converter.merge import PartPlan, Plan, poses_at, same_rotations
-from converter.model import MshModel, PathGraph, StringTable
-from converter.pose import compose, rotate, rotation
-from converter.rebuild.bounds import header
-from converter.rebuild.geometry import SlotGeometry, too_many
-from converter.rebuild.materials import stored_choices, words_table
-from converter.rebuild.nodes import NodeEdit, build_nodes, node_order
-from converter.rebuild.report import report_rows
-from converter.rebuild.slots import Edit, build_new, change_in_place, rebuild_slot
-from converter.rebuild.tracks import Run, make_run
-from converter.rebuild.workspace import Workspace
-from converter.sampler import Tracks, sample
-from converter.scene import Scene
-from converter.tables import (
+from ..edits.compare import PartPlan, Plan, poses_at, same_rotations
+from ..edits.identify import POSE_NOISE, Identified
+from ..edits.match import Soup, soup_of
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry, decode_text, encode_name, name_field
+from ..formats.model import MshModel, PathGraph, StringTable
+from ..formats.tables import (
     BATCH_PORTAL,
     GRAPH_LINK_DTYPE,
     GRAPH_POINT_DTYPE,
@@ -36,11 +22,25 @@ from converter.tables import (
     LOD_COUNT,
     NAME_DTYPE,
     NODE_DTYPE,
-    NONE16,
     SLOT_DTYPE,
     TABLES,
     StreamType,
 )
+from ..numeric.arrays import NONE16
+from ..numeric.pose import compose, rotate, rotation
+from ..numeric.sampler import Tracks, sample
+from ..scene import dialect as dialects
+from ..scene.decode import rest_pose
+from ..scene.dialect import Dialect
+from ..scene.scene import Scene
+from .geometry import SlotGeometry, too_many
+from .header import header
+from .materials import stored_choices, words_table
+from .nodes import NodeEdit, build_nodes, node_order
+from .report import report_rows
+from .slots import Edit, build_new, change_in_place, rebuild_slot
+from .tracks import Run, make_run
+from .workspace import Workspace
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)

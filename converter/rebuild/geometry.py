@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import crosses
-from converter.errors import ConversionError
-from converter.quantize import decode_normals, encode_unit, normalise
-from converter.rebuild.adjacency import links, row_ids
-from converter.rebuild.bounds import slot_bounds
-from converter.tables import BATCH_DTYPE, NONE16, SLOT_DTYPE, TRIANGLE_DTYPE
+from ..errors import ConversionError
+from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
+from ..numeric.adjacency import links, row_ids
+from ..numeric.arrays import NONE16, crosses
+from ..numeric.bounds import slot_bounds
+from ..numeric.quantize import decode_normals, encode_unit, normalise
 
 #: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
 VERTEX_DTYPE = np.dtype(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from converter.arrays import crosses
-from converter.errors import ConversionError
-from converter.quantize import normalise
-from converter.scene import Mesh, Part, Primitive, Scene, Streams
+from ..errors import ConversionError
+from ..numeric.arrays import crosses
+from ..numeric.quantize import normalise
+from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 
 _FEWEST = 4
 

@@ -7,15 +7,16 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.archive import encode_name
-from converter.dialect import Dialect
-from converter.errors import ConversionError, printable
-from converter.material import DEFAULT_MATERIAL
-from converter.merge import Plan
-from converter.names import without_number
-from converter.scene import Material, Scene
-from converter.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP, NONE16
-from converter.wear import is_row_name
+from ..edits.compare import Plan
+from ..errors import ConversionError, printable
+from ..formats.archive import encode_name
+from ..formats.material import DEFAULT_MATERIAL
+from ..formats.names import without_number
+from ..formats.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP
+from ..formats.wear import is_row_name
+from ..numeric.arrays import NONE16
+from ..scene.dialect import Dialect
+from ..scene.scene import Material, Scene
 
 
 def material_words(material: Material | None, dialect: Dialect) -> tuple[int, int, int, int]:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError
-from converter.model import MshModel
-from converter.rebuild.tracks import Run, frame_map
-from converter.tables import KEY_DTYPE, NODE_DTYPE, NONE16
+from ..errors import ConversionError
+from ..formats.model import MshModel
+from ..formats.tables import KEY_DTYPE, NODE_DTYPE
+from ..numeric.arrays import NONE16
+from .tracks import Run, frame_map
 
 Rows = NDArray[np.void]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from converter.errors import printable
-from converter.merge import Plan
-from converter.scene import Scene
+from ..edits.compare import Plan
+from ..errors import printable
+from ..scene.scene import Scene
 
 
 def report_rows(plan: Plan, kept: Scene | None) -> list[dict[str, str]]:

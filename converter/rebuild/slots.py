@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.match import Match, Soup, colours_apart, normals_apart
-from converter.quantize import decode_normals
-from converter.rebuild.adjacency import links
-from converter.rebuild.geometry import (
+from ..edits.match import Match, Soup, colours_apart, normals_apart
+from ..numeric.adjacency import links
+from ..numeric.arrays import NONE16
+from ..numeric.quantize import decode_normals
+from .geometry import (
     BATCH_WORDS,
     VERTEX_DTYPE,
     Corners,
@@ -23,8 +24,7 @@ from converter.rebuild.geometry import (
     slot_record,
     triangle_normals,
 )
-from converter.rebuild.workspace import Workspace
-from converter.tables import NONE16
+from .workspace import Workspace
 
 I64 = NDArray[np.int64]
 

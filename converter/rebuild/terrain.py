@@ -11,29 +11,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.errors import ConversionError, printable
-from converter.face_flags import FaceFlag
-from converter.match import normals_apart
-from converter.quantize import decode_normals, encode_normals, normalise
-from converter.rebuild.adjacency import row_ids
-from converter.rebuild.geometry import triangle_normals
-from converter.rebuild.terrain_tables import (
-    Layout,
-    boxes,
-    changed_squares,
-    draw_order,
-    relink,
-    slot_runs,
+from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, unknown_material
+from ..edits.match import normals_apart
+from ..errors import ConversionError, printable
+from ..formats.tables import FACE_DTYPE, TerrainStream
+from ..formats.terrain import (
+    BORDER,
+    COARSE,
+    FINE,
+    MOST_FACES,
+    MOST_VERTICES,
+    NO_MATERIAL,
+    Terrain,
+    too_many,
 )
-from converter.tables import FACE_DTYPE, NONE16, TerrainStream
-from converter.terrain import COARSE, FINE, NO_MATERIAL, Terrain
-from converter.terrain_checks import BORDER, MOST_FACES, MOST_VERTICES, too_many
-from converter.terrain_merge import (
-    TERRAIN_NORMAL_DEGREES,
-    LevelPlan,
-    TerrainPlan,
-    unknown_material,
-)
+from ..numeric.adjacency import row_ids
+from ..numeric.arrays import NONE16
+from ..numeric.face_flags import FaceFlag
+from ..numeric.quantize import decode_normals, encode_normals, normalise
+from .geometry import triangle_normals
+from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
 
 I64 = NDArray[np.int64]
 _T = TerrainStream

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.rebuild.adjacency import links
-from converter.rebuild.bounds import hull, sphere_radius
-from converter.tables import DRAW_DTYPE, NONE16
-from converter.terrain import COARSE, FINE, Terrain
+from ..formats.tables import DRAW_DTYPE
+from ..formats.terrain import COARSE, FINE, Terrain
+from ..numeric.adjacency import links
+from ..numeric.arrays import NONE16
+from ..numeric.bounds import hull, sphere_radius
 
 I64 = NDArray[np.int64]
 _DRAW_FLAGS, _DRAW_FIRST = 0x48, 0x10

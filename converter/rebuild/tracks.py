@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.quantize import decode_unit, encode_unit
-from converter.sampler import Samples, Tracks, interpolate, sample
-from converter.tables import NONE16
+from ..numeric.arrays import NONE16
+from ..numeric.quantize import decode_unit, encode_unit
+from ..numeric.sampler import Samples, Tracks, interpolate, sample
 
 #: Tolerance of key reduction: half a quantisation step per quaternion word.
 _WORD_TOLERANCE = 0.5 + 0.02  # the sampler's own binary32 noise on top

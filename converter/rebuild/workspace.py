@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from converter.arrays import covered, joined
-from converter.model import MshModel
-from converter.rebuild.geometry import VERTEX_DTYPE, SlotGeometry
-from converter.tables import (
-    BATCH_DTYPE,
-    NONE16,
-    SLOT_DTYPE,
-    TRIANGLE_DTYPE,
-    StreamType,
-)
+from ..formats.model import MshModel
+from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE, StreamType
+from ..numeric.arrays import NONE16, covered, joined
+from .geometry import VERTEX_DTYPE, SlotGeometry
 
 Rows = NDArray[np.void]
 

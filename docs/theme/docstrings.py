@@ -1,6 +1,7 @@
 """Docstrings as the house writes them, made into what mkdocstrings reads.
 
 - Other objects are named as Sphinx does, which editors understand: they become links.
+- Our modules are named without the package that is installed: ``converter.scene.scene``.
 - Arguments that belong together share a line (``low, high: corners``): each gets it.
 - Constants have comments (``#: ...``) before them: these are their docstrings.
 """
@@ -15,12 +16,15 @@ from griffe import Docstring, Extension, Object
 
 ROLE = re.compile(r":(attr|class|data|func|meth|mod):`(~?)([\w.]+)`")
 TOGETHER = re.compile(r"^( +)((?:\w+, )+\w+): (.*(?:\n\1 +\S.*)*)", re.MULTILINE)
+OURS = ("converter.", "importers.", "exporters.")
 COMMENT = "#: "
 
 
 def _link(match: re.Match[str]) -> str:
     kind, tilde, name = match.groups()
     shown = name.rpartition(".")[2] if tilde else name
+    if name.startswith(OURS):
+        name = f"msh_gltf.{name}"
     # attributes are told of in the docstring of their class
     return f"[`{shown}`][{name.rpartition('.')[0] if kind == 'attr' else name}]"
 

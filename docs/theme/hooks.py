@@ -4,6 +4,7 @@
 - A link that leaves ``docs/`` leads to such a page, or to a copy of the file below ``repository/``,
   so that one link serves the site and a repository's own pages.
 - ``folder/`` in the navigation is the folder's index page and what it links to, in that order.
+- The API pages show the packages as they are installed, below ``msh_gltf``.
 - Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation of their own.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ PAGES = {
     "develop/changelog.md": "CHANGELOG.md",
     "develop/contributing.md": "CONTRIBUTING.md",
 }
+#: Where mkdocstrings reads the packages: it does not follow links, nor run ``__init__.py``.
+API = ROOT / "build" / "api" / "msh_gltf"
 RUSSIAN = ".ru.md"
 #: A Markdown link or picture that is no address and no anchor of the same page.
 LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=[)\s])")
@@ -40,6 +44,19 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     assert config.nav is not None
     config.nav = [_expanded(item) for item in config.nav]
     return config
+
+
+def on_startup(command: str, dirty: bool) -> None:
+    """The folder of the packages exists before mkdocstrings asks whether it does."""
+    API.mkdir(parents=True, exist_ok=True)
+
+
+def on_pre_build(config: MkDocsConfig) -> None:
+    """The packages, copied below one name."""
+    shutil.rmtree(API, ignore_errors=True)
+    shutil.copytree(ROOT / "msh_gltf", API)
+    for name in ("converter", "importers", "exporters"):
+        shutil.copytree(ROOT / name, API / name)
 
 
 def _expanded(item: Any) -> Any:

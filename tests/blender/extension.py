@@ -19,7 +19,7 @@ import bpy
 ZIP, OUT, FILES, *STEPS = sys.argv[1:]
 FILES = json.loads(Path(FILES).read_text("utf-8"))
 ADDON = "bl_ext.user_default.msh_gltf"
-OWN_NAMES = ("converter", "importers", "exporters")
+OWN_NAMES = ("msh_gltf", "converter", "importers", "exporters")
 
 
 def read(name, **options):

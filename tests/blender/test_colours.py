@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from converter.convert import to_model
+from msh_gltf.converter.pipeline.model import to_model
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import GltfView

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.convert import ExportOptions, Returned, load, to_model
-from converter.diff import diff_models
-from converter.model import MshModel
-from importers.msh import read_model
-from importers.nres import read_nres
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.model import ExportOptions, Returned, load, to_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
 from tests.support.runs import to_gltf
 
@@ -148,7 +148,7 @@ def test_the_next_conversion_shows_the_edit(folder: Path, name: str, tmp_path: P
     back = to_model(folder / f"{name}.glb", folder / "model.msh-sidecar")
     (tmp_path / "e.msh").write_bytes(back.data)
     assert load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
-    from converter.convert import gltf_files
+    from msh_gltf.converter.pipeline.model import gltf_files
 
     loaded = load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
     for path, data in gltf_files(loaded, tmp_path / "e.glb", ExportOptions()):

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from blender_extension import build
-from converter import cli
-from converter.batch.walk import BACKUP
-from converter.convert import ImportOptions, to_model
-from converter.diff import diff_models
-from converter.model import MshModel
-from importers.msh import read_model
-from importers.nres import read_nres
-from tests.converter.batch.test_back import same_but_for
+from msh_gltf.converter import cli
+from msh_gltf.converter.batch.walk import BACKUP
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import make_game, snapshot
@@ -168,7 +168,7 @@ def test_blender_finds_the_manifest_valid(zip_file: Path, tmp_path: Path) -> Non
 def test_our_names_are_not_taken(seen: Seen) -> None:
     facts = seen.facts["namespace"]
     assert facts["ours"] == []
-    assert facts["decoys"] == ["converter", "importers", "exporters"]
+    assert facts["decoys"] == ["msh_gltf", "converter", "importers", "exporters"]
     assert facts["used"] == ["bl_ext.user_default.msh_gltf.converter"]
     assert facts["numpy"].startswith("1.26.")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.convert import ImportOptions, to_model
-from converter.decode import decode
-from converter.dialect import Dialect
-from converter.errors import ConversionError
-from importers.msh import read_model
-from importers.nres import read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.scene.decode import decode
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
 from tests.importers.test_foreign import world
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.pose import compose, rotation, rotation_matrix
-from converter.tables import NONE16
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.numeric.pose import compose, rotation, rotation_matrix
 from tests.support.corpus import sample_called
 from tests.support.runs import to_gltf
 

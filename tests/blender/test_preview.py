@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from converter import cli
+from msh_gltf.converter import cli
 from tests.support.runs import call
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from converter.convert import to_model
+from msh_gltf.converter.pipeline.model import to_model
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.runs import first_difference, to_gltf
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter import cli
-from converter.convert import Returned, to_model
-from converter.errors import ConversionError
+from msh_gltf.converter import cli
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import Returned, to_model
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import LEVELS, level_called
 from tests.support.runs import call, first_difference

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from converter.convert import ImportOptions, Returned, to_model
-from converter.diff import diff_models
-from importers.msh import read_model
-from importers.nres import read_nres
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.model import ImportOptions, Returned, to_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.runs import call
 
@@ -32,7 +32,7 @@ def blender(name: str, *arguments: object) -> None:
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example game as glTF, with the tutorials' steps done in Blender."""
-    from converter import cli
+    from msh_gltf.converter import cli
 
     folder = tmp_path_factory.mktemp("tutorials") / "out"
     assert call(cli.msh2gltf, example_game(), "-o", folder, "-q") == 0

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from converter.tables import HEADER_DTYPE, SLOT_DTYPE, StreamType
-from importers.nres import read_nres
+from msh_gltf.converter.formats.tables import HEADER_DTYPE, SLOT_DTYPE, StreamType
+from msh_gltf.importers.nres import read_nres
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -36,7 +36,7 @@ from sybil import Example
 from sybil.document import Document
 from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
 
-from converter import cli
+from msh_gltf.converter import cli
 from tests.docs.materials import lay_out
 
 COMMANDS = {"msh2gltf": cli.msh2gltf, "gltf2msh": cli.gltf2msh, "msh-inspect": cli.msh_inspect}

@@ -82,9 +82,10 @@ def test_every_module_is_on_an_api_page(pages: dict[str, HtmlPage]) -> None:
     anchors = set().union(*(p.anchors for name, p in pages.items() if name.startswith("api/")))
     for package in ("importers", "converter", "exporters"):
         for path in (ROOT / package).rglob("*.py"):
-            name = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
-            if path.stem != "__init__" and not name.startswith("converter.cli."):
-                table = name.startswith("converter.rules.") and path.stem != "rule"
+            place = path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
+            name = f"msh_gltf.{place}"
+            if path.stem != "__init__" and not name.startswith("msh_gltf.converter.cli."):
+                table = name.startswith("msh_gltf.converter.checks.rules.") and path.stem != "rule"
                 assert table or name in anchors, name
 
 
@@ -153,7 +154,7 @@ def test_in_a_browser_from_a_folder(
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
     """The sources of the site, with one API page only: the others take their time."""
-    for name in ("docs", "converter", "importers", "exporters", "examples"):
+    for name in ("docs", "msh_gltf", "converter", "importers", "exporters", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     for path in [*ROOT.glob("*.md"), ROOT / "mkdocs.yml", ROOT / "LICENSE"]:
         shutil.copy(path, tmp_path)
@@ -178,9 +179,12 @@ def test_broken_references_fail(book: Path) -> None:
         "(0002-content-decides.md)",
         "(0003-gltf-is-written-as-json.md)",
     )
-    change(book, "converter/queries.py", ":func:`owner_slots`", ":func:`ownerslots`")
+    change(book, "converter/queries/model.py", ":func:`owner_slots`", ":func:`ownerslots`")
     change(
-        book, "converter/queries.py", "        dialect: how keys are read.", "        diaclet: so."
+        book,
+        "converter/queries/model.py",
+        "        dialect: how keys are read.",
+        "        diaclet: so.",
     )
     done = build(book, book / "site")
     assert done.returncode != 0
@@ -193,7 +197,12 @@ def test_broken_references_fail(book: Path) -> None:
     ("page", "old", "new", "said"),
     [
         ("docs/develop/extend.md", "../../CONTRIBUTING.md", "../../NOTHING.md", "NOTHING.md"),
-        ("docs/api/queries.md", "::: converter.queries", "::: converter.querys", "querys"),
+        (
+            "docs/api/queries.md",
+            "::: msh_gltf.converter.queries.model",
+            "::: converter.querys",
+            "querys",
+        ),
     ],
 )
 def test_what_is_not_there_stops_the_build(

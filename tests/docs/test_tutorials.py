@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from converter.rules import RULES
+from msh_gltf.converter.findings import RULES
 from tests.docs.materials import ROOT
 
 TROUBLE = (ROOT / "docs/tutorials/trouble.md").read_text("utf-8")

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.pose import rotation, rotation_matrix
+from msh_gltf.converter.numeric.pose import rotation, rotation_matrix
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.runs import require, to_gltf
@@ -267,9 +267,9 @@ def test_paths(tmp_path: Path) -> None:
 
 def test_wide_indices_and_restart(tmp_path: Path) -> None:
     """65,535 is reserved in u16 indices: a window of 65,536 vertices takes u32, 65,535 does not."""
-    from converter.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
-    from exporters.gltf import GltfOptions, export_gltf
-    from exporters.gltf_file import glb_bytes
+    from msh_gltf.converter.scene.scene import Material, Mesh, Node, Part, Primitive, Scene, Streams
+    from msh_gltf.exporters.gltf import GltfOptions, export_gltf
+    from msh_gltf.exporters.gltf_file import glb_bytes
 
     rng = np.random.default_rng(0)
     positions = rng.normal(size=(65536, 3)).astype(np.float32)
@@ -291,10 +291,10 @@ def test_wide_indices_and_restart(tmp_path: Path) -> None:
 
 
 def test_zero_normals_take_the_triangle(tmp_path: Path) -> None:
-    from converter.decode import decode
-    from converter.dialect import Dialect
-    from converter.tables import StreamType
-    from importers.msh import read_msh
+    from msh_gltf.converter.formats.tables import StreamType
+    from msh_gltf.converter.scene.decode import decode
+    from msh_gltf.converter.scene.dialect import Dialect
+    from msh_gltf.importers.msh import read_msh
 
     sample = sample_called("spec__static__b_bun_000")
     model = read_msh(sample.path)

@@ -14,14 +14,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from converter import cli
-from converter.convert import ExportOptions, load, to_model
-from converter.looks import Dress, Picture
-from exporters.gltf import GltfOptions, export_gltf
-from exporters.nres import replace_entry, write_nres
-from importers.nres import read_file, read_nres
-from importers.texm import read_texm
-from tests.exporters.test_gltf_looks import BLENDER, VALIDATOR, export, picture
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.model import ExportOptions, load, to_model
+from msh_gltf.converter.scene.appearance import Dress, Picture
+from msh_gltf.exporters.gltf import GltfOptions, export_gltf
+from msh_gltf.exporters.nres import replace_entry, write_nres
+from msh_gltf.importers.nres import read_file, read_nres
+from msh_gltf.importers.texm import read_texm
+from tests.exporters.test_gltf_appearance import BLENDER, VALIDATOR, export, picture
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry
 from tests.support.gltf_view import GltfView
@@ -257,7 +257,7 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
 
 def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
     """Every phase and track of an animated material, as the library has them."""
-    from importers.looks import Libraries
+    from msh_gltf.converter.pipeline.game import Libraries
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")

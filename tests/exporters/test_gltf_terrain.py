@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter import cli
+from msh_gltf.converter import cli
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import every_level, level_called
 from tests.support.runs import call, require, run
@@ -167,7 +167,7 @@ def test_validator_is_silent(tmp_path: Path) -> None:
     ],
 )
 def test_triangulation(polygon: list[tuple[float, float]], count: int) -> None:
-    from converter.triangulate import triangulate
+    from msh_gltf.converter.numeric.triangulate import triangulate
 
     points = np.array(polygon * 2, np.float64)
     start = np.array([0, len(polygon), 2 * len(polygon)])

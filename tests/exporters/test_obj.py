@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from converter.convert import ExportOptions, load
-from converter.convert_obj import not_in_obj, obj_files
-from converter.decode import rest_pose
-from converter.errors import ConversionError
-from converter.looks import Dress, Look, Picture, missing_look
-from exporters.obj import escape, export_obj
-from importers.obj import unescape
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import ExportOptions, load
+from msh_gltf.converter.pipeline.obj import not_in_obj, obj_files
+from msh_gltf.converter.scene.appearance import Dress, Look, Picture, missing_look
+from msh_gltf.converter.scene.decode import rest_pose
+from msh_gltf.exporters.obj import escape, export_obj
+from msh_gltf.importers.obj import unescape
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.runs import to_gltf

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from converter.errors import ConversionError
+from msh_gltf.converter.errors import ConversionError
 from tests.fuzz.coverage import PACKAGES, Coverage
 from tests.fuzz.mutate import Mutator
 

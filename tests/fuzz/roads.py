@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from converter.rules import Mode
+from msh_gltf.converter.findings import Mode
 from tests.fuzz.engine import Target
 from tests.fuzz.mutate import (
     dump,
@@ -43,8 +43,8 @@ def _out(data: bytes) -> Any:
 
 def _model_out(opened: Any, mode: Mode = "default", write: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
-    from converter.convert import ExportOptions, gltf_files, load_from
-    from importers.msh import find_model
+    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+    from msh_gltf.importers.msh import find_model
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
@@ -64,7 +64,7 @@ def _areal_out(opened: Any) -> None:
 
 def _model_tolerant(opened: Any) -> None:
     """``--tolerant``: what is locally broken is left out, and the way back gives the bytes."""
-    from converter.convert import to_model
+    from msh_gltf.converter.pipeline.model import to_model
 
     path, _ = opened
     _model_out(opened, "tolerant", write=True)
@@ -80,8 +80,8 @@ def _areal_tolerant(opened: Any) -> None:
 
 
 def _map_out(opened: Any, kind: str, mode: Mode = "default") -> None:
-    from converter.convert import ExportOptions
-    from converter.convert_map import load_map, map_files
+    from msh_gltf.converter.pipeline.maps import load_map, map_files
+    from msh_gltf.converter.pipeline.model import ExportOptions
 
     path, archive = opened
     options = ExportOptions(mode=mode)
@@ -97,7 +97,7 @@ def _check_seeds() -> list[bytes]:
 
 def _check(opened: Any) -> None:
     """``msh-inspect --check``: every finding about any file, none of it an exception."""
-    from converter.convert_check import check_file
+    from msh_gltf.converter.pipeline.check import check_file
 
     path, _ = opened
     for checked in check_file(path, path.name, ()):
@@ -119,7 +119,7 @@ def _library_seeds() -> list[bytes]:
 
 @cache
 def _bare() -> Any:
-    from converter.convert import ExportOptions, load
+    from msh_gltf.converter.pipeline.model import ExportOptions, load
 
     return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(dressed=False))
 
@@ -141,8 +141,8 @@ def _library(data: bytes) -> Any:
 
 def _dressed(folder: Path) -> None:
     """A model in the looks of the libraries, its pictures in the glTF."""
-    from converter.convert import ExportOptions, gltf_files, with_dress
-    from importers.looks import Libraries
+    from msh_gltf.converter.pipeline.game import Libraries
+    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, with_dress
 
     dress = Libraries([folder]).dress(_material_names(), _lightmap_names(), {(0, 1): 0.5})
     gltf_files(with_dress(_bare(), dress), folder / "x.glb", ExportOptions())
@@ -166,9 +166,9 @@ def _lightmap_names() -> list[str]:
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
-    from converter.convert import ExportOptions, gltf_files, load
-    from converter.convert_map import load_map, map_files
-    from importers.nres import read_file, read_nres
+    from msh_gltf.converter.pipeline.maps import load_map, map_files
+    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load
+    from msh_gltf.importers.nres import read_file, read_nres
 
     found = []
     for name in ("retail__odd__l_mast_010", "spec__static__b_bun_000", "mixed__odd__Gen_stat_059"):
@@ -216,7 +216,7 @@ def _digest(glb: bytes) -> bytes:
 
 def _to_model(opened: Any) -> None:
     """``gltf2msh`` with the sidecar."""
-    from converter.convert import to_model
+    from msh_gltf.converter.pipeline.model import to_model
 
     path, sidecar = opened
     to_model(path, sidecar)
@@ -229,7 +229,7 @@ def _alone(data: bytes) -> Any:
 
 def _to_new_model(path: Path) -> None:
     """``gltf2msh --no-sidecar``: a model of nothing but the file, in two dialects."""
-    from converter.convert import ImportOptions, to_model
+    from msh_gltf.converter.pipeline.model import ImportOptions, to_model
 
     for dialect in ("auto", "retail"):
         options = ImportOptions(
@@ -266,8 +266,8 @@ def _obj(data: bytes) -> Any:
 
 
 def _obj_to_model(path: Path) -> None:
-    from converter.convert import ImportOptions
-    from converter.convert_obj import obj_to_model
+    from msh_gltf.converter.pipeline.model import ImportOptions
+    from msh_gltf.converter.pipeline.obj import obj_to_model
 
     obj_to_model(path, None, ImportOptions(use_sidecar=False))
 

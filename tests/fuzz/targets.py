@@ -91,7 +91,7 @@ def _nres_seeds() -> list[bytes]:
 
 
 def _nres(data: bytes) -> Any:
-    from importers.nres import read_nres
+    from msh_gltf.importers.nres import read_nres
 
     return read_nres(data, "x")
 
@@ -101,8 +101,8 @@ def _nres_first(data: bytes) -> Any:
 
 
 def _nres_rest(opened: Any) -> None:
-    from exporters.nres import write_nres
-    from importers.msh import archive_kind, find_model, kind_at, models_in
+    from msh_gltf.exporters.nres import write_nres
+    from msh_gltf.importers.msh import archive_kind, find_model, kind_at, models_in
 
     data, archive = opened
     assert write_nres(archive) == data, "the bytes do not come back"
@@ -118,8 +118,8 @@ def _nres_rest(opened: Any) -> None:
 
 
 def _msh_rest(archive: Any) -> None:
-    from exporters.msh import write_model
-    from importers.msh import model_at
+    from msh_gltf.exporters.msh import write_model
+    from msh_gltf.importers.msh import model_at
 
     write_model(model_at(archive, None, "x.msh"))
 
@@ -136,8 +136,8 @@ def terrains() -> list[bytes]:
 
 
 def _terrain_rest(archive: Any) -> None:
-    from exporters.terrain import write_terrain
-    from importers.terrain import read_terrain
+    from msh_gltf.exporters.terrain import write_terrain
+    from msh_gltf.importers.terrain import read_terrain
 
     write_terrain(read_terrain(archive, "Land.msh"))
 
@@ -173,8 +173,8 @@ def areal_maps() -> list[bytes]:
 
 
 def _areal_rest(archive: Any) -> None:
-    from exporters.areal_map import areal_payload
-    from importers.areal_map import read_areal_map
+    from msh_gltf.exporters.areal_map import areal_payload
+    from msh_gltf.importers.areal_map import read_areal_map
 
     areals = read_areal_map(archive)
     entry = archive.first_of_type(12)
@@ -194,13 +194,13 @@ def _wear_seeds() -> list[bytes]:
 
 
 def _build_dat(data: bytes) -> Any:
-    from importers.build_dat import read_build_dat
+    from msh_gltf.importers.build_dat import read_build_dat
 
     return read_build_dat(data, "BuildDat.lst")
 
 
 def _build_dat_rest(read: Any) -> None:
-    from exporters.build_dat import write_build_dat
+    from msh_gltf.exporters.build_dat import write_build_dat
 
     build, _ = read
     write_build_dat(build)
@@ -209,14 +209,14 @@ def _build_dat_rest(read: Any) -> None:
 
 
 def _wear(data: bytes) -> Any:
-    from importers.wear import read_wear
+    from msh_gltf.importers.wear import read_wear
 
     return read_wear(data, "x.wea")
 
 
 def _wear_rest(read: Any) -> None:
-    from converter.wear import agrees, new_wear
-    from importers.wear import read_wear_names
+    from msh_gltf.converter.formats.wear import agrees, new_wear
+    from msh_gltf.importers.wear import read_wear_names
 
     wear, _ = read
     names = read_wear_names(wear.text.encode("cp1251", "replace"))
@@ -237,9 +237,9 @@ def _material(data: bytes) -> Any:
 
 
 def _material_rest(opened: Any) -> None:
-    from converter.looks import look_of
-    from converter.material import find_material, material_bytes, new_material
-    from importers.material import read_material
+    from msh_gltf.converter.formats.material import find_material, material_bytes, new_material
+    from msh_gltf.converter.scene.appearance import look_of
+    from msh_gltf.importers.material import read_material
 
     archive, entries = opened
     find_material(archive, "DEFAULT")
@@ -266,13 +266,13 @@ def _textures() -> list[bytes]:
 
 
 def _texm(data: bytes) -> Any:
-    from importers.texm import read_texm
+    from msh_gltf.importers.texm import read_texm
 
     return read_texm(data, "x")
 
 
 def _texm_rest(texm: Any) -> None:
-    from exporters.texm import write_texm
+    from msh_gltf.exporters.texm import write_texm
 
     for level in range(len(texm.levels)):
         texm.rgba(level)
@@ -289,19 +289,19 @@ def _points_seeds() -> list[bytes]:
 
 @cache
 def _scene() -> Any:
-    from converter.convert import ExportOptions, load
+    from msh_gltf.converter.pipeline.model import ExportOptions, load
 
     return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
 
 def _points(data: bytes) -> Any:
-    from importers.control_points import read_points
+    from msh_gltf.importers.control_points import read_points
 
     return read_points(data, "x.cpt")
 
 
 def _points_rest(points: Any) -> None:
-    from converter.points import shown_points
+    from msh_gltf.converter.scene.points import shown_points
 
     shown_points(points, _scene())
 
@@ -311,20 +311,20 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
-    from converter.convert import ExportOptions, gltf_files, load
+    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load
 
     loaded = load(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
     return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]
 
 
 def _sidecar(data: bytes) -> Any:
-    from converter.sidecar import read_sidecar
+    from msh_gltf.converter.formats.sidecar import read_sidecar
 
     return read_sidecar(data, "x.msh-sidecar")
 
 
 def _sidecar_rest(sidecar: Any) -> None:
-    from converter.sidecar import write_sidecar
+    from msh_gltf.converter.formats.sidecar import write_sidecar
 
     write_sidecar(sidecar)
 
@@ -361,7 +361,7 @@ def is_json(data: bytes) -> None:
 
 
 def _gltf_rest(path: Any) -> None:
-    from importers.gltf import read_gltf
+    from msh_gltf.importers.gltf import read_gltf
 
     read_gltf(path, rigid_skin=True, ignore_scale=True)
 
@@ -381,15 +381,15 @@ def _obj(data: bytes) -> Any:
 
 
 def _obj_rest(path: Any) -> None:
-    from importers.obj import read_obj
+    from msh_gltf.importers.obj import read_obj
 
     read_obj(path)
 
 
 @cache
 def _manifest_seeds() -> list[bytes]:
-    from converter.batch.manifest import Manifest, Output, Record, write_manifest
-    from converter.batch.walk import MANIFEST, Folder, Passed
+    from msh_gltf.converter.batch.manifest import Manifest, Output, Record, write_manifest
+    from msh_gltf.converter.batch.walk import MANIFEST, Folder, Passed
 
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
@@ -408,7 +408,7 @@ def _manifest_seeds() -> list[bytes]:
 
 
 def _manifest(data: bytes) -> Any:
-    from converter.batch.walk import MANIFEST
+    from msh_gltf.converter.batch.walk import MANIFEST
 
     is_json(data)
     folder = scratch() / "run"
@@ -419,7 +419,7 @@ def _manifest(data: bytes) -> Any:
 
 
 def _manifest_rest(folder: Any) -> None:
-    from converter.batch.manifest import read_manifest
+    from msh_gltf.converter.batch.manifest import read_manifest
 
     manifest = read_manifest(folder)
     assert manifest is not None
@@ -434,7 +434,7 @@ def _pictures() -> list[bytes]:
     import numpy as np
     from PIL import Image
 
-    from exporters.png import png_bytes
+    from msh_gltf.exporters.png import png_bytes
 
     ramp = np.arange(8 * 4 * 4, dtype=np.uint8).reshape(4, 8, 4)
     found = [png_bytes(ramp)]
@@ -450,7 +450,7 @@ def _picture(data: bytes) -> Any:
 
 
 def _picture_rest(path: Any) -> None:
-    from importers.picture import read_picture
+    from msh_gltf.importers.picture import read_picture
 
     read_picture(path)
 

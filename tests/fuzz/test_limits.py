@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from converter.batch.manifest import read_manifest
-from converter.errors import ConversionError
-from importers.gltf import read_gltf
+from msh_gltf.converter.batch.manifest import read_manifest
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.importers.gltf import read_gltf
 from tests.fuzz.__main__ import TARGETS
 from tests.fuzz.documents import documents
 from tests.fuzz.engine import ROOT, execute, peak_kib, strict

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from converter import cli
-from converter.batch.packed import pack
-from converter.errors import ConversionError
-from exporters.gltf_file import Document, glb_bytes
+from msh_gltf.converter import cli
+from msh_gltf.converter.batch.packed import pack
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.exporters.gltf_file import Document, glb_bytes
 from tests.support.gallery import WALKER, make_gallery_game
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
@@ -109,7 +109,7 @@ def test_pictures_that_are_refused(uri: str, said: str, room: Path, tmp_path: Pa
 
 def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:
     """An archive that is called like the page or its folder gets another folder."""
-    from converter.batch.run import found_in
+    from msh_gltf.converter.batch.export_run import found_in
     from tests.support.game import MESH, archive, entry, model, write
 
     data = archive([entry(MESH, b"a.msh", model("retail__odd__s_rock_009"))])

@@ -20,8 +20,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from converter import cli
-from converter.convert import ExportOptions, load
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.model import ExportOptions, load
 from tests.gallery.test_thumbnails import listed
 from tests.support.gallery import (
     HOSTILE,

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from converter import cli
-from converter.batch.gallery import MARK
+from msh_gltf.converter import cli
+from msh_gltf.converter.batch.gallery import MARK
 from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, share_inside
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
@@ -165,7 +165,7 @@ def test_a_failing_picture_costs_no_model(tmp_path: Path) -> None:
     packed = GltfView(out / "static.rlb/R_H_002.glb").json
     for accessor in packed["accessors"]:
         accessor["sparse"] = {"count": 1}  # broken: no indices, no values
-    from exporters.gltf_file import Document, glb_bytes
+    from msh_gltf.exporters.gltf_file import Document, glb_bytes
 
     view = GltfView(out / "static.rlb/R_H_002.glb")
     (out / "static.rlb/R_H_002.glb").write_bytes(glb_bytes(Document(packed, view.buffer)))
@@ -248,9 +248,9 @@ _CRASH = """
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from converter.batch.gallery import make_gallery
-from converter.batch.outcome import Run
-from converter.batch.run import Engine
+from msh_gltf.converter.batch.gallery import make_gallery
+from msh_gltf.converter.batch.outcome import Run
+from msh_gltf.converter.batch.export_run import Engine
 
 @contextmanager
 def progress(verb, total):

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.archive import Archive, Entry, name_field
-from converter.areal import AREALS, CELLS, ArealMap
-from converter.errors import ConversionError
-from exporters.areal_map import areal_payload, write_areal_map
-from exporters.nres import new_archive, write_nres
-from importers.areal_map import read_areal_map
-from importers.nres import read_file, read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.archive import Archive, Entry, name_field
+from msh_gltf.converter.formats.areal_map import AREALS, CELLS, ArealMap
+from msh_gltf.exporters.areal_map import areal_payload, write_areal_map
+from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.areal_map import read_areal_map
+from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.maps import every_level, level_called
 
 
@@ -175,7 +175,7 @@ def test_no_areal_map() -> None:
 
 
 def test_nothing_is_no_error() -> None:
-    """No areals, no cells: ``areal_checks`` says so, the reader does not."""
+    """No areals, no cells: ``areal_structure`` says so, the reader does not."""
     for payload in (grid(0, 0, []), grid(0, BIG, []), grid(1, 1, [[]])):
         areals = read_areal_map(archive_of(payload, 0))
         assert len(areals.records) == len(areals.vertices) == len(areals.cell_ids) == 0

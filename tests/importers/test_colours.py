@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.convert import Returned, to_model
-from importers.msh import read_model
-from importers.nres import read_nres
+from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.runs import first_difference, to_gltf

@@ -15,14 +15,14 @@ import numpy as np
 import pytest
 import trimesh
 
-from converter.convert import ImportOptions, to_model
-from converter.decode import decode, rest_pose
-from converter.dialect import Dialect
-from converter.errors import ConversionError
-from converter.pose import rotation_matrix
-from converter.scene import Scene
-from importers.msh import read_model
-from importers.nres import read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import Scene
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
 
 Json = dict[str, Any]
 TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)

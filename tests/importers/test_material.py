@@ -12,12 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.archive import Archive, Entry, name_field
-from converter.errors import ConversionError
-from converter.material import FoundMaterial, MaterialKind, find_material, material_bytes
-from exporters.nres import new_archive
-from importers.material import read_material
-from importers.nres import read_file, read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.archive import Archive, Entry, name_field
+from msh_gltf.converter.formats.material import (
+    FoundMaterial,
+    MaterialKind,
+    find_material,
+    material_bytes,
+)
+from msh_gltf.exporters.nres import new_archive
+from msh_gltf.importers.material import read_material
+from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, LIBS
 
 MAT0 = int.from_bytes(b"MAT0", "little")

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.archive import Archive, Entry, name_field
-from converter.errors import ConversionError
-from converter.model import StringTable
-from converter.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
-from converter.validate import check_model
-from exporters.msh import encode_strings, table_bytes, write_model
-from exporters.nres import new_archive, write_nres
-from importers.msh import archive_kind, read_model, read_msh
-from importers.nres import read_file, read_nres
+from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.archive import Archive, Entry, name_field
+from msh_gltf.converter.formats.model import StringTable
+from msh_gltf.converter.formats.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
+from msh_gltf.exporters.msh import encode_strings, table_bytes, write_model
+from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.msh import archive_kind, read_model, read_msh
+from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference
 

@@ -12,10 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from converter.archive import Archive, Entry, decode_text, fold_lower, fold_upper, sort_table
-from converter.errors import ConversionError
-from exporters.nres import new_archive, repack, replace_entry, write_nres
-from importers.nres import open_nres, read_file, read_nres
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.archive import (
+    Archive,
+    Entry,
+    decode_text,
+    fold_lower,
+    fold_upper,
+    sort_table,
+)
+from msh_gltf.exporters.nres import new_archive, repack, replace_entry, write_nres
+from msh_gltf.importers.nres import open_nres, read_file, read_nres
 from tests.support.corpus import DATA, every_sample
 
 NAMES = st.binary(min_size=0, max_size=35).map(lambda b: b.replace(b"\0", b"_"))

@@ -7,20 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.convert import ExportOptions, ImportOptions, Returned, load, to_model
-from converter.convert_obj import obj_files, obj_to_model
-from converter.decode import decode, rest_pose
-from converter.dialect import Dialect
-from converter.errors import ConversionError
-from converter.model import StringTable
-from converter.pose import rotation_matrix
-from converter.scene import Imported, Scene
-from converter.sidecar import Description, Sidecar, sha256, write_sidecar
-from converter.tables import StreamType
-from exporters.msh import write_model
-from importers.msh import read_model
-from importers.nres import read_nres
-from importers.obj import read_obj
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import StringTable
+from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
+from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.pipeline.model import ExportOptions, ImportOptions, Returned, load, to_model
+from msh_gltf.converter.pipeline.obj import obj_files, obj_to_model
+from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import Imported, Scene
+from msh_gltf.exporters.msh import write_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.obj import read_obj
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.runs import first_difference, to_gltf
 

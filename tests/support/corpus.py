@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from importers.nres import read_file, read_nres
+from msh_gltf.importers.nres import read_file, read_nres
 
 DATA = Path(__file__).parent.parent / "data"
 #: Material.lib, Textures.lib, lightmap.lib, and the truth about them.

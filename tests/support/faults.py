@@ -92,7 +92,7 @@ def started(
     """As :func:`struck`, in a process of its own, which is not waited for."""
     code = (
         "import sys; from pathlib import Path; from tests.support.faults import strike; "
-        "from converter import cli; "
+        "from msh_gltf.converter import cli; "
         f"strike({at}, {int(number)}, Path({str(folder)!r})); "
         f"cli.{command.replace('-', '_')}(sys.argv[1:])"
     )

@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from converter.archive import Entry, name_field
-from exporters.nres import new_archive, write_nres
+from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.exporters.nres import new_archive, write_nres
 from tests.support.corpus import DATA
 
 MESH, WEAR, OBJR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR"))

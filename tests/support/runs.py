@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from converter.tables import TABLES
-from importers.nres import read_nres
+from msh_gltf.converter.formats.tables import TABLES
+from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import Sample
 
 SCRIPTS = Path(sys.executable).parent
@@ -38,7 +38,7 @@ def call(function, *arguments: object) -> int:
 
 def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
     """``msh2gltf`` on a sample, in its true dialect; returns the target."""
-    from converter.cli import msh2gltf
+    from msh_gltf.converter.cli import msh2gltf
 
     code = call(
         msh2gltf, sample.path, *sample.entry_option, "-o", target, "--quiet",

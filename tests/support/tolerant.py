@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from converter.archive import Archive
-from converter.convert import ExportOptions, LoadedModel, gltf_files, load_from
-from converter.convert_map import LoadedMap, load_map, map_files
-from converter.model import MshModel
-from converter.rules import RULES
-from importers.msh import kind_at, read_model
-from importers.nres import read_nres
+from msh_gltf.converter.findings import RULES
+from msh_gltf.converter.formats.archive import Archive
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.pipeline.maps import LoadedMap, load_map, map_files
+from msh_gltf.converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
+from msh_gltf.importers.msh import kind_at, read_model
+from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Nres

@@ -25,7 +25,7 @@ def run_on_windows(command: str, *arguments: object) -> tuple[int, str]:
         Exit code and output.
     """
     assert PYTHON is not None
-    code = f"from converter.cli import {_ENTRY[command]} as main; main()"
+    code = f"from msh_gltf.converter.cli import {_ENTRY[command]} as main; main()"
     done = subprocess.run(
         ["wine", PYTHON, "-c", code, *(windows_path(a) for a in arguments)],
         stdout=subprocess.PIPE,

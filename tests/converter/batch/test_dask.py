@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from converter import cli
+from msh_gltf.converter import cli
 from tests.converter.batch.test_faults import wait_for
 from tests.support.game import make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call, run

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from converter import cli
-from converter.batch.export import ExportTask, export_item
-from converter.batch.manifest import read_manifest
-from converter.batch.run import found_in
-from converter.convert import ExportOptions, gltf_files, load_from
-from converter.errors import ConversionError
-from importers.nres import open_nres, read_nres
+from msh_gltf.converter import cli
+from msh_gltf.converter.batch.export_item import ExportTask, export_item
+from msh_gltf.converter.batch.export_run import found_in
+from msh_gltf.converter.batch.manifest import read_manifest
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+from msh_gltf.importers.nres import open_nres, read_nres
 from tests.support.game import (
     LOOSE,
     MESH,

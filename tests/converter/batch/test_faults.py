@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from converter import cli
+from msh_gltf.converter import cli
 from tests.support.faults import children, in_namespace, leftovers, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call, run

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from converter.batch import roundtrip
-from converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
-from converter.batch.walk import walk
-from converter.convert import Returned, to_model
+from msh_gltf.converter.batch import roundtrip
+from msh_gltf.converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
+from msh_gltf.converter.batch.walk import walk
+from msh_gltf.converter.pipeline.model import Returned, to_model
 from tests.support.corpus import DATA
 from tests.support.game import make_game, snapshot
 from tests.support.runs import run

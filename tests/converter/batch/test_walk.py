@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from converter.batch.run import found_in
-from converter.batch.walk import common_root, select, tree, walk
-from converter.errors import ConversionError
+from msh_gltf.converter.batch.export_run import found_in
+from msh_gltf.converter.batch.walk import common_root, select, tree, walk
+from msh_gltf.converter.errors import ConversionError
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
 
 ROCK = "retail__odd__s_rock_009"

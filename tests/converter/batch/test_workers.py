@@ -9,8 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from converter.batch.workers import cores, run_here
-from converter.errors import ConversionError
+from msh_gltf.converter.batch.workers import cores, run_here
+from msh_gltf.converter.errors import ConversionError
 from tests.support.tasks import process, square
 
 

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from converter import cli, files
-from converter.batch.back import Places, restore_run
-from converter.batch.console import progress_bar
-from converter.batch.run import Engine
-from converter.convert import ImportOptions
-from tests.converter.batch.test_back import move
+from msh_gltf.converter import cli
+from msh_gltf.converter import storage as files
+from msh_gltf.converter.batch.console import progress_bar
+from msh_gltf.converter.batch.export_run import Engine
+from msh_gltf.converter.batch.import_run import Places, restore_run
+from msh_gltf.converter.pipeline.model import ImportOptions
+from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for
 from tests.support.game import make_game, make_large_game, snapshot

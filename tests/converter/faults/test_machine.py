@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter import cli
-from converter.archive import name_field
-from exporters.nres import new_archive, write_nres
-from importers.nres import read_nres
+from msh_gltf.converter import cli
+from msh_gltf.converter.formats.archive import name_field
+from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, leftovers, shell
 from tests.support.game import make_game, model, snapshot, write

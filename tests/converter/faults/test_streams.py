@@ -71,7 +71,7 @@ def test_closed_streams(closed: str, tmp_path: Path) -> None:
 def test_what_a_library_says_goes_nowhere(tmp_path: Path) -> None:
     """With standard error closed its number would be the next file's."""
     code = (
-        "import os, sys, click; from converter.cli import _run\n"
+        "import os, sys, click; from msh_gltf.converter.cli import _run\n"
         "@click.command\ndef say():\n"
         "    with open(sys.argv[1], 'wb') as file: os.write(2, b'a message'); file.write(b'data')\n"
         "_run(say, [])"

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from converter import cli
-from converter.batch.put_back import Origin, put_back
-from converter.errors import ConversionError
-from converter.files import only_run
-from converter.sidecar import sha256
-from importers.nres import read_file, read_nres
-from tests.converter.batch.test_back import move
+from msh_gltf.converter import cli
+from msh_gltf.converter.batch.replace_model import Origin, put_back
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.storage import only_run
+from msh_gltf.importers.nres import read_file, read_nres
+from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from converter.errors import printable
-from converter.rebuild.materials import new_rows
-from converter.scene import Material
+from msh_gltf.converter.errors import printable
+from msh_gltf.converter.rebuild.materials import new_rows
+from msh_gltf.converter.scene.scene import Material
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, run, to_gltf

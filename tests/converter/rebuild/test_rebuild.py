@@ -12,22 +12,38 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from converter.convert import ExportOptions, ImportOptions, gltf_files, load, to_model
-from converter.decode import corner_vertices
-from converter.dialect import Dialect
-from converter.diff import diff_models
-from converter.errors import ConversionError
-from converter.identify import Identified
-from converter.model import MshModel
-from converter.rebuild.assemble import RebuildOptions, new_model
-from converter.rebuild.bounds import header
-from converter.scene import Imported, Material, Mesh, Node, Part, Primitive, Scene, Streams
-from converter.tables import NONE16, TABLES
-from converter.validate import check_model, largest_indices
-from exporters.msh import write_model
-from importers.msh import read_model
-from importers.nres import read_nres
-from tests.converter import test_merge as edits
+from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.edits.identify import Identified
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import MshModel, largest_indices
+from msh_gltf.converter.formats.tables import TABLES
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.model import (
+    ExportOptions,
+    ImportOptions,
+    gltf_files,
+    load,
+    to_model,
+)
+from msh_gltf.converter.rebuild.assemble import RebuildOptions, new_model
+from msh_gltf.converter.rebuild.header import header
+from msh_gltf.converter.scene.decode import corner_vertices
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import (
+    Imported,
+    Material,
+    Mesh,
+    Node,
+    Part,
+    Primitive,
+    Scene,
+    Streams,
+)
+from msh_gltf.exporters.msh import write_model
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from tests.converter.edits import test_compare as edits
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.runs import first_difference, to_gltf
@@ -113,7 +129,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
     """The header box of the recorded truth, from the posed vertices."""
     if sample.truth["legacy"] or not sample.truth.get("header_box"):
         return
-    from converter.rebuild.assemble import posed_header
+    from msh_gltf.converter.rebuild.assemble import posed_header
 
     model = parse(sample.source)
     got = posed_header(model, Dialect(sample.dialect))["hull"][0]
@@ -194,7 +210,7 @@ def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
     gltf = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
     code = (
         "import sys, hashlib; from pathlib import Path\n"
-        "from converter.convert import ImportOptions, to_model\n"
+        "from msh_gltf.converter.pipeline.model import ImportOptions, to_model\n"
         f"data = to_model(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
         "print(hashlib.sha256(data).hexdigest())"
     )
@@ -245,7 +261,7 @@ def test_most_triangles() -> None:
 
 
 def animated(nodes: int, frames: int) -> Identified:
-    from converter.scene import Channel, Track
+    from msh_gltf.converter.scene.scene import Channel, Track
 
     out = strip(1)
     turn = np.array([1.0, 0, 0, 0])
@@ -383,9 +399,9 @@ def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
 
 def test_verification_can_fail(tmp_path: Path) -> None:
     """A wrong model is refused before it appears."""
-    from converter.identify import identify
-    from converter.verify import verify
-    from importers.gltf import read_gltf
+    from msh_gltf.converter.edits.identify import identify
+    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.importers.gltf import read_gltf
     from tests.support.runs import to_gltf as convert
 
     gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
@@ -406,9 +422,9 @@ def test_verification_can_fail(tmp_path: Path) -> None:
 
 
 def test_verification_checks_links(tmp_path: Path) -> None:
-    from converter.identify import identify
-    from converter.verify import verify
-    from importers.gltf import read_gltf
+    from msh_gltf.converter.edits.identify import identify
+    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.importers.gltf import read_gltf
 
     gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
     model = parse(to_model(gltf, None, ALONE).data)
@@ -577,7 +593,7 @@ def test_deleting_the_last_part_takes_its_rows(sample: Sample, tmp_path: Path) -
 
 def test_rows_behind_the_last_vertex_stay(tmp_path: Path) -> None:
     """A per-vertex table that is too long keeps its tail through an edit of its rows."""
-    from converter.rebuild.workspace import Workspace
+    from msh_gltf.converter.rebuild.workspace import Workspace
 
     model = parse(sample_called("spec__static__b_bun_000").source)
     model.streams[5] = np.concatenate([model.uv0, model.uv0[:3] + 1])

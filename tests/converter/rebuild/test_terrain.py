@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from converter import cli
-from converter.convert import Returned, to_model
-from converter.errors import ConversionError
-from converter.terrain_checks import check_terrain
-from exporters.terrain import write_terrain
-from importers.nres import read_nres
-from importers.terrain import read_terrain
+from msh_gltf.converter import cli
+from msh_gltf.converter.checks.terrain_structure import check_terrain
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.exporters.terrain import write_terrain
+from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.terrain import read_terrain
 from tests.support.gltf_edit import Editable
 from tests.support.maps import LEVELS, every_level, level_called
 from tests.support.runs import call, run

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from converter.points import POINTS_TYPE
+from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from tests.support.corruption.base import DATA, Entry, NotHere, Nres, kinds
 from tests.support.game import MESH, archive, entry
 from tests.support.points import cpt

@@ -1,0 +1,288 @@
+"""One model out: what a worker of ``msh2gltf GAME_DIR`` does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
+from pathlib import Path
+from time import perf_counter
+
+from ...importers.control_points import points_of
+from ...importers.msh import model_at, models_in
+from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
+from ...importers.wear import wear_of, wears_of_level
+from .. import __version__
+from ..checks.model_structure import require_sound
+from ..errors import ConversionError
+from ..findings import Finding, told
+from ..formats.archive import Archive
+from ..formats.sidecar import sha256
+from ..pipeline.appearance import dress_of
+from ..pipeline.model import ExportOptions, gltf_files, load_from, with_dress
+from ..scene.appearance import Dress
+from ..scene.dialect import Decision, decide, majority
+from ..storage import require_inside, write_outputs
+from .manifest import Output, Record
+from .outcome import Outcome, guarded
+from .walk import TEXTURE, Item
+
+#: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
+#: turns.
+_KEPT = 16
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One item and what is to be done with it.
+
+    Attributes:
+        item: the model.
+        out: the output directory; absolute.
+        options: how models become glTF.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+        before: what the manifest says of it.
+    """
+
+    item: Item
+    out: str
+    options: ExportOptions
+    sidecar: bool = True
+    force: bool = False
+    dry_run: bool = False
+    before: Record | None = None
+
+
+def export_item(task: ExportTask) -> Outcome:
+    """Convert one model; never raises. ``result`` is its new record, ``None`` if it failed."""
+    return guarded(task.item.id, partial(_export, task))
+
+
+def _export(task: ExportTask) -> Outcome:
+    item, before = task.item, task.before
+    started = perf_counter()
+    path = Path(item.path)
+    now = stamp(path)
+    archive = archive_of(item, now)
+    payload = payload_of(archive, item)
+    digest = sha256(payload)
+    wear = wear_text(archive, path, item)
+    dress = dress_of(wear, path, task.options)
+    # where the libraries lie is nothing to the outputs, what is in them is
+    options = asdict(replace(task.options, textures=()))
+    looks = "" if dress is None else sha256(repr(dress).encode())
+    points = b""
+    if task.options.points and item.kind == "model":
+        points = bytes(points_of(archive, path, item.index))
+    facts = json.dumps(
+        [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
+        sort_keys=True,
+    )
+    current = before is not None and _key(facts, before.dialect_step, archive, item) == before.key
+    states = _states(Path(task.out), before)
+    edited = [name for name, state in states.items() if state == "edited"]
+    note = f"{', '.join(edited)}: edited since it was written, kept" if edited else ""
+    if current and not task.force and "missing" not in states.values():
+        status = "kept" if edited else "unchanged"
+        return Outcome(
+            item.id, status, note, seconds={"read": perf_counter() - started}, result=before
+        )
+    read = perf_counter()
+    out = Path(task.out)
+    target = out.joinpath(*item.target.split("/"))
+    findings, dialect, files = _convert(task, archive, now, target, dress)
+    outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
+    converted = perf_counter()
+    if not task.force:
+        if current:  # somebody removed a part of what is there, and edited another
+            files = [f for f, o in zip(files, outputs, strict=True) if o.path not in edited]
+        else:
+            _refuse_to_lose(files, outputs, states)
+    if not task.dry_run:
+        require_inside(out, target)
+        write_outputs(files, force=True)
+    record = Record(
+        item.source,
+        item.index,
+        item.name,
+        None if item.index is None else archive.entries[item.index].name_bytes.hex(),
+        item.kind,
+        _when(now[-1]),
+        len(payload),
+        digest,
+        _key(facts, dialect[1], archive, item),
+        *dialect,
+        tuple(outputs),
+        tuple(map(_row, findings)),
+    )
+    return Outcome(
+        item.id,
+        "converted",
+        note if current else "",
+        told(findings),
+        {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
+        {
+            "read": read - started,
+            "convert": converted - read,
+            "write": perf_counter() - converted,
+        },
+        record,
+    )
+
+
+def _row(finding: Finding) -> dict[str, str]:
+    """A finding in the manifest; an error says what was left out."""
+    row = {"code": finding.code, "severity": finding.severity, "text": str(finding)}
+    return row | ({"left_out": finding.rule.drops} if finding.severity == "error" else {})
+
+
+def _when(nanoseconds: int) -> str:
+    """A file's time as text, also before 1970; later than any calendar: its last second."""
+    try:
+        return (
+            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=nanoseconds // 10**9)
+        ).isoformat()
+    except OverflowError:
+        return datetime.max.replace(microsecond=0, tzinfo=UTC).isoformat()
+
+
+def _convert(
+    task: ExportTask, archive: Archive, now: Stamp, target: Path, dress: Dress | None
+) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
+    """Findings, dialect with its step and reason (models only), and the output files."""
+    item, path, out = task.item, Path(task.item.path), Path(task.out)
+    if item.kind == TEXTURE:
+        from ...exporters.png import png_bytes
+        from ...importers.texm import read_texm
+
+        texture = read_texm(payload_of(archive, item), item.id)
+        return [], ("", "", ""), [(target, png_bytes(texture.rgba()))]
+    if item.kind != "model":
+        from ..pipeline.maps import load_map, map_files
+
+        found = load_map(archive, path, item.index, item.kind, task.options)
+        files = map_files(found, target, task.options, sidecar=task.sidecar, root=out)
+        return found.findings, ("", "", ""), files
+    others = None
+    if item.index is not None:
+        others = partial(archive_majority, item.path, item.source, now)
+    plain = replace(task.options, dressed=False)  # the dress is there already
+    loaded = with_dress(load_from(archive, path, item.index, plain, others), dress)
+    decision = loaded.decision
+    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar, root=out)
+    return loaded.findings, (decision.dialect.value, decision.step, decision.reason), files
+
+
+def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
+    """The WEAR that names an item's materials: of a terrain both, one behind the other."""
+    if item.kind == "terrain":
+        return b"".join(wears_of_level(archive, path, item.index))
+    return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
+
+
+def archive_of(item: Item, now: Stamp) -> Archive:
+    """The NRes file that an item is in, or is.
+
+    Args:
+        item: the item.
+        now: its file's stamp.
+    """
+    if item.index is None:
+        return read_nres(read_file(Path(item.path)), item.source)
+    return open_archive(item.path, item.source, now)
+
+
+@lru_cache(maxsize=_KEPT)
+def open_archive(path: str, label: str, now: Stamp) -> Archive:
+    """An NRes file whose directory a worker reads once, and entries when they are asked for.
+
+    Args:
+        path: the file.
+        label: what messages call it.
+        now: its stamp; another one means another file.
+    """
+    return open_nres(Path(path), label)
+
+
+def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
+    """The bytes of an item: a file of its own, or an entry of its archive.
+
+    Raises:
+        ConversionError: the file cannot be read, or the archive has fewer entries than it had.
+    """
+    if item.index is None:
+        return archive.read_from
+    if item.index >= len(archive.entries):
+        raise ConversionError("changed while it was read", file=item.source)
+    return archive.entries[item.index].payload
+
+
+def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
+    """Digest of what the outputs depend on: of the archive too where that had a say."""
+    if step in ("archive", "d") and item.index is not None:
+        facts += _archive_digest(item.path, archive.total_size)
+    return sha256(facts.encode())
+
+
+@lru_cache(maxsize=_KEPT)
+def _archive_digest(path: str, size: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _states(out: Path, before: Record | None) -> dict[str, str]:
+    """What became of each output that was written before: ours, edited, or missing."""
+    states = {}
+    for output in before.outputs if before is not None else ():
+        path = out.joinpath(*output.path.split("/"))
+        if not path.is_file():
+            # Blender's exporter may have made a .gltf of the .glb
+            other = path.suffix == ".glb" and path.with_suffix(".gltf").is_file()
+            states[output.path] = "edited" if other else "missing"
+        else:
+            states[output.path] = "ours" if sha256(read_file(path)) == output.sha256 else "edited"
+    return states
+
+
+def _refuse_to_lose(
+    files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, str]
+) -> None:
+    """Stop where a file is in the way that this converter did not write.
+
+    Raises:
+        ConversionError: a file was edited since it was written, or is somebody else's.
+    """
+    for (path, _), output in zip(files, outputs, strict=True):
+        if states.get(output.path) in ("ours", "missing") or not path.exists():
+            continue
+        if not path.is_file() or sha256(read_file(path)) != output.sha256:
+            known = output.path in states
+            raise ConversionError(
+                "output was edited since it was written" if known else "output exists already",
+                file=output.path,
+                hint="put the edit back with gltf2msh first, or replace it with --force"
+                if known
+                else "--force replaces it",
+            )
+
+
+@lru_cache(maxsize=_KEPT)
+def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
+    """The dialect of most models of an archive (``evidence`` page, Reading: auto).
+
+    Arguments as of :func:`open_archive`.
+    """
+    archive = open_archive(path, label, now)
+    decisions = []
+    for index in models_in(archive):
+        try:
+            model = model_at(archive, index, label)
+            require_sound(model)
+        except ConversionError:
+            continue  # its own conversion says what is wrong with it
+        decisions.append(decide(model))
+    return majority(decisions)

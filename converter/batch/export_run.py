@@ -1,0 +1,176 @@
+"""A whole run out: ``msh2gltf GAME_DIR -o OUT_DIR``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TypeVar
+
+from .. import __version__
+from ..errors import ConversionError
+from ..pipeline.model import ExportOptions
+from ..storage import only_run, remove_temporary
+from .export_item import ExportTask, export_item
+from .manifest import Journal, Manifest, Record, has_journal, read_manifest, write_manifest
+from .outcome import FAILED, Outcome, Run
+from .pictures import picture_items
+from .walk import MANIFEST, TEXTURE, Found, Item, Passed, by_size, select, walk
+from .workers import run_here, run_on_dask
+
+T = TypeVar("T")
+#: Called after every item: the outcome, how many are done, how many there are.
+Progress = Callable[[Outcome, int, int], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the work is done.
+
+    Attributes:
+        jobs: processes on this machine.
+        dask: address of a dask scheduler that does it instead.
+        fail_fast: hand out nothing more after the first failure.
+    """
+
+    jobs: int = 1
+    dask: str | None = None
+    fail_fast: bool = False
+
+    def run(
+        self, function: Callable[[T], Outcome], tasks: Sequence[T], ids: Sequence[str]
+    ) -> Generator[tuple[int, Outcome], None, None]:
+        """Outcomes as they come, each with its task's position; a dead worker's is a failure."""
+        if not tasks:
+            return
+        if self.dask is not None:
+            results = run_on_dask(function, tasks, self.dask)
+        else:
+            results = run_here(function, tasks, self.jobs)
+        with closing(results):
+            for at, result in results:
+                if isinstance(result, ConversionError):
+                    result = Outcome(ids[at], FAILED, str(result))
+                yield at, result
+                if self.fail_fast and result.status == FAILED:
+                    break
+
+
+def found_in(
+    inputs: Sequence[Path], out: Path | None, include: Sequence[str], exclude: Sequence[str]
+) -> tuple[list[Item], Found]:
+    """The models that a run is about, and all that was met on the way.
+
+    Args:
+        inputs: directories, archives, models.
+        out: the output directory, which is not looked into.
+        include, exclude: globs on ``path::entry``.
+
+    Raises:
+        ConversionError: there is nothing to convert.
+    """
+    _, found = walk(inputs, out)
+    items = select(found.items, include, exclude)
+    if not items:
+        where = ", ".join(map(str, inputs))
+        if found.items:
+            raise ConversionError(
+                f"none of {len(found.items)} models is left by --include and --exclude",
+                file=where,
+                hint="--list shows what they are matched with",
+            )
+        problem = "holds no core model"
+        if found.broken:
+            problem += f", and {found.broken[0].id} {found.broken[0].reason}"
+        raise ConversionError(problem, file=where)
+    return items, found
+
+
+def export_run(
+    items: Sequence[Item],
+    found: Found,
+    out: Path,
+    options: ExportOptions,
+    engine: Engine,
+    progress: Progress,
+    *,
+    sidecar: bool = True,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Run:
+    """Convert models into an output directory and write its manifest.
+
+    Args:
+        items, found: from :func:`found_in`.
+        out: the output directory.
+        options: how models become glTF.
+        engine: where the work is done.
+        progress: called after every item.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+
+    Raises:
+        ConversionError: the output directory cannot be used.
+    """
+    started = perf_counter()
+    run = Run("msh2gltf", total=len(items), passed=found.passed, broken=found.broken)
+    items = [*items, *picture_items(items, options)]
+    with nullcontext() if dry_run else only_run(out):
+        before = read_manifest(out) or Manifest(__version__)
+        if not dry_run:
+            remove_temporary(out)
+            if has_journal(out):
+                write_manifest(out, before)
+        manifest = Manifest(
+            __version__,
+            dict(before.records),
+            {archive.source: archive for archive in found.archives},
+            found.passed,
+            found.broken,
+        )
+        order = list(by_size(items))
+        tasks = [
+            ExportTask(
+                items[i],
+                str(out.absolute()),
+                options,
+                sidecar,
+                force,
+                dry_run,
+                before.records.get(items[i].target),
+            )
+            for i in order
+        ]
+        outcomes: dict[int, Outcome] = {}
+        journal = Journal(out, found.archives)
+        try:
+            with closing(engine.run(export_item, tasks, [t.item.id for t in tasks])) as results:
+                for at, outcome in results:
+                    outcomes[order[at]] = outcome
+                    if isinstance(outcome.result, Record):
+                        manifest.put(outcome.result)
+                        if not dry_run and outcome.status == "converted":
+                            journal.add(outcome.result)
+                    progress(outcome, len(outcomes), len(items))
+        except KeyboardInterrupt:
+            run.interrupted = True
+        finally:
+            journal.close()
+            if not dry_run:
+                remove_temporary(out)  # of workers that died
+        run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind != TEXTURE]
+        run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind == TEXTURE]
+        if not dry_run:
+            manifest.failed = [Passed(o.id, o.detail) for o in run.everything if o.status == FAILED]
+            try:
+                write_manifest(out, manifest)
+            except ConversionError as error:  # what was converted is there all the same
+                run.broken = [*run.broken, Passed(MANIFEST, str(error))]
+    here = {item.target for item in [*found.items, *items]}
+    if gone := len(manifest.records.keys() - here):
+        run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")
+    run.seconds = perf_counter() - started
+    return run

@@ -1,0 +1,379 @@
+"""A whole run back: ``gltf2msh OUT_DIR -o NEW_GAME_DIR --game GAME_DIR``.
+
+Everything is converted before anything is written. The game's directory is read, never written,
+unless the user asks for it to be changed in place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import filecmp
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from ...exporters.nres import add_entry, replace_entry, write_nres
+from ...importers.nres import read_file, read_nres
+from ..errors import ConversionError
+from ..formats.names import readable
+from ..formats.sidecar import sha256
+from ..pipeline.model import ImportOptions
+from ..pipeline.wear import with_wear
+from ..storage import (
+    copy_output,
+    no_run,
+    only_run,
+    remove_temporary,
+    require_inside,
+    said_of_links,
+    write_outputs,
+)
+from .export_run import Engine, Progress
+from .import_item import RestoreTask, Returning, restore_item
+from .manifest import Manifest, read_manifest
+from .outcome import FAILED, Outcome, Run
+from .walk import BACKUP, MANIFEST, Passed, Tree, text_of, tree
+
+_MESH = int.from_bytes(b"MESH", "little")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a run reads and writes.
+
+    Attributes:
+        out: the directory that ``msh2gltf`` wrote.
+        game: the game's directory.
+        new: the new game directory; ``None``: in place.
+    """
+
+    out: Path
+    game: Path
+    new: Path | None
+
+    def check(self) -> None:
+        """Stop where two of them overlap, or are not there.
+
+        Raises:
+            ConversionError: they are not three separate directories.
+        """
+        if not self.game.is_dir():
+            raise ConversionError("is not a directory", file=str(self.game))
+        if self.new is None:
+            return
+        game, new, out = (path.resolve() for path in (self.game, self.new, self.out))
+        for other, what in ((game, "the game's directory"), (out, "the glTF directory")):
+            if new == other or new.is_relative_to(other) or other.is_relative_to(new):
+                raise ConversionError(
+                    f"the new game directory overlaps {what}",
+                    file=str(self.new),
+                    value=str(other),
+                    hint="name a directory of its own (or change the game with --in-place)",
+                )
+
+
+def restore_run(
+    places: Places,
+    options: ImportOptions,
+    engine: Engine,
+    progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
+    *,
+    add: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Run:
+    """Put what changed back into the game's archives.
+
+    Args:
+        places: where to read and write.
+        options: how glTF becomes a model.
+        engine: where the work is done.
+        progress: makes a progress display from a verb and a number of items.
+        add: make entries of new glTF files in archives' folders.
+        force: replace what is in the way.
+        dry_run: write nothing.
+
+    Raises:
+        ConversionError: no manifest, overlapping directories, or something is in the way.
+    """
+    started = perf_counter()
+    places.check()
+    with no_run(places.out):
+        manifest = read_manifest(places.out)
+        if manifest is None:
+            raise ConversionError(
+                f"has no {MANIFEST}",
+                file=str(places.out),
+                hint="give the directory that msh2gltf GAME -o DIR wrote",
+            )
+        below = tree(places.game)
+        files = {text_of(path): path for path in below.files}
+        run = Run("gltf2msh", broken=below.unreadable)
+        tasks = _tasks(places, manifest, files, options, force)
+        new = _new_files(places.out, manifest, tasks)
+        if add:
+            tasks += [
+                RestoreTask(
+                    f"{source}::{name}", str(places.out.absolute()), target, source,
+                    _absolute(places.game, files.get(source)), None, options, force,
+                )
+                for target, source, name in new
+                if source is not None
+            ]  # fmt: skip
+        run.passed += [
+            Passed(
+                target,
+                "new, but not in an archive's folder"
+                if source is None
+                else "a new glTF; --add makes it an entry",
+            )
+            for target, source, _ in new
+            if source is None or not add
+        ]
+        if not tasks:
+            raise ConversionError("holds nothing to put back", file=str(places.out))
+        run.total = sum(not task.is_texture for task in tasks)
+        goal = places.new or places.game
+        with nullcontext() if dry_run else only_run(goal):
+            if not dry_run:
+                remove_temporary(goal)
+            _convert(run, tasks, engine, progress)
+            stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
+            if not stopped:
+                writer = _Writer(places, below, run, force)
+                writer.plan()
+                if not dry_run:
+                    with progress("writing", len(writer.jobs)) as tick:
+                        writer.write(tick)
+            elif not run.interrupted:
+                run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
+        run.seconds = perf_counter() - started
+        return run
+
+
+def _tasks(
+    places: Places,
+    manifest: Manifest,
+    files: dict[str, Path],
+    options: ImportOptions,
+    force: bool,
+) -> list[RestoreTask]:
+    out = str(places.out.absolute())
+    return [
+        RestoreTask(
+            record.id,
+            out,
+            record.target,
+            record.source,
+            _absolute(places.game, files.get(record.source)),
+            record,
+            options,
+            force,
+        )
+        for record in manifest.in_order()
+    ]
+
+
+def _absolute(root: Path, path: Path | None) -> str | None:
+    return None if path is None else str((root / path).absolute())
+
+
+def _new_files(
+    out: Path, manifest: Manifest, tasks: list[RestoreTask]
+) -> list[tuple[str, str | None, str]]:
+    """glTF files that the manifest does not know: path, archive or ``None``, entry name."""
+    known = {output.path for record in manifest.records.values() for output in record.outputs}
+    for task in tasks:  # a .glb that came back from Blender as .gltf
+        if not out.joinpath(*task.target.split("/")).exists():
+            known.add(f"{task.target.removesuffix('.glb')}.gltf")
+    folders = {archive.folder: archive.source for archive in manifest.archives.values()}
+    found = []
+    for path in tree(out).files:
+        text = path.as_posix()
+        if path.suffix.lower() in (".glb", ".gltf") and text not in known:
+            source = folders.get(path.parent.as_posix())
+            found.append((text, source, f"{readable(path.stem)}.msh"))
+    return found
+
+
+def _convert(
+    run: Run,
+    tasks: list[RestoreTask],
+    engine: Engine,
+    progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
+) -> None:
+    outcomes: dict[int, Outcome] = {}
+    order = sorted(range(len(tasks)), key=lambda i: -(r.size if (r := tasks[i].record) else 0))
+    try:
+        with (
+            progress("comparing", len(tasks)) as tick,
+            closing(
+                engine.run(restore_item, [tasks[i] for i in order], [tasks[i].id for i in order])
+            ) as results,
+        ):
+            for at, outcome in results:
+                outcomes[order[at]] = outcome
+                tick(outcome, len(outcomes), len(tasks))
+    except KeyboardInterrupt:
+        run.interrupted = True
+        run.notes.append("nothing was written")
+    pictures = {i for i, task in enumerate(tasks) if task.is_texture}
+    run.outcomes = [outcomes[i] for i in sorted(outcomes) if i not in pictures]
+    run.textures = [outcomes[i] for i in sorted(outcomes) if i in pictures]
+
+
+class _Writer:
+    """What to write where; planned as a whole before the first byte."""
+
+    def __init__(self, places: Places, below: Tree, run: Run, force: bool) -> None:
+        self._places = places
+        self._tree = below
+        self._run = run
+        self._force = force
+        #: Files by path from the root: new bytes, or ``None`` for a copy.
+        self.jobs: dict[Path, bytes | None] = {}
+        #: Digests of the files that new bytes were made from.
+        self._made_from: dict[Path, str] = {}
+
+    def plan(self) -> None:
+        """Make the changed files' bytes and see that nothing is in the way.
+
+        Raises:
+            ConversionError: an output exists, or a backup does.
+        """
+        edits: dict[str, list[Outcome]] = {}
+        for outcome in self._run.everything:
+            if isinstance(outcome.result, Returning):
+                edits.setdefault(outcome.result.source, []).append(outcome)
+        in_place = self._places.new is None
+        for path in self._tree.files:
+            changed = edits.get(text_of(path))
+            data = None if changed is None else self._edited(path, changed)
+            if data is not None or not in_place:
+                self.jobs[path] = data
+        blocked = [path for path, data in self.jobs.items() if self._in_the_way(path, data)]
+        if blocked and not self._force:
+            first = self._target(blocked[0])
+            more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
+            raise ConversionError(
+                f"backup exists already{more}" if in_place else f"output exists already{more}",
+                file=f"{first}{BACKUP}" if in_place else str(first),
+                hint="--force replaces it",
+            )
+
+    def _target(self, path: Path) -> Path:
+        return (self._places.new or self._places.game) / path
+
+    def _in_the_way(self, path: Path, data: bytes | None) -> bool:
+        target = self._target(path)
+        if self._places.new is None:
+            # a backup that a killed run made of this very file is as good as a new one
+            backup = Path(f"{target}{BACKUP}")
+            same = backup.is_file() and filecmp.cmp(target, backup, shallow=False)
+            return os.path.lexists(backup) and not same
+        if not os.path.lexists(target):
+            return False
+        source = self._places.game / path
+        if not target.is_file() or target.is_symlink():
+            return not (target.is_symlink() and source.is_symlink())
+        if data is not None and read_file(target) == data:
+            return False
+        # what the game has as well is not lost
+        return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
+
+    def _edited(self, path: Path, outcomes: list[Outcome]) -> bytes | None:
+        """The bytes of a changed file; an edit that does not fit fails, the others stay."""
+        source = self._places.game / path
+        before = read_file(source)
+        self._made_from[path] = sha256(before)
+        archive = None
+        for outcome in outcomes:
+            back: Returning = outcome.result
+            if back.index is None and back.name is None:
+                return back.data
+            try:
+                archive = archive or read_nres(before, back.source)
+                if back.name is not None:
+                    archive = add_entry(archive, back.name, _MESH, back.data)
+                    archive, said = with_wear(archive, back.name, back.wear)
+                    outcome.warnings += said
+                else:
+                    assert back.index is not None
+                    width, height = back.sizes
+                    archive = replace_entry(
+                        archive, back.index, back.data, attr1=width, attr2=height
+                    )
+            except ConversionError as error:
+                outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
+        kept = any(outcome.result is not None for outcome in outcomes)
+        return write_nres(archive) if archive is not None and kept else None
+
+    def write(self, progress: Progress) -> None:
+        """Write the plan, file by file; each appears whole or not at all."""
+        done = 0
+        try:
+            if self._places.new is not None:
+                self._make_directories(self._places.new)
+            for path, data in self.jobs.items():
+                outcome = self._write_one(path, data)
+                done += 1
+                if outcome.status == FAILED:
+                    self._run.broken.append(Passed(outcome.id, outcome.detail))
+                progress(outcome, done, len(self.jobs))
+        except KeyboardInterrupt:
+            self._run.interrupted = True
+            self._run.notes.append(f"{done} of {len(self.jobs)} files are written")
+
+    def _write_one(self, path: Path, data: bytes | None) -> Outcome:
+        id, target, source = text_of(path), self._target(path), self._places.game / path
+        said = None
+        try:
+            if self._places.new is None:
+                assert data is not None
+                if sha256(read_file(source)) != self._made_from[path]:
+                    raise ConversionError("changed while this run was at work", hint="run it again")
+                said = said_of_links(target)
+                copy_output(source, Path(f"{target}{BACKUP}"))
+            else:
+                require_inside(self._places.new, target, self._places.game)
+            if data is not None:
+                write_outputs([(target, data)], force=True)
+                shutil.copymode(source, target)
+                if said is not None:
+                    self._run.notes.append(said)
+                return Outcome(id, "written")
+            if source.is_symlink() and not source.is_file():
+                _copy_link(source, target, self._places.game)
+            elif not os.path.lexists(source):
+                return Outcome(id, FAILED, "was there when the run began, and is gone")
+            elif not source.is_file():
+                return Outcome(id, "skipped")  # a pipe or a device: found_in has named it
+            elif not (target.is_file() and filecmp.cmp(source, target, shallow=False)):
+                copy_output(source, target)
+            return Outcome(id, "copied")
+        except ConversionError as error:
+            return Outcome(id, FAILED, str(error))
+        except OSError as error:
+            return Outcome(id, FAILED, f"cannot be written ({error.strerror or error})")
+
+    def _make_directories(self, new: Path) -> None:
+        for path in self._tree.directories:
+            with contextlib.suppress(OSError):  # writing a file there says what is wrong
+                (new / path).mkdir(parents=True, exist_ok=True)
+        for path in self._tree.directory_links:
+            with contextlib.suppress(OSError):
+                _copy_link(self._places.game / path, new / path, self._places.game)
+
+
+def _copy_link(source: Path, target: Path, game: Path) -> None:
+    """Make the same link; one that leads out of the game leads to the same place."""
+    if os.path.lexists(target):
+        return
+    text, real = os.readlink(source), os.path.realpath(source)
+    inside = Path(real).is_relative_to(os.path.realpath(game))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    os.symlink(text if inside and not os.path.isabs(text) else real, target)

@@ -1,0 +1,372 @@
+"""Tolerant reading: a view of a broken model in which what is broken locally is left out.
+
+Source: core page, 7.3. What is left out of which finding is in ``converter.checks.rules``
+(:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables are
+never changed. The same bytes always give the same view, so the way back compares with what was
+shown. Terrains and areal maps are in ``converter.checks.recover_maps``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from ..findings import Finding, Mode, without_errors
+from ..formats.model import MshModel, StringTable, largest_indices
+from ..formats.tables import KEY_DTYPE, StreamType
+from ..numeric.arrays import NONE16, covered, filled, ranges
+from .model_structure import check_model, entry_of
+
+T = TypeVar("T")
+Steps = Mapping[str, Callable[[T, Finding], T]]
+
+#: Tables that broken rows point into, and vertices of batches that are not shown.
+_POINTS_INTO = {
+    "node-slot": {StreamType.SLOTS},
+    "slot-batches": {StreamType.BATCHES},
+    "slot-triangles": {StreamType.TRIANGLES},
+    "batch-indices": {StreamType.INDICES, StreamType.POSITIONS},
+    "batch-vertices": {StreamType.POSITIONS},
+    "node-map": {StreamType.FRAME_MAP},
+    "node-fallback": {StreamType.KEYS},
+}
+#: How often the batches of triangles that are left out may use the indices: no table of a real
+#: model uses them twice, and what overlaps a thousand times is not laid out.
+_OVERLAP = 8
+
+
+def sound_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
+    """A model that can be decoded, and what was found.
+
+    Args:
+        model: as it was read.
+        mode: ``tolerant``: a view without what is broken locally; else the model itself.
+
+    Raises:
+        ConversionError: the first finding that is refused.
+    """
+    if mode == "tolerant":
+        return leave_out(model)
+    findings = without_errors(check_model(model), model.archive.label, entry_of(model), mode)
+    return model, findings
+
+
+def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
+    """A view of a model that passes ``check_model`` without errors.
+
+    Args:
+        model: as it was read; it is not changed.
+
+    Returns:
+        The view, which shares all tables that are sound, and the findings about the model; its
+        errors are what the view leaves out.
+
+    Raises:
+        ConversionError: an error finding that concerns more than a part.
+    """
+    return without_broken(model, check_model, STEPS, model.archive.label, entry_of(model))
+
+
+def without_broken(
+    content: T,
+    check: Callable[[T], list[Finding]],
+    steps: Steps[T],
+    file: str,
+    entry: str | None = None,
+) -> tuple[T, list[Finding]]:
+    """Leave out what errors concern until there are none: some are found only behind others.
+
+    Args:
+        content: what was read.
+        check: every finding about it.
+        steps: by code, in the order in which to take them: a copy without what a finding concerns.
+        file, entry: what messages call it.
+
+    Returns:
+        The copy, and the findings about the content: all of the first check, and errors that the
+        others added.
+
+    Raises:
+        ConversionError: an error that no step takes away.
+    """
+    findings = check(content)
+    said = list(findings)
+    for _ in steps:
+        errors = [finding for finding in findings if finding.severity == "error"]
+        if not errors:
+            return content, said
+        without_errors(errors, file, entry, "tolerant")
+        for code, step in steps.items():
+            for finding in errors:
+                if finding.code == code:
+                    content = step(content, finding)
+        findings = check(content)
+        said += [finding for finding in findings if finding.severity == "error"]
+    for finding in findings:
+        if finding.severity == "error":  # no step could take it away
+            raise finding.to_error().at(file=file, entry=entry)
+    return content, said
+
+
+def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
+    """The error for an edit of a file of which a part was left out (decision 0021).
+
+    Args:
+        changes: what differs, in words.
+        sidecar: what messages call the sidecar.
+
+    Returns:
+        To be raised where :func:`put_back` cannot keep what is broken apart from what was edited.
+    """
+    more = f" and {len(changes) - 1} more" if len(changes) > 1 else ""
+    return ConversionError(
+        "it was converted with --tolerant, and the edit meets tables that are broken",
+        file=sidecar,
+        value=f"{changes[0]}{more}",
+        hint="mend the source first (msh-inspect --check says how) and convert it again, or "
+        "rebuild what a model's file shows with --no-sidecar",
+    )
+
+
+def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
+    """An edited view with the broken tables of the stored model, byte for byte.
+
+    Args:
+        edited: made of ``leave_out(model)``.
+        model: the stored model.
+
+    Returns:
+        ``None`` where the edit changes a broken table, or one that broken rows point into: they
+        could come to point to something.
+    """
+    view, findings = leave_out(model)
+    stored, shown, made = map(_tables, (model, view, edited))
+    broken = {key for key, table in stored.items() if table is not shown[key]}
+    codes = {finding.code for finding in findings if finding.severity == "error"}
+    apart = broken.union(*(_POINTS_INTO[code] for code in codes & _POINTS_INTO.keys()))
+    strings = model.strings is not view.strings
+    if (
+        any(made[key].tobytes() != shown[key].tobytes() for key in apart)
+        or edited.frame_count != view.frame_count
+        or (strings and edited.strings != view.strings)
+    ):
+        return None
+    tables = made | {key: stored[key] for key in broken}
+    result = replace(
+        edited,
+        nodes=tables.pop(StreamType.NODES),
+        slots=tables.pop(StreamType.SLOTS),
+        streams=tables,
+        strings=model.strings if strings else edited.strings,
+    )
+    return result if _errors(leave_out(result)[1]) == _errors(findings) else None
+
+
+def _tables(model: MshModel) -> dict[int, NDArray[Any]]:
+    return {**model.streams, StreamType.NODES: model.nodes, StreamType.SLOTS: model.slots}
+
+
+def _errors(findings: list[Finding]) -> list[tuple[str, list[int]]]:
+    """What is left out, to compare."""
+    errors = [finding for finding in findings if finding.severity == "error"]
+    return [(finding.code, rows_of(finding).tolist()) for finding in errors]
+
+
+def rows_of(finding: Finding) -> NDArray[np.int64]:
+    """The rows that a finding concerns."""
+    assert finding.rows is not None, f"{finding.code} says no rows"
+    return finding.rows
+
+
+def _with(model: MshModel, stream: StreamType, table: NDArray[np.generic]) -> MshModel:
+    return replace(model, streams=model.streams | {stream: table})
+
+
+# ------------------------------------------------------------------ nodes
+
+
+def _no_parent(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    nodes["parent"][rows_of(finding)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_cycle(model: MshModel, finding: Finding) -> MshModel:
+    """The lowest node of each cycle becomes a root: parents come first in files of the game."""
+    nodes = model.nodes.copy()
+    parents = model.parents
+    seen: dict[int, int] = {}  # node -> the walk that met it first
+    for walk in rows_of(finding).tolist():
+        node, path = walk, []
+        while node != NONE16 and node not in seen:
+            seen[node] = walk
+            path.append(node)
+            node = parents[node]
+        if node != NONE16 and seen[node] == walk:
+            nodes["parent"][min(path[path.index(node) :])] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_slot_index(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    cells = nodes["slot_index"]
+    cells[cells >= len(model.slots)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_strings(model: MshModel, finding: Finding) -> MshModel:
+    assert model.strings is not None
+    records = [*model.strings.records, *[b""] * len(rows_of(finding))]
+    return replace(model, strings=StringTable(records))
+
+
+# ------------------------------------------------------------------ geometry
+
+
+def _no_slot_batches(model: MshModel, finding: Finding) -> MshModel:
+    slots = model.slots.copy()
+    slots["batch_start"][rows_of(finding)] = slots["batch_count"][rows_of(finding)] = 0
+    return replace(model, slots=slots)
+
+
+def _no_slot_triangles(model: MshModel, finding: Finding) -> MshModel:
+    slots = model.slots.copy()
+    slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
+    return replace(model, slots=slots)
+
+
+def _no_batch(model: MshModel, finding: Finding) -> MshModel:
+    batches = model.batches.copy()
+    for name in ("index_start", "index_count", "base_vertex"):
+        batches[name][rows_of(finding)] = 0
+    return _with(model, StreamType.BATCHES, batches)
+
+
+def _no_far_triangles(model: MshModel, finding: Finding) -> MshModel:
+    touched = np.zeros(len(model.batches), np.bool_)
+    touched[rows_of(finding)] = True
+    return _without_triangles(model, finding, touched, len(model.positions))
+
+
+def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
+    """No triangle shows the vertices, which are filled: bounds and buffers are of finite ones."""
+    bad = np.zeros(len(model.positions) + 1, np.bool_)  # what is past the table is not judged
+    bad[rows_of(finding)] = True
+    before = np.concatenate([[0], np.cumsum(bad)])
+    count = model.batches["index_count"]
+    low = model.batches["base_vertex"].astype(np.int64)
+    high = np.minimum(low + np.where(count > 0, largest_indices(model) + 1, 0), len(bad))
+    touched = before[high] > before[np.minimum(low, len(bad))]
+    model = _without_triangles(model, finding, touched, bad)
+    return _with(model, StreamType.POSITIONS, filled(model.positions))
+
+
+def _without_triangles(
+    model: MshModel, finding: Finding, touched: NDArray[np.bool_], bad: NDArray[np.bool_] | int
+) -> MshModel:
+    """Without the triangles of some batches that reach a bad vertex.
+
+    What is left of their batches lies behind the indices of all others; words that nobody uses any
+    more become 0.
+
+    Args:
+        model: batches inside their tables.
+        finding: what they are left out for.
+        touched: (B,) the batches.
+        bad: (V + 1,) by vertex, the last one for all past the table; or the first bad vertex.
+
+    Raises:
+        ConversionError: they overlap so much that what is left would be many times the table.
+    """
+    batches, indices = model.batches.copy(), model.indices
+    start, count, base = (
+        batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex")
+    )
+    rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
+    if int(whole.sum()) > _OVERLAP * len(indices):
+        error = finding.to_error().at(file=model.archive.label, entry=entry_of(model))
+        error.hint = "the batches overlap too much to leave out their triangles"
+        raise error
+    words = indices[ranges(start[rows], whole)]
+    corner = words + np.repeat(base[rows], whole)
+    wrong = corner >= bad if isinstance(bad, int) else bad[np.minimum(corner, len(bad) - 1)]
+    keep = np.repeat(~wrong.reshape(-1, 3).any(axis=1), 3)
+    kept = np.bincount(np.repeat(np.arange(len(rows)), whole)[keep], minlength=len(rows))
+    new = indices.copy()
+    unused = covered(start[touched], count[touched], len(new))
+    new[unused & ~covered(start[~touched], count[~touched], len(new))] = 0
+    batches["index_start"][rows] = len(new) + np.cumsum(kept) - kept
+    batches["index_count"][rows] = kept
+    batches["base_vertex"][rows[kept == 0]] = 0
+    model = _with(model, StreamType.INDICES, np.concatenate([new, words[keep]]))
+    return _with(model, StreamType.BATCHES, batches)
+
+
+def _no_link(model: MshModel, finding: Finding) -> MshModel:
+    assert model.triangles is not None
+    triangles = model.triangles.copy()
+    wrong = (triangles["link"] >= len(triangles)) & (triangles["link"] != NONE16)
+    triangles["link"][wrong] = NONE16
+    triangles["selectors"] |= (wrong * (3 << 2 * np.arange(3))).sum(axis=1).astype(np.uint16)
+    return _with(model, StreamType.TRIANGLES, triangles)
+
+
+# ------------------------------------------------------------------ animation
+
+
+def _no_map(model: MshModel, finding: Finding) -> MshModel:
+    nodes = model.nodes.copy()
+    nodes["map_start"][rows_of(finding)] = NONE16
+    return replace(model, nodes=nodes)
+
+
+def _no_keys(model: MshModel, finding: Finding) -> MshModel:
+    """The nodes stand still at a key behind all others: all zero, which is read as identity."""
+    nodes, keys = model.nodes.copy(), model.keys
+    assert keys is not None
+    nodes["map_start"][rows_of(finding)] = NONE16
+    nodes["fallback_key"][rows_of(finding)] = len(keys)
+    model = _with(model, StreamType.KEYS, np.concatenate([keys, np.zeros(1, KEY_DTYPE)]))
+    return replace(model, nodes=nodes)
+
+
+def _no_key(model: MshModel, finding: Finding) -> MshModel:
+    """Broken keys become all zero, and nodes that move with one stand still."""
+    assert model.keys is not None
+    nodes, keys = model.nodes.copy(), model.keys.copy()
+    keys[rows_of(finding)] = np.zeros(1, KEY_DTYPE)
+    bad = np.zeros(len(keys) + 1, np.bool_)
+    bad[rows_of(finding)] = True
+    before = np.concatenate([[0], np.cumsum(bad)])
+    starts, lasts = (nodes[name].tolist() for name in ("map_start", "fallback_key"))
+    for node, (start, last) in enumerate(zip(starts, lasts, strict=True)):
+        first = lasts[node - 1] + 1 if node else 0  # of the node's own run (animation page, 5.1)
+        words = model.frame_map[start : start + model.frame_count].astype(np.int64)
+        words = words[words < last]
+        moves_with = before[last + 1] - before[min(first, last)] > 0
+        if start != NONE16 and (moves_with or bad[words].any() or bad[words + 1].any()):
+            nodes["map_start"][node] = NONE16
+    return replace(_with(model, StreamType.KEYS, keys), nodes=nodes)
+
+
+#: What is left out, by the code of the finding; ranges before what lies in them.
+STEPS: Steps[MshModel] = {
+    "string-run": _no_strings,
+    "node-parent": _no_parent,
+    "node-cycle": _no_cycle,
+    "node-slot": _no_slot_index,
+    "slot-batches": _no_slot_batches,
+    "slot-triangles": _no_slot_triangles,
+    "batch-indices": _no_batch,
+    "batch-vertices": _no_far_triangles,
+    "vertex-finite": _no_vertex,
+    "triangle-link": _no_link,
+    "node-map": _no_map,
+    "node-fallback": _no_keys,
+    "key-finite": _no_key,
+}

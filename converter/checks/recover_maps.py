@@ -1,0 +1,220 @@
+"""Tolerant reading of terrains and areal maps; as ``converter.checks.recover`` of models.
+
+Sources: core page, 7.3; terrain page, 6.2 and 6.3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..findings import Finding, Mode, without_errors
+from ..formats.areal_map import ArealMap, link_targets
+from ..formats.tables import TerrainStream
+from ..formats.terrain import FINE, Terrain
+from ..numeric.adjacency import NO_EDGE
+from ..numeric.arrays import NONE16, filled
+from .areal_structure import check_areal_map
+from .recover import Steps, rows_of, without_broken
+from .terrain_structure import check_terrain
+
+_T = TerrainStream
+
+
+def sound_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]:
+    """A terrain that can be decoded, and what was found; as ``tolerant.sound_model``.
+
+    Raises:
+        ConversionError: the first finding that is refused; with what is broken nothing is left.
+    """
+    label = terrain.archive.label
+    if mode != "tolerant":
+        return terrain, without_errors(check_terrain(terrain), label, mode=mode)
+    view, findings = without_broken(terrain, check_terrain, TERRAIN_STEPS, label)
+    broken = [finding for finding in findings if finding.severity == "error"]
+    if broken and not len(view.faces_of(FINE)):
+        error = broken[0].to_error()
+        error.hint = "without it there is no ground left to show"
+        raise error.at(file=label)
+    return view, findings
+
+
+def sound_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]:
+    """An areal map that can be shown, and what was found; as ``tolerant.sound_model``.
+
+    Raises:
+        ConversionError: the first finding that is refused.
+    """
+    label = areals.archive.label
+    if mode != "tolerant":
+        return areals, without_errors(check_areal_map(areals), label, mode=mode)
+    return without_broken(areals, check_areal_map, AREAL_STEPS, label)
+
+
+# ------------------------------------------------------------------ terrains
+
+
+def _with(terrain: Terrain, stream: TerrainStream, table: NDArray[np.generic]) -> Terrain:
+    return replace(terrain, streams=terrain.streams | {int(stream): table})
+
+
+def _without_faces(terrain: Terrain, bad: NDArray[np.bool_]) -> Terrain:
+    """Faces that are not shown; they keep their rows. (F,)."""
+    faces = terrain.faces.copy()
+    faces["vertex"][bad] = 0
+    left_out = np.union1d(terrain.left_out, np.flatnonzero(bad))
+    return replace(_with(terrain, _T.FACES, faces), left_out=left_out)
+
+
+def _no_face(terrain: Terrain, finding: Finding) -> Terrain:
+    bad = np.zeros(len(terrain.faces), np.bool_)
+    bad[rows_of(finding)] = True
+    return _without_faces(terrain, bad)
+
+
+def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
+    bad = np.zeros(NONE16 + 1, np.bool_)
+    bad[rows_of(finding)] = True
+    terrain = _without_faces(terrain, bad[terrain.faces["vertex"]].any(axis=1))
+    return _with(terrain, _T.POSITIONS, filled(terrain.positions))
+
+
+def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
+    assert terrain.blend is not None
+    blend = terrain.blend.copy()
+    blend[rows_of(finding)] = 1
+    return _with(terrain, _T.BLEND, blend)
+
+
+def _no_face_link(terrain: Terrain, finding: Finding) -> Terrain:
+    faces = terrain.faces.copy()
+    wrong = (faces["link"] >= len(faces)) & (faces["link"] != NONE16)
+    faces["link"][wrong] = NONE16
+    edges = (wrong * (NO_EDGE << 2 * np.arange(3))).sum(axis=1)
+    faces["selectors"] |= edges.astype(faces["selectors"].dtype)
+    return _with(terrain, _T.FACES, faces)
+
+
+def _no_slot_faces(terrain: Terrain, finding: Finding) -> Terrain:
+    slots = terrain.slots.copy()
+    slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
+    return replace(terrain, slots=slots)
+
+
+def _no_slot_box(terrain: Terrain, finding: Finding) -> Terrain:
+    slots = terrain.slots.copy()
+    slots["aabb_min"][rows_of(finding)] = slots["aabb_max"][rows_of(finding)] = 0
+    return replace(terrain, slots=slots)
+
+
+def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
+    squares = terrain.squares.copy()
+    words = squares["slot_index"][:, 0, :2]
+    words[words >= len(terrain.slots)] = NONE16
+    return _with(terrain, _T.SQUARES, squares)
+
+
+#: What is left out of a terrain, by the code of the finding.
+TERRAIN_STEPS: Steps[Terrain] = {
+    "terrain-square-slot": _no_square_slot,
+    "terrain-slot-faces": _no_slot_faces,
+    "terrain-slot-box": _no_slot_box,
+    "terrain-face-vertex": _no_face,
+    "terrain-finite": _no_vertex,
+    "terrain-face-link": _no_face_link,
+    "terrain-blend-finite": _no_blend,
+}
+
+
+# ------------------------------------------------------------------ areal maps
+
+
+def _no_anchor(areals: ArealMap, finding: Finding) -> ArealMap:
+    records = areals.records.copy()
+    records["anchor"][rows_of(finding)] = 0
+    return replace(areals, records=records)
+
+
+def _no_normal(areals: ArealMap, finding: Finding) -> ArealMap:
+    records = areals.records.copy()
+    records["normal"][rows_of(finding)] = (0, 0, 1)
+    return replace(areals, records=records)
+
+
+def _no_link(areals: ArealMap, finding: Finding) -> ArealMap:
+    return _with_links(areals, link_targets(areals) < 0)
+
+
+def _with_links(areals: ArealMap, none: NDArray[np.bool_]) -> ArealMap:
+    links = areals.links.copy()
+    for name in ("areal", "edge"):
+        links[name][none] = -1
+    return replace(areals, links=links)
+
+
+def _no_cell_list(areals: ArealMap, finding: Finding) -> ArealMap:
+    return _with_ids(areals, ~np.isin(_cell_of(areals), rows_of(finding)))
+
+
+def _no_cell_id(areals: ArealMap, finding: Finding) -> ArealMap:
+    return _with_ids(areals, areals.cell_ids < len(areals.records))
+
+
+def _cell_of(areals: ArealMap) -> NDArray[np.int64]:
+    """The cell of every id. (C,)."""
+    return np.repeat(np.arange(len(areals.cell_start) - 1), np.diff(areals.cell_start))
+
+
+def _with_ids(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
+    counts = np.bincount(_cell_of(areals)[keep], minlength=len(areals.cell_start) - 1)
+    start = np.concatenate([[0], np.cumsum(counts)])
+    return replace(areals, cell_ids=areals.cell_ids[keep], cell_start=start)
+
+
+def _without_areals(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
+    """All others move up: links and cells follow them."""
+    number = np.where(keep, np.cumsum(keep) - 1, -1)
+    linked = link_targets(areals) >= 0
+    to = np.where(linked, areals.links["areal"], 0)
+    areals = _with_links(areals, ~(linked & keep[to]))
+    links = areals.links
+    links["areal"] = np.where(links["areal"] < 0, -1, number[np.maximum(links["areal"], 0)])
+    known = areals.cell_ids < len(keep)
+    areals = _with_ids(areals, known & keep[np.where(known, areals.cell_ids, 0)])
+    of_extra = np.repeat(np.arange(len(keep)), np.diff(areals.extra_start))
+
+    def starts(start: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.concatenate([[0], np.cumsum(np.diff(start)[keep])])
+
+    return replace(
+        areals,
+        records=areals.records[keep],
+        vertices=areals.vertices[keep[areals.owner]],
+        vertex_start=starts(areals.vertex_start),
+        links=links[keep[areals.owner]],
+        extra_links=areals.extra_links[keep[of_extra]],
+        extra_start=starts(areals.extra_start),
+        polys=[poly for poly, kept in zip(areals.polys, keep.tolist(), strict=True) if kept],
+        cell_ids=number[areals.cell_ids].astype(np.uint16),
+    )
+
+
+def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
+    """All that are no polygons, of both findings at once: what is left gets other numbers."""
+    keep = np.diff(areals.vertex_start) >= 3
+    keep[areals.owner[~np.isfinite(areals.vertices).all(axis=1)]] = False
+    return areals if keep.all() else _without_areals(areals, keep)
+
+
+#: What is left out of an areal map, by the code of the finding; areals last, which renumbers.
+AREAL_STEPS: Steps[ArealMap] = {
+    "areal-anchor-finite": _no_anchor,
+    "areal-normal": _no_normal,
+    "areal-link": _no_link,
+    "areal-cell-full": _no_cell_list,
+    "areal-cell-id": _no_cell_id,
+    "areal-vertices": _no_areals,
+    "areal-vertex-finite": _no_areals,
+}

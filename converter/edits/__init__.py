@@ -1,0 +1,1 @@
+"""What an edited file changes, compared with the stored one."""

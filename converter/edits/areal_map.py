@@ -1,0 +1,507 @@
+"""Change the areals of a map: area, normal, anchor, links and cells follow together.
+
+Sources: ``rebuild`` page, Areal map (the rules); terrain page, 6.3 (rebuild only what changed).
+Nothing here writes to the map that it is given, and areals that an edit does not name keep every
+byte, except links of edges that lead to an edited areal.
+
+Links: an edited areal's edges are matched anew by their end points, each coordinate within 1e-3,
+with each other, with edges that led to an edited areal, and with border edges. Links between
+areals that nobody edited stay. A match is mutual; an edge without one gets -1/-1. Where several
+fit: edges that were linked before, then edges of opposite direction (neighbours run their
+border in opposite directions), then by areal and edge.
+
+Cells: a cell keeps the ids that it lists, but loses edited areals that no longer touch it and
+gains edited areals that overlap it; a list that changes becomes ascending. If the extent of all
+vertices changes, every cell moves: then all lists are made anew by exact overlap.
+
+What nobody understands is kept: the unknown words of a record, and the further links and polys of
+an areal with ``poly_count`` > 0, even where these name areals by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ConversionError
+from ..formats.areal_map import (
+    AREALS,
+    CELL_LIMIT,
+    CELLS,
+    ArealMap,
+    anchor_inside,
+    link_targets,
+    points_inside,
+    require_areal,
+    signed_areas,
+)
+from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
+from ..numeric.arrays import Bools, Floats, Ints
+from ..numeric.polygon_cells import cells_under
+
+_Kind = TypeVar("_Kind", bound=np.generic)
+
+#: End points this close, in every coordinate, are the same (``rebuild`` page, Areal map).
+MATCH_DISTANCE = 1e-3
+#: A polygon of less than this part of its extent's square has no area.
+_FLAT = 1e-9
+#: The largest difference from length 1 which float32 leaves on a unit vector.
+_UNIT = 1e-6
+#: Where an anchor is looked for, as fractions of the polygon's height.
+_LINES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8, 1 / 16, 15 / 16)
+#: Elements of one round of an all-pairs computation, which bounds its memory.
+_AT_ONCE = 1 << 20
+
+
+def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
+    """The map with the vertices of some areals replaced.
+
+    An areal whose vertices are what they were is not edited. The anchor stays unless it is no
+    longer inside (:func:`repair_anchors`).
+
+    Args:
+        areals: the map.
+        polygons: areal -> (n, 3) x, y, z in map units, counter-clockwise, as float32.
+
+    Raises:
+        ConversionError: no such areal; no polygon (shape, fewer than 3 vertices, not finite, no
+            area, clockwise, edges that cross); another vertex count for an areal with polys;
+            a cell would list more than 1,023 areals.
+    """
+    changed: dict[int, NDArray[np.float32]] = {}
+    for index, value in polygons.items():
+        require_areal(areals, index)
+        polygon = _vertices(areals, index, value)
+        if polygon.tobytes() != _own(areals, areals.vertices, index).tobytes():
+            _require_polygon(areals, index, polygon)
+            changed[index] = polygon
+    if not changed:
+        return replace(areals)
+    records = areals.records.copy()
+    corners: list[NDArray[np.float32]] = []
+    links: list[NDArray[np.void]] = []
+    for index in range(len(records)):
+        before = _own(areals, areals.vertices, index)
+        polygon = changed.get(index, before)
+        corners.append(polygon)
+        if len(polygon) == len(before):
+            links.append(_own(areals, areals.links, index))
+            continue
+        if records["poly_count"][index]:
+            raise ConversionError(
+                "areal has polys that nobody understands: its vertex count must stay",
+                file=areals.archive.label,
+                table=AREALS,
+                row=index,
+                value=f"{len(polygon)} vertices",
+                expected=len(before),
+            )
+        records["vertex_count"][index] = len(polygon)
+        links.append(_no_links(len(polygon)))
+    new = replace(
+        areals,
+        records=records,
+        vertices=np.concatenate(corners),
+        vertex_start=np.cumsum([0, *map(len, corners)]),
+        links=np.concatenate(links),
+    )
+    return _settle(areals, new, np.array(sorted(changed), np.int64))
+
+
+def add_areal(
+    areals: ArealMap,
+    vertices: ArrayLike,
+    *,
+    class_id: int,
+    logic: int,
+    anchor: ArrayLike | None = None,
+    normal: ArrayLike = (0.0, 0.0, 1.0),
+) -> ArealMap:
+    """The map with one more areal, the last; unknown words are 0, and it has no polys.
+
+    Args:
+        areals: the map.
+        vertices: (n, 3) x, y, z in map units, counter-clockwise.
+        class_id: 240, 242 = lake, else 1..29 in the game's files.
+        logic: the logic flag, 0 or 1 in the game's files.
+        anchor: (3,) x, y, z; moved if not inside. Default: what :func:`repair_anchors` finds,
+            at the mean height of the vertices.
+        normal: (3,), normalised.
+
+    Raises:
+        ConversionError: as :func:`replace_polygons`; an anchor or number that does not fit; or
+            the map would have more areals than a cell's 16-bit ids can name.
+    """
+    index = len(areals.records)
+    label = areals.archive.label
+    if index > 0xFFFF:
+        problem = "too many areals for the cells' 16-bit ids"
+        raise ConversionError(problem, file=label, table=AREALS, value=index + 1, expected=65536)
+    polygon = _vertices(areals, index, vertices)
+    _require_polygon(areals, index, polygon)
+    for name, number in (("class_id", class_id), ("logic", logic)):
+        if not 0 <= number <= 0xFFFFFFFF:
+            raise _refused(areals, index, f"{name} does not fit", number, "0..4294967295")
+    record = np.zeros(1, AREAL_DTYPE)
+    record["class_id"], record["logic"], record["vertex_count"] = class_id, logic, len(polygon)
+    record["normal"] = _vector(areals, index, "normal", normal)
+    if anchor is None:
+        height = polygon[:, 2].astype(np.float64).mean()
+        record["anchor"] = (np.nan, np.nan, height)  # nowhere: the repair finds a place
+    else:
+        record["anchor"] = _vector(areals, index, "anchor", anchor)
+    new = replace(
+        areals,
+        records=np.concatenate([areals.records, record]),
+        vertices=np.concatenate([areals.vertices, polygon]),
+        vertex_start=np.append(areals.vertex_start, areals.vertex_start[-1] + len(polygon)),
+        links=np.concatenate([areals.links, _no_links(len(polygon))]),
+        extra_start=np.append(areals.extra_start, areals.extra_start[-1]),
+        polys=[*areals.polys, b""],
+    )
+    return _settle(areals, new, np.array([index]))
+
+
+def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
+    """The map without some areals; those behind them move up.
+
+    Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers.
+
+    Args:
+        areals: the map.
+        indices: which; a number may come twice.
+
+    Raises:
+        ConversionError: no such areal, or none would be left.
+    """
+    count = len(areals.records)
+    keep = np.ones(count, np.bool_)
+    for index in indices:
+        require_areal(areals, index)
+        keep[index] = False
+    if keep.all():
+        return replace(areals)
+    if not keep.any():
+        raise ConversionError(
+            "a map needs at least one areal",
+            file=areals.archive.label,
+            table=AREALS,
+            value=f"all {count} removed",
+        )
+    number = np.where(keep, np.cumsum(keep) - 1, -1)
+    left = keep[areals.owner]
+    links = areals.links[left]
+    linked = (links["areal"] >= 0) & (links["areal"] < count)
+    links["areal"][linked] = number[links["areal"][linked]]
+    links["edge"][linked & (links["areal"] == -1)] = -1
+    extra_owner = np.repeat(np.arange(count), np.diff(areals.extra_start))
+    new = replace(
+        areals,
+        records=areals.records[keep],
+        vertices=areals.vertices[left],
+        vertex_start=np.append(0, np.cumsum(np.diff(areals.vertex_start)[keep])),
+        links=links,
+        extra_links=areals.extra_links[keep[extra_owner]],
+        extra_start=np.append(0, np.cumsum(np.diff(areals.extra_start)[keep])),
+        polys=[areals.polys[i] for i in np.flatnonzero(keep)],
+    )
+    _require_finite(new)
+    ids = areals.cell_ids.astype(np.int64)
+    known = ids < count
+    ids[known] = number[ids[known]]
+    return _with_cells(areals, new, np.empty(0, np.int64), ids)
+
+
+def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> ArealMap:
+    """The map with anchors moved into their polygons, always to the same place; z is kept.
+
+    The place is the polygon's centroid if that is inside, else the middle of the longest span
+    inside on the horizontal line at half of the polygon's height, or on further lines at fixed
+    fractions. Anchors that are inside stay. The runtime would move them at random instead
+    (terrain page, 4.5).
+
+    Args:
+        areals: the map.
+        which: the areals to look at; default: all.
+
+    Raises:
+        ConversionError: no such areal, or a polygon so thin that no place is inside.
+    """
+    outside = ~anchor_inside(areals)
+    rows = np.flatnonzero(outside).tolist() if which is None else which
+    records = areals.records.copy()
+    for row in rows:
+        require_areal(areals, row)
+        if outside[row]:
+            place = _inner_point(_own(areals, areals.vertices, row)[:, :2].astype(np.float64))
+            if place is None:
+                raise ConversionError(
+                    "polygon has no room for an anchor",
+                    file=areals.archive.label,
+                    table=AREALS,
+                    row=int(row),
+                    hint="give it more area",
+                )
+            records["anchor"][row, :2] = place
+    return replace(areals, records=records)
+
+
+# ------------------------------------------------------------------ polygons
+
+
+def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
+    """The part of a per-vertex array that belongs to one areal."""
+    return array[areals.vertex_start[index] : areals.vertex_start[index + 1]]
+
+
+def _no_links(count: int) -> NDArray[np.void]:
+    return np.full(count, -1, AREAL_LINK_DTYPE)
+
+
+def _vertices(areals: ArealMap, row: int, value: ArrayLike) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):  # becomes infinite, which is refused
+        polygon = np.array(value, np.float32)
+    if polygon.ndim != 2 or polygon.shape[1] != 3:
+        raise _refused(areals, row, "polygon has a wrong shape", polygon.shape, "(n, 3)")
+    return polygon
+
+
+def _vector(areals: ArealMap, row: int, name: str, value: ArrayLike) -> NDArray[np.float32]:
+    with np.errstate(over="ignore"):
+        vector = np.asarray(value, np.float32)
+    if vector.shape != (3,) or not np.isfinite(vector).all():
+        raise _refused(areals, row, f"{name} does not fit", vector.tolist(), "3 finite numbers")
+    return vector
+
+
+def _refused(
+    areals: ArealMap, row: int, problem: str, value: object, expected: object
+) -> ConversionError:
+    label = areals.archive.label
+    return ConversionError(
+        problem, file=label, table=AREALS, row=row, value=value, expected=expected
+    )
+
+
+def _require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) -> None:
+    if len(polygon) < 3:
+        raise _refused(areals, row, "polygon has too few vertices", len(polygon), "at least 3")
+    if not np.isfinite(polygon).all():
+        raise _refused(areals, row, "polygon is not finite", "inf or NaN", "finite")
+    xy = polygon[:, :2].astype(np.float64)
+    xy -= xy[0]
+    following = np.roll(xy, -1, 0)
+    area = float((xy[:, 0] * following[:, 1] - xy[:, 1] * following[:, 0]).sum() / 2)
+    if abs(area) <= _FLAT * float(np.ptp(xy, 0).max()) ** 2:
+        raise _refused(areals, row, "polygon has no area", area, "a positive area")
+    if area < 0:
+        expected = "counter-clockwise"
+        error = _refused(areals, row, "polygon is clockwise", f"area {area:g}", expected)
+        error.hint = "give the vertices counter-clockwise, seen from above"
+        raise error
+    crossing = _crossing_edges(xy)
+    if crossing is not None:
+        text = f"{crossing[0]} and {crossing[1]}"
+        raise _refused(areals, row, "edges of the polygon cross", text, "none")
+
+
+def _crossing_edges(xy: Floats) -> tuple[int, int] | None:
+    """Two edges of a polygon that cross in a point inside both; touching is no crossing."""
+    following = np.roll(xy, -1, 0)
+    along = following - xy
+
+    def sides(edges: Ints, points: Floats) -> Floats:
+        across = points[None] - xy[edges, None]
+        cross = along[edges, None, 0] * across[..., 1] - along[edges, None, 1] * across[..., 0]
+        return np.sign(cross)
+
+    everyone = np.arange(len(xy))
+    for edges in np.array_split(everyone, 1 + len(xy) ** 2 // _AT_ONCE):
+        apart = sides(edges, xy) * sides(edges, following) < 0  # their ends, seen from ours
+        mine = sides(everyone, xy[edges]) * sides(everyone, following[edges]) < 0
+        hits = np.argwhere(apart & mine.T)
+        if len(hits):
+            return int(edges[hits[0, 0]]), int(hits[0, 1])
+    return None
+
+
+def _inner_point(xy: Floats) -> NDArray[np.float32] | None:
+    """A place inside a polygon, exact in float32: see :func:`repair_anchors`."""
+    start = np.array([0, len(xy)])
+
+    def inside(place: Floats) -> NDArray[np.float32] | None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rounded = place.astype(np.float32)
+        hit = points_inside(xy, start, rounded[None].astype(np.float64), np.zeros(1, np.int64))
+        return rounded if hit[0] else None
+
+    if len(xy) < 3 or not np.isfinite(xy).all():
+        return None
+    following = np.roll(xy, -1, 0)
+    local, ahead = xy - xy[0], following - xy[0]
+    weight = local[:, 0] * ahead[:, 1] - local[:, 1] * ahead[:, 0]
+    if weight.sum() != 0:
+        centroid = (weight[:, None] * (local + ahead)).sum(0) / (3 * weight.sum()) + xy[0]
+        if (place := inside(centroid)) is not None:
+            return place
+    low, high = xy[:, 1].min(), xy[:, 1].max()
+    for fraction in _LINES:
+        y = low + fraction * (high - low)
+        cut = (xy[:, 1] <= y) != (following[:, 1] <= y)
+        a, b = xy[cut], following[cut]
+        x = np.sort(a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1]))
+        if len(x):
+            longest = int(np.argmax(x[1::2] - x[::2]))
+            middle = (x[2 * longest] + x[2 * longest + 1]) / 2
+            if (place := inside(np.array([middle, y]))) is not None:
+                return place
+    return None
+
+
+# ------------------------------------------------------------------ what follows an edit
+
+
+def _settle(old: ArealMap, new: ArealMap, edited: Ints) -> ArealMap:
+    """Everything that follows from new vertices of the edited areals.
+
+    Args:
+        old: the map before.
+        new: the map with the new vertices and the links as they were; cells as in ``old``.
+        edited: (K,) ascending indices into ``new``.
+    """
+    _require_finite(new)
+    records = new.records.copy()
+    records["area"][edited] = signed_areas(new)[edited]
+    normal = records["normal"][edited].astype(np.float64)
+    length = np.sqrt((normal**2).sum(1, keepdims=True))
+    known = np.isfinite(length) & (length > 0)
+    unit = np.where(known, normal / np.where(known, length, 1), (0.0, 0.0, 1.0))
+    # a stored unit vector keeps its bytes
+    records["normal"][edited] = np.where(np.abs(length - 1) <= _UNIT, normal, unit)
+    new = repair_anchors(replace(new, records=records), edited.tolist())
+    new = replace(new, links=_matched(new, edited))
+    return _with_cells(old, new, edited, old.cell_ids.astype(np.int64))
+
+
+def _require_finite(areals: ArealMap) -> None:
+    broken = ~np.isfinite(areals.vertices).all(1)
+    if broken.any():
+        row = int(areals.owner[np.argmax(broken)])
+        raise _refused(areals, row, "vertex is not a finite number", "inf or NaN", "finite")
+
+
+def _matched(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
+    """The links after an edit: see the module's docstring."""
+    from scipy.spatial import cKDTree
+
+    links, owner, count = areals.links.copy(), areals.owner, len(areals.records)
+    is_edited = np.zeros(count, np.bool_)
+    is_edited[edited] = True
+    ours = is_edited[owner]
+    exists = (links["areal"] >= 0) & (links["areal"] < count)
+    led_here = exists & is_edited[np.where(exists, links["areal"], 0)]
+    border = (links["areal"] == -1) & (links["edge"] == -1)
+    edges = np.flatnonzero(ours | led_here | border)
+    before = link_targets(areals)
+
+    a = areals.vertices[edges].astype(np.float64)
+    b = areals.vertices[areals.following[edges]].astype(np.float64)
+    # middles of edges that match are as close as their ends; twice that leaves room for rounding
+    near = cKDTree((a + b) / 2).query_pairs(2 * MATCH_DISTANCE, p=np.inf, output_type="ndarray")
+    i, j = near.astype(np.int64).reshape(-1, 2).T
+
+    def same(p: Floats, q: Floats) -> Bools:
+        return np.asarray((np.abs(p - q) <= MATCH_DISTANCE).all(1))
+
+    opposite = same(a[i], b[j]) & same(b[i], a[j])
+    fits = opposite | (same(a[i], a[j]) & same(b[i], b[j]))
+    fits &= (ours[edges[i]] | ours[edges[j]]) & (owner[edges[i]] != owner[edges[j]])
+    i, j, opposite = edges[i[fits]], edges[j[fits]], opposite[fits]
+    linked = (before[i] == j) | (before[j] == i)
+    first, second = np.minimum(i, j), np.maximum(i, j)
+    order = np.lexsort((second, first, ~opposite, ~linked))
+    first, second = first[order], second[order]
+
+    links[ours | led_here] = np.array((-1, -1), AREAL_LINK_DTYPE)
+    # in rounds: whatever pair comes first for both of its edges is one that greed would take
+    while len(first):
+        rank = np.arange(len(first))
+        best = np.full(len(links), len(first))
+        np.minimum.at(best, first, rank)
+        np.minimum.at(best, second, rank)
+        take = (best[first] == rank) & (best[second] == rank)
+        for edge, other in ((first[take], second[take]), (second[take], first[take])):
+            links["areal"][edge] = owner[other]
+            links["edge"][edge] = other - areals.vertex_start[owner[other]]
+        used = np.zeros(len(links), np.bool_)
+        used[first[take]] = used[second[take]] = True
+        left = ~(used[first] | used[second])
+        first, second = first[left], second[left]
+    return links
+
+
+# ------------------------------------------------------------------ cells
+
+
+def _with_cells(old: ArealMap, new: ArealMap, edited: Ints, ids: Ints) -> ArealMap:
+    """The new map with the cells that follow from its polygons.
+
+    Args:
+        old: the map whose cells are known.
+        new: the map with its new polygons; its cells are ignored.
+        edited: indices into ``new``.
+        ids: (C,) ``old.cell_ids`` by the new numbers, -1 = removed.
+    """
+    cells = new.cells_x * new.cells_y
+    if not cells:
+        return new
+    cell = np.repeat(np.arange(cells), np.diff(old.cell_start))
+    moved = not np.array_equal(old.extent, new.extent)
+    if moved:
+        edited = np.arange(len(new.records))
+        cell, ids = cell[:0], ids[:0]
+    low, high = new.extent
+    borders = [
+        np.linspace(low[k], high[k], count + 1)
+        for k, count in enumerate((new.cells_x, new.cells_y))
+    ]
+    touched, overlapped = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for index in edited.tolist():
+        polygon = _own(new, new.vertices, index)[:, :2].astype(np.float64)
+        at, touch, overlap = cells_under(polygon, borders[0], borders[1])
+        touched.append(index * cells + at[touch])
+        overlapped.append(index * cells + at[overlap])
+    code = ids * cells + cell
+    lost = (ids < 0) | (np.isin(ids, edited) & ~np.isin(code, np.concatenate(touched)))
+    gained = np.concatenate(overlapped)
+    gained = gained[~np.isin(gained, code)]
+    changed = np.zeros(cells, np.bool_)
+    changed[cell[lost]] = True
+    changed[gained % cells] = True
+
+    cell = np.append(cell[~lost], gained % cells)
+    ids = np.append(ids[~lost], gained // cells)
+    counts = np.bincount(cell, minlength=cells)
+    full = changed & (counts > CELL_LIMIT)
+    if full.any():
+        row = int(np.argmax(full))
+        x, y = divmod(row, new.cells_y)
+        raise ConversionError(
+            f"cell {x}, {y} would list too many areals",
+            file=new.archive.label,
+            table=CELLS,
+            row=row,
+            value=int(counts[row]),
+            expected=f"at most {CELL_LIMIT}",
+        )
+    # lists that did not change keep their order, whatever it is
+    order = np.lexsort((np.where(changed[cell], ids, np.arange(len(ids))), cell))
+    return replace(
+        new,
+        cell_start=np.append(0, np.cumsum(counts)),
+        cell_ids=ids[order].astype(np.uint16),
+    )

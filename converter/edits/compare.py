@@ -1,0 +1,340 @@
+"""What a glTF file changed, compared with the model in its sidecar: a plan for the rebuild.
+
+The unit of change is the slot for geometry, the node for poses, tracks and names, the model for
+the header (``rebuild`` page; core page, 8.3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import printable
+from ..formats.names import without_number
+from ..scene.curves import evaluate
+from ..scene.scene import Channel, Item, Node, Part, Scene, Track
+from .identify import POSE_NOISE, ROTATION_NOISE, Identified
+from .match import Match, Soup, is_degenerate, match, soup_of
+
+Cell = tuple[int, int, int]
+
+#: What Blender's exporter takes for a constant curve (1e-4), and rounding.
+_CONSTANT = 1.2e-4
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference: where (a node, part or animation) and what."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(eq=False)
+class PartPlan:
+    """One part of the file and its part in the sidecar.
+
+    Attributes:
+        part: in the identified scene.
+        slot: the stored slot it had, ``None`` for a new part.
+        soup: its triangles; not read for parts that are kept.
+        match: how they meet the stored ones.
+    """
+
+    part: Part
+    slot: int | None = None
+    soup: Soup | None = None
+    match: Match | None = None
+
+    @property
+    def kept(self) -> bool:
+        """Whether every triangle is as it was."""
+        return self.match is not None and self.match.unchanged
+
+
+@dataclass
+class Plan:
+    """What to keep and what to rebuild.
+
+    Attributes:
+        changes: every difference, in words.
+        poses: nodes whose key run must be made anew.
+        names, flags, labels, parents: nodes of which that changed.
+        parts: every part of the file.
+        kept_parts: cells (kept node, lod, group) that the file does not show and that stay.
+        deleted_parts: cells (kept node, lod, group) that are gone.
+        deleted_nodes: kept nodes that are gone.
+        materials: per material of the file the kept ones that it may be.
+        warnings: what the user should know.
+    """
+
+    identified: Identified
+    changes: list[Change] = field(default_factory=list)
+    poses: set[int] = field(default_factory=set)
+    names: set[int] = field(default_factory=set)
+    flags: set[int] = field(default_factory=set)
+    labels: set[int] = field(default_factory=set)
+    parents: set[int] = field(default_factory=set)
+    parts: list[PartPlan] = field(default_factory=list)
+    kept_parts: list[Cell] = field(default_factory=list)
+    deleted_parts: list[Cell] = field(default_factory=list)
+    deleted_nodes: list[int] = field(default_factory=list)
+    materials: list[set[int]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def compare(identified: Identified, kept: Scene, *, lightmap: bool) -> Plan:
+    """Every difference between a file and the model in its sidecar.
+
+    Args:
+        identified: the file's scene, its nodes told apart against ``kept``.
+        kept: decoded from the sidecar's model.
+        lightmap: whether Res18 holds lightmap coordinates.
+    """
+    plan = Plan(identified)
+    scene = identified.scene
+    plan.materials = same_materials(scene, kept)
+    kept_of = identified.kept_of
+    for i, node in enumerate(scene.nodes):
+        if i in kept_of:
+            _node_changes(plan, i, node, kept)
+        else:
+            plan.changes.append(Change(f"node {printable(node.name)!r}", "is new"))
+            plan.poses.add(i)
+    present = set(kept_of.values())
+    plan.deleted_nodes = [k for k in range(len(kept.nodes)) if k not in present]
+    plan.changes += [
+        Change(f"node {printable(kept.nodes[k].name)!r}", "is missing") for k in plan.deleted_nodes
+    ]
+    _part_changes(plan, kept, lightmap)
+    _pose_changes(plan, kept)
+    return plan
+
+
+def same_materials(given: Scene, kept: Scene) -> list[set[int]]:
+    """Per given material the kept ones that it may be: by its key, else by its name.
+
+    Blender appends ``.001`` to equal names, and drops extras unless told not to: several kept
+    materials of one name cannot be told apart then, and any of them is taken for unchanged.
+    """
+    by_key: dict[tuple[int, ...], set[int]] = {}
+    by_name: dict[str, set[int]] = {}
+    for i, material in enumerate(kept.materials):
+        by_key.setdefault(material.key, set()).add(i)
+        by_name.setdefault(material.name, set()).add(i)
+    out = []
+    for material in given.materials:
+        if -1 not in material.key:
+            out.append(by_key.get(material.key, set()))
+        else:
+            bare = without_number(material.name)
+            out.append(by_name.get(material.name) or by_name.get(bare) or set())
+    return out
+
+
+def _node_changes(plan: Plan, i: int, node: Node, kept: Scene) -> None:
+    identified = plan.identified
+    old = kept.nodes[identified.kept_of[i]]
+    what = []
+    if node.name != old.name:
+        what.append(f"renamed to {printable(node.name)!r}")
+        plan.names.add(i)
+    parent = -1 if node.parent < 0 else identified.kept_of.get(node.parent, -2)
+    if parent != old.parent:
+        above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
+        what.append(f"moved under {printable(above)!r}" if above else "moved to the root")
+        plan.parents.add(i)
+    if node.flags is not None and node.flags != old.flags:
+        what.append(f"flags {old.flags} became {node.flags}")
+        plan.flags.add(i)
+    if node.label != old.label:
+        what.append(f"label {old.label!r} became {node.label!r}")
+        plan.labels.add(i)
+    where = f"node {printable(old.name)!r}"
+    plan.changes += [Change(where, text) for text in what]
+
+
+def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
+    """Changed, new and missing parts; a scene of which nothing is in the file is kept."""
+    identified = plan.identified
+    scene, shown = identified.scene, identified.shown
+    old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in kept.parts}
+    old_soups: dict[int, Soup] = {}
+    met: set[Cell] = set()
+    olds: list[tuple[str, Match, Soup]] = []
+    for part in scene.parts:
+        k = identified.kept_of.get(part.node)
+        cell = None if k is None else (k, part.lod, part.group)
+        where = f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
+        old = None if cell is None else old_parts.get(cell)
+        soup = soup_of(scene, part, lightmap=lightmap)
+        if old is None or cell is None:
+            plan.parts.append(PartPlan(part, None, soup))
+            plan.changes.append(Change(where, "is new"))
+            continue
+        met.add(cell)
+        if old.mesh not in old_soups:
+            old_soups[old.mesh] = soup_of(kept, old, lightmap=lightmap)
+        result = match(soup, old_soups[old.mesh], plan.materials)
+        plan.parts.append(PartPlan(part, kept.meshes[old.mesh].slot, soup, result))
+        olds.append((where, result, old_soups[old.mesh]))
+    _settle_materials(plan, kept)
+    for plan_part, (where, result, old_soup) in zip(
+        [p for p in plan.parts if p.match is not None], olds, strict=True
+    ):
+        assert plan_part.soup is not None
+        result.compare_materials(plan_part.soup, old_soup, plan.materials)
+        if not result.unchanged:
+            plan.changes.append(Change(where, result.describe(len(old_soup))))
+        if result.colours_kept:
+            plan.warnings.append(
+                f"{where}: {result.colours_kept} triangles came back white beside coloured ones "
+                "and keep their colours (Blender writes white where the materials of an object "
+                "use vertex alpha in different ways; to paint white, leave one value below 1)"
+            )
+    views = {_view_of(kept, cell, shown) for cell in met} | {(*shown, False)}
+    present = set(identified.kept_of.values())
+    for cell, part in old_parts.items():
+        if cell in met:
+            continue
+        name = kept.nodes[cell[0]].name
+        gone = cell[0] not in present
+        shown_here = _view_of(kept, cell, shown) in views
+        if gone or (shown_here and not _only_degenerate(kept, part, lightmap)):
+            plan.deleted_parts.append(cell)
+            if not gone:
+                where = f"part {printable(name)!r} lod {cell[1]} group {cell[2]}"
+                plan.changes.append(Change(where, "is missing"))
+        else:
+            plan.kept_parts.append(cell)
+
+
+def _settle_materials(plan: Plan, kept: Scene) -> None:
+    """Tell materials of one name apart by the triangles they are on: most did not change theirs.
+
+    Only for files without extras, where Blender's ``.001`` is all that tells them apart.
+    """
+    open_ones = [i for i, choices in enumerate(plan.materials) if len(choices) > 1]
+    open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
+    if not open_ones:
+        return
+    from scipy.optimize import linear_sum_assignment
+
+    votes = np.zeros((len(plan.materials), len(kept.materials)))
+    for part in plan.parts:
+        if part.soup is not None and part.match is not None and part.match.old_material is not None:
+            hit = part.match.old_of >= 0
+            new, old = part.soup.material[hit], part.match.old_material[part.match.old_of[hit]]
+            np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
+    allowed = np.zeros(votes.shape, np.bool_)
+    for i in open_ones:
+        allowed[i, list(plan.materials[i])] = True
+    rows, columns = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    for i, k in zip(rows.tolist(), columns.tolist(), strict=True):
+        if i in open_ones and votes[i, k] > 0 and allowed[i, k]:
+            plan.materials[i] = {k}
+
+
+def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int, bool]:
+    """Which scene of the glTF file shows a cell: parts of one come and go together."""
+    return cell[1], cell[2], scene.nodes[cell[0]].cockpit and cell[1:] == shown
+
+
+def _only_degenerate(kept: Scene, part: Part, lightmap: bool) -> bool:
+    """Whether a part holds nothing that Blender would not drop."""
+    return bool(is_degenerate(soup_of(kept, part, lightmap=lightmap)).all())
+
+
+# ------------------------------------------------------------------ poses
+
+
+def _pose_changes(plan: Plan, kept: Scene) -> None:
+    """Rest poses of static nodes, samples of animated ones at every frame."""
+    identified = plan.identified
+    scene = identified.scene
+    new = {track.node: track for track in scene.tracks}
+    old = {track.node: track for track in kept.tracks}
+    noise = POSE_NOISE * identified.size
+    for i, k in identified.kept_of.items():
+        node, before = scene.nodes[i], kept.nodes[k]
+        where = f"node {printable(before.name)!r}"
+        if i not in new and k not in old:
+            moved = np.abs(node.translation - before.translation).max() > noise
+            turned = not same_rotations(node.rotation, before.rotation).all()
+            if moved or turned:
+                plan.poses.add(i)
+            plan.changes += [Change(where, "translation changed")] if moved else []
+            plan.changes += [Change(where, "rotation changed")] if turned else []
+            continue
+        frames = _common_frames(new.get(i), old.get(k), scene, kept)
+        a_t, a_r = poses_at(new.get(i), node, frames)
+        b_t, b_r = poses_at(old.get(k), before, frames)
+        given = new.get(i, Track(i))
+        loose_t, loose_r = _collapsed(given.translation, b_t), _collapsed(given.rotation, b_r)
+        for path, same in (
+            ("translation", (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)),
+            ("rotation", same_rotations(a_r, b_r, max(ROTATION_NOISE, loose_r))),
+        ):
+            if not same.all():
+                plan.poses.add(i)
+                frame = frames[int(np.argmin(same))]
+                count = int((~same).sum())
+                more = f" and {count - 1} more frames" if count > 1 else ""
+                text = f"{path} changed at frame {frame:g}{more}"
+                plan.changes.append(Change(f"animation of {where}", text))
+
+
+def _common_frames(
+    new: Track | None, old: Track | None, scene: Scene, kept: Scene
+) -> NDArray[np.float64]:
+    """The frames at which two tracks are compared: those of the stored one, and what is added."""
+    end = scene.frame_count if new is not None else 1
+    channel = None if old is None else old.rotation or old.translation
+    if channel is None:
+        return np.arange(float(max(end, 1)))
+    frames = channel.frames
+    return np.concatenate([frames, np.arange(float(np.floor(frames[-1])) + 1, end)])
+
+
+def poses_at(
+    track: Track | None, node: Node | Item, frames: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """(T, 3) translations and (T, 4) rotations of a node; its own where a channel is missing."""
+    if track is not None and track.translation is not None:
+        translations = evaluate(track.translation, frames)
+    else:
+        translations = np.tile(node.translation.astype(np.float64), (len(frames), 1))
+    if track is not None and track.rotation is not None:
+        rotations = evaluate(track.rotation, frames)
+    else:
+        rotations = np.tile(node.rotation, (len(frames), 1))
+    return translations, rotations
+
+
+def same_rotations(
+    a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE
+) -> NDArray[np.bool_]:
+    """Equal up to sign and noise per component. (..., 4) -> (...)."""
+    near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
+    return np.asarray(near <= noise)
+
+
+def _collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
+    """Tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
+
+    It keeps the first and the last key of such a curve and drops what is between.
+    """
+    if channel is None or len(channel.frames) > 2 or len(stored) <= 2:
+        return 0.0
+    signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
+    spread = (
+        np.ptp(stored * signs[:, None], axis=0).max()
+        if stored.shape[1] == 4
+        else (np.ptp(stored, axis=0).max())
+    )
+    return _CONSTANT if spread <= _CONSTANT else 0.0

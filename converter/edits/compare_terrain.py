@@ -1,0 +1,430 @@
+"""What a glTF file changed in a terrain, level by level (``rebuild`` page, Terrain).
+
+Faces are compared as sets of corner triples, as for core models (``converter.edits.match``). What
+is left on both sides is paired inside a square and a material, in order, as long as every stored
+vertex then has one new value: those faces moved. All others are deleted or new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError, printable
+from ..formats.names import without_number
+from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
+from ..numeric.adjacency import row_ids
+from ..numeric.arrays import NONE16
+from ..numeric.pose import parents_first, rotation_matrix
+from ..numeric.quantize import decode_normals, encode_uv
+from ..scene.scene import Imported, Part, Scene
+from ..scene.terrain import Ground, TerrainScene
+from .compare import Change
+from .match import Match, Soup, canonical, join, match, soup_of
+
+I64 = NDArray[np.int64]
+#: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
+#: to 0.56 degrees (measured), a little more than a stored step.
+TERRAIN_NORMAL_DEGREES = 1.0
+_BLEND_NOISE = 1e-6
+_PLACE_NOISE = 1e-6
+
+
+@dataclass
+class GivenLevel:
+    """One level as a file shows it.
+
+    Attributes:
+        soup: T triangles in game space; ``extra`` is the microtexture UV as stored.
+        blend: (T, 3) float32, or ``None`` where the file has none.
+        owner: (T,) item of the file that each triangle belongs to.
+    """
+
+    soup: Soup
+    blend: NDArray[np.float32] | None
+    owner: I64
+
+
+@dataclass
+class LevelPlan:
+    """How a level's faces meet the stored ones.
+
+    Attributes:
+        rows: (F,) stored faces of the level, rows of the face table.
+        given: the file's triangles.
+        old, new, turn: (P,), (P,), (P, 3): stored faces that are still there (positions in
+            ``rows``), their triangles, and the new corner per old corner.
+        exact: (P,) whether they are equal in positions and texture coordinates.
+        fresh: triangles that are new.
+        back: stored faces that editors drop (duplicates, degenerate ones) and that stay.
+        material: (P,) bool, pairs whose material changed.
+        normals: (P,) bool, exact pairs whose normals changed.
+    """
+
+    rows: I64
+    given: GivenLevel
+    match: Match
+    old: I64
+    new: I64
+    turn: I64
+    exact: NDArray[np.bool_]
+    fresh: I64
+    back: I64
+    material: NDArray[np.bool_]
+    normals: NDArray[np.bool_]
+    blend: NDArray[np.bool_]
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the file says the same as the sidecar."""
+        return self.match.unchanged and not self.blend.any()
+
+
+@dataclass
+class TerrainPlan:
+    """What to keep and what to rebuild.
+
+    Attributes:
+        levels: by level; one that the file does not show is not there and stays.
+        pairs: per material of the file its rows ``(first, second)``, ``None`` = unknown.
+        choices: per material of the file all stored pairs that its name may mean.
+        names: per item of the file its name, for messages.
+        changes: every difference, in words.
+        warnings: what the user should know.
+    """
+
+    levels: dict[int, LevelPlan] = field(default_factory=dict)
+    pairs: list[tuple[int, int] | None] = field(default_factory=list)
+    choices: list[list[tuple[int, int]]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    materials: list[str] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def compare_terrain(
+    given: Imported, terrain: Terrain, scene: TerrainScene, wear: list[str]
+) -> TerrainPlan:
+    """Every difference between a file and the terrain in its sidecar.
+
+    Args:
+        given: the file.
+        terrain: the sidecar's terrain; sound.
+        scene: what it looks like.
+        wear: names by row of ``Land1.wea``: new material pairs are looked up there.
+
+    Raises:
+        ConversionError: the file shows no terrain.
+    """
+    plan = TerrainPlan(
+        names=[item.name for item in given.items],
+        materials=[material.name for material in given.materials],
+    )
+    same = _same_grounds(given, scene.grounds)
+    plan.pairs = [
+        _pair(given.materials[i].name, given.material_extras[i], group, scene.grounds, wear)
+        for i, group in enumerate(same)
+    ]
+    plan.choices = [
+        [(scene.grounds[i].first, scene.grounds[i].second) for i in sorted(group)] for group in same
+    ]
+    for level, shown in _levels(given).items():
+        if level == COARSE:
+            shown.soup.normals = shown.blend = None  # its vertices are the fine level's
+        rows = terrain.faces_of(level)
+        plan.levels[level] = _compare(shown, rows, terrain, scene, same, plan)
+    if FINE not in plan.levels:
+        raise ConversionError(
+            "shows no terrain: it has no mesh called 'terrain'",
+            hint="keep the object's name, or give the file that msh2gltf wrote",
+        )
+    for level, found in sorted(plan.levels.items()):
+        if not found.unchanged:
+            what = found.match.describe(len(found.rows))
+            if found.match.unchanged:
+                what = f"blend changed on {int(found.blend.sum())} triangles"
+            plan.changes.append(Change(f"{LEVELS[level]} level", what))
+    if clamped := sum(found.given.soup.clamped for found in plan.levels.values()):
+        plan.warnings.append(f"{clamped} texture coordinates beyond -32..32 were clamped")
+    if terrain.blend is None and any(p.given.blend is not None for p in plan.levels.values()):
+        plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is passed by")
+    return plan
+
+
+# ------------------------------------------------------------------ what the file shows
+
+
+def _levels(given: Imported) -> dict[int, GivenLevel]:
+    """The file's triangles by level; objects that nobody knows belong to the fine one."""
+    scene = Scene(given.name, given.streams, meshes=given.meshes)
+    world = _world(given)
+    parts: dict[int, list[tuple[int, Soup]]] = {}
+    for i, item in enumerate(given.items):
+        if item.mesh < 0 or not given.meshes[item.mesh].primitives:
+            continue
+        soup = soup_of(scene, Part(i, 0, 0, item.mesh, world[i]), lightmap=False)
+        soup.extra, soup.lightmap = None, True
+        if given.streams.uv1 is not None:
+            words, clamped = encode_uv(given.streams.uv1[soup.vertex])
+            soup.clamped += clamped
+            soup.extra = np.ascontiguousarray(words).view(np.uint8)
+        parts.setdefault(_level(item.name, item.extras), []).append((i, soup))
+    return {level: _joined(found, given.streams.blend) for level, found in parts.items()}
+
+
+def _level(name: str, extras: dict[str, Any]) -> int:
+    if "level" in extras:
+        return COARSE if int(extras["level"]) == COARSE else FINE
+    return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
+
+
+def _world(given: Imported) -> list[NDArray[np.float64] | None]:
+    """Placement of every item in the scene; ``None`` where it stands at the origin."""
+    out: dict[int, NDArray[np.float64]] = {}
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in given.items]):
+        item = given.items[i]
+        local = np.eye(4)
+        turned = item.linear if item.linear is not None else rotation_matrix(item.rotation)
+        local[:3, :3], local[:3, 3] = turned, item.translation
+        out[i] = out[item.parent] @ local if item.parent >= 0 else local
+    still = [np.abs(out[i] - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(given.items))]
+    return [None if still[i] else out[i] for i in range(len(given.items))]
+
+
+def _joined(parts: list[tuple[int, Soup]], blend: NDArray[np.float32] | None) -> GivenLevel:
+    soups = [soup for _, soup in parts]
+
+    def join(name: str) -> Any:
+        arrays = [getattr(soup, name) for soup in soups]
+        return None if any(a is None for a in arrays) else np.concatenate(arrays)
+
+    soup = Soup(
+        join("positions"), join("normals"), join("uv0"), join("extra"), join("material"),
+        join("vertex"), True, sum(s.clamped for s in soups),
+    )  # fmt: skip
+    owner = np.repeat([i for i, _ in parts], [len(s) for s in soups])
+    return GivenLevel(soup, None if blend is None else blend[soup.vertex], owner)
+
+
+# ------------------------------------------------------------------ materials
+
+
+def _same_grounds(given: Imported, grounds: list[Ground]) -> list[set[int]]:
+    """Per material of the file the stored pairs that it may be: by its rows, else by its name."""
+    by_rows = {(g.first, g.second): i for i, g in enumerate(grounds)}
+    by_name: dict[str, set[int]] = {}
+    for i, ground in enumerate(grounds):
+        by_name.setdefault(ground.name, set()).add(i)
+    out = []
+    for material, extras in zip(given.materials, given.material_extras, strict=True):
+        if "first" in extras:
+            at = by_rows.get((int(extras["first"]), int(extras.get("second", NO_MATERIAL))))
+            out.append(set() if at is None else {at})
+        else:
+            out.append(
+                by_name.get(material.name) or by_name.get(without_number(material.name)) or set()
+            )
+    return out
+
+
+def _pair(
+    name: str, extras: dict[str, Any], group: set[int], grounds: list[Ground], wear: list[str]
+) -> tuple[int, int] | None:
+    """Rows of ``Land1.wea`` that a material of the file stands for."""
+    if "first" in extras:
+        rows = int(extras["first"]), int(extras.get("second", NO_MATERIAL))
+        return rows if all(0 <= row <= NO_MATERIAL for row in rows) else None
+    if group:
+        ground = grounds[min(group)]
+        return ground.first, ground.second
+    for candidate in (name, without_number(name)):
+        known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
+        found = [known.get(part.strip().casefold()) for part in candidate.split("+")]
+        if len(found) <= 2 and all(row is not None for row in found):
+            first, second = (*found, NO_MATERIAL)[:2]
+            assert first is not None
+            assert second is not None
+            return first, second
+    return None
+
+
+# ------------------------------------------------------------------ faces
+
+
+def _stored(terrain: Terrain, scene: TerrainScene, rows: I64) -> Soup:
+    """The stored faces of a level as triangles."""
+    vertex = terrain.faces["vertex"][rows].astype(np.int64)
+    ground = {(g.first, g.second): i for i, g in enumerate(scene.grounds)}
+    first, second = (terrain.faces[k][rows].tolist() for k in ("first", "second"))
+    extra = np.ascontiguousarray(terrain.micro_uv[vertex]).view(np.uint8)
+    return Soup(
+        terrain.positions[vertex],
+        decode_normals(terrain.normals[vertex]),
+        terrain.uv0[vertex],
+        extra.reshape(*vertex.shape, 4),
+        np.array([ground[pair] for pair in zip(first, second, strict=True)], np.int64),
+        vertex,
+        True,
+    )
+
+
+def _compare(
+    given: GivenLevel,
+    rows: I64,
+    terrain: Terrain,
+    scene: TerrainScene,
+    same: list[set[int]],
+    plan: TerrainPlan,
+) -> LevelPlan:
+    old = _stored(terrain, scene, rows)
+    found = match(given.soup, old, same, TERRAIN_NORMAL_DEGREES)
+    hit = np.flatnonzero(found.old_of >= 0)
+    partner = found.old_of[hit]
+    turn = np.empty((len(hit), 3), np.int64)
+    np.put_along_axis(turn, found.old_turn[partner], found.new_turn[hit], axis=1)
+    lost, fresh = found.lost, np.flatnonzero(found.old_of < 0)
+    moved_old, moved_new = _pair_moved(lost, fresh, old, given.soup, terrain, rows, same)
+    moved_turn = _best_turn(old, given.soup, moved_old, moved_new)
+    every = (
+        np.concatenate([partner, moved_old]),
+        np.concatenate([hit, moved_new]),
+        np.concatenate([turn, moved_turn]),
+    )
+    exact = np.concatenate([np.ones(len(hit), np.bool_), np.zeros(len(moved_old), np.bool_)])
+    keep = _consistent(old, given.soup, *every, exact)
+    pair_old, pair_new, pair_turn = (array[keep] for array in every)
+    blend = np.zeros(len(pair_old), np.bool_)
+    if given.blend is not None and terrain.blend is not None:
+        shown = given.blend[pair_new[:, None], pair_turn]
+        stored = terrain.blend[old.vertex[pair_old]]
+        blend = (np.abs(shown - stored) > _BLEND_NOISE).any(axis=1)
+    return LevelPlan(
+        rows,
+        given,
+        found,
+        pair_old,
+        pair_new,
+        pair_turn,
+        exact[keep],
+        np.setdiff1d(fresh, pair_new),
+        found.dropped,
+        found.materials_differ[pair_new] & exact[keep],
+        found.normals_differ[pair_new],
+        blend,
+    )
+
+
+def _pair_moved(
+    lost: I64,
+    fresh: I64,
+    old: Soup,
+    new: Soup,
+    terrain: Terrain,
+    rows: I64,
+    same: list[set[int]],
+) -> tuple[I64, I64]:
+    """Faces that may have moved: as many lost as new ones in a square and a material.
+
+    Materials of one name count as one here: without extras nobody can tell them apart.
+    """
+    alike = np.arange(int(old.material.max(initial=-1)) + 1)
+    for group in same:
+        for member in group:
+            if member < len(alike):
+                alike[member] = min(alike[member], min(group))
+    names = np.array([min(group) if group else -2 - i for i, group in enumerate(same)] + [-1])
+    new_name, old_name = names[new.material[fresh]], alike[old.material[lost]]
+    old_of = np.full(len(fresh), -1, np.int64)
+    # what moved up or down is the same in the plan view
+    new_key, old_key = _plan_view(new, fresh, old, lost)
+    join(old_of, [new_key, new_name], [old_key, old_name])
+    free = np.ones(len(lost), np.bool_)
+    free[old_of[old_of >= 0]] = False
+    left, open_ = np.flatnonzero(free), np.flatnonzero(old_of < 0)
+    middle = new.positions[fresh[open_]].astype(np.float64).mean(axis=1).reshape(-1, 3)
+    a_key = np.stack([terrain.square_of_face[rows[lost[left]]], old_name[left]], axis=1)
+    b_key = np.stack([terrain.grid.squares_at(middle), new_name[open_]], axis=1)
+    ids = row_ids(np.concatenate([a_key, b_key]).astype(np.int64).view(np.uint64))
+    a, b = ids[: len(left)], ids[len(left) :]
+    size = int(ids.max(initial=-1)) + 1
+    equal = np.bincount(a, minlength=size) == np.bincount(b, minlength=size)
+    a_order = np.argsort(a, kind="stable")
+    b_order = np.argsort(b, kind="stable")
+    old_of[open_[b_order[equal[b[b_order]]]]] = left[a_order[equal[a[a_order]]]]
+    found = np.flatnonzero(old_of >= 0)
+    return lost[old_of[found]], fresh[found]
+
+
+def _plan_view(new: Soup, fresh: I64, old: Soup, lost: I64) -> tuple[I64, I64]:
+    """A key per triangle from x, y and the texture coordinates of its corners."""
+    columns = []
+    for soup, rows in ((new, fresh), (old, lost)):
+        own = [(soup.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
+        if new.uv0 is not None and soup.uv0 is not None:
+            own.append(soup.uv0[rows].astype(np.int32))
+        stacked = np.concatenate(own, axis=-1)
+        columns.append(stacked.reshape(3 * len(rows), stacked.shape[-1]))
+    ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
+    key, _ = canonical(ids, int(ids.max(initial=0)) + 1)
+    return key[: len(fresh)], key[len(fresh) :]
+
+
+def _best_turn(old: Soup, new: Soup, old_rows: I64, new_rows: I64) -> I64:
+    """The rotation of each new triangle in which most of its corners are the old ones."""
+    turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    score = np.zeros((len(old_rows), 3), np.int64)
+    for k, rolled in enumerate(turns):
+        given = new.positions[new_rows][:, rolled]
+        score[:, k] = 2 * (given == old.positions[old_rows]).all(axis=-1).sum(axis=1)
+        # of a face that moved as a whole, the plan view and the texture say which corner is which
+        score[:, k] += (given[..., :2] == old.positions[old_rows][..., :2]).all(axis=-1).sum(axis=1)
+        if new.uv0 is not None and old.uv0 is not None:
+            shown = new.uv0[new_rows][:, rolled]
+            score[:, k] += (shown == old.uv0[old_rows]).all(axis=-1).sum(axis=1)
+    best: I64 = turns[score.argmax(axis=1)].reshape(-1, 3)
+    return best
+
+
+def _consistent(
+    old: Soup, new: Soup, pair_old: I64, pair_new: I64, turn: I64, exact: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Pairs under which every stored vertex has one new value; equal pairs all stay."""
+    at = (pair_new[:, None], turn)
+    columns = [
+        old.vertex[pair_old][..., None],
+        (new.positions[at] + np.float32(0)).view(np.int32).astype(np.int64),
+    ]
+    if new.uv0 is not None:
+        columns.append(new.uv0[at].astype(np.int64))
+    if new.extra is not None:
+        columns.append(new.extra[at].astype(np.int64))
+    stacked = np.concatenate(columns, axis=-1)
+    corner = stacked.reshape(3 * len(pair_old), stacked.shape[-1])
+    value = row_ids(np.ascontiguousarray(corner).view(np.uint64)).reshape(-1, 3)
+    vertex = old.vertex[pair_old]
+    keep = np.ones(len(pair_old), np.bool_)
+    size = int(vertex.max(initial=-1)) + 1
+    while True:
+        low = np.full(size, np.iinfo(np.int64).max)
+        high = np.full(size, -1)
+        np.minimum.at(low, vertex[keep], value[keep])
+        np.maximum.at(high, vertex[keep], value[keep])
+        torn = (high >= 0) & (low != high)
+        wrong = keep & ~exact & torn[vertex].any(axis=1)
+        if not wrong.any():
+            return keep
+        keep &= ~wrong
+
+
+def unknown_material(plan: TerrainPlan, owner: int, material: int) -> ConversionError:
+    """The error for a face whose material is no row of ``Land1.wea``."""
+    name = plan.materials[material] if material >= 0 else ""
+    return ConversionError(
+        f"object {printable(plan.names[owner])!r} has a material that Land1.wea does not have",
+        value=printable(name) if name else "none",
+        expected="a name of Land1.wea, or two with a + between",
+        hint="use the materials that the terrain came with",
+    )

@@ -1,0 +1,387 @@
+"""An areal map (``Land.map``) as arrays, and what one asks it: which areal, which way.
+
+Sources: terrain page, 4 (layout) and 9 (what was measured); ``evidence`` page, Areal map. Reading
+bytes is ``importers.areal_map``, writing them ``exporters.areal_map``, changing polygons
+``converter.edits.areal_map``.
+
+Coordinates are game axes and map units: x to the right, y forward, z up; an areal is a polygon
+in x and y, counter-clockwise seen from above. Edge ``k`` of an areal runs from its vertex ``k``
+to the next one (the last edge: back to vertex 0), so vertices, edges and links share one index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import ConversionError
+from ..numeric.arrays import Bools, Floats, Ints, ranges
+from .archive import Archive, Entry
+from .tables import (
+    AREAL_CELL_COUNT_BITS,
+    AREAL_CELL_START_BITS,
+    AREAL_DTYPE,
+    AREAL_LINK_DTYPE,
+    AREAL_MAP_TYPE,
+)
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+#: What messages call the three parts of the entry.
+AREALS = "Type 12 (areals)"
+LINKS = "Type 12 (links)"
+CELLS = "Type 12 (cells)"
+
+#: The most ids that a runtime cell word can count (terrain page, 4.4).
+CELL_LIMIT = (1 << AREAL_CELL_COUNT_BITS) - 1
+_START_LIMIT = (1 << AREAL_CELL_START_BITS) - 1
+#: Points that one round of :func:`areal_at` takes, which bounds its memory.
+_POINTS_AT_ONCE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class ArealMap:
+    """All areals of a map end to end, and the grid of cells that lists them.
+
+    N areals, V vertices (and edges, and links) of all areals together, E further links, C
+    listed ids. Arrays are not to be written to: editing functions return a new map.
+
+    Attributes:
+        archive: the file: names, attributes, gaps and whatever other entries it has.
+        records: (N,) ``AREAL_DTYPE``.
+        vertices: (V, 3) float32, map units.
+        vertex_start: (N + 1,) int64; areal ``i`` has the vertices
+            ``vertex_start[i]:vertex_start[i + 1]``.
+        links: (V,) ``AREAL_LINK_DTYPE``: what lies across each edge, -1/-1 = nothing.
+        extra_links: (E,) ``AREAL_LINK_DTYPE``: the ``3 * poly_count`` records behind the links of
+            an areal; kept, not understood.
+        extra_start: (N + 1,) int64, as ``vertex_start`` for ``extra_links``.
+        polys: per areal the raw bytes of its ``poly_count`` branch; kept, not understood.
+        cells_x, cells_y: size of the grid, which spans the vertices' extent.
+        cell_start: (cells_x * cells_y + 1,) int64; cell (x, y) is row ``x * cells_y + y`` and
+            lists ``cell_ids[cell_start[row]:cell_start[row + 1]]``.
+        cell_ids: (C,) uint16, indices of areals.
+    """
+
+    archive: Archive
+    records: NDArray[np.void]
+    vertices: NDArray[np.float32]
+    vertex_start: Ints
+    links: NDArray[np.void]
+    extra_links: NDArray[np.void]
+    extra_start: Ints
+    polys: list[bytes]
+    cells_x: int
+    cells_y: int
+    cell_start: Ints
+    cell_ids: NDArray[np.uint16]
+
+    @property
+    def entry(self) -> Entry:
+        """The entry that the map was read from (:func:`areal_entry`)."""
+        return areal_entry(self.archive)
+
+    @cached_property
+    def owner(self) -> Ints:
+        """(V,) the areal of every vertex, edge and link."""
+        return np.repeat(np.arange(len(self.records)), np.diff(self.vertex_start))
+
+    @cached_property
+    def following(self) -> Ints:
+        """(V,) the vertex at the other end of every edge: the next one of the polygon."""
+        after = np.arange(len(self.vertices)) + 1
+        some = np.diff(self.vertex_start) > 0
+        after[self.vertex_start[1:][some] - 1] = self.vertex_start[:-1][some]
+        return after
+
+    @cached_property
+    def record_offsets(self) -> Ints:
+        """(N + 1,) where each record starts in the entry, bytes; last: where the grid starts."""
+        polys = np.cumsum([0, *map(len, self.polys)])
+        rows = np.arange(len(self.records) + 1) * AREAL_DTYPE.itemsize
+        per_vertex = 12 + AREAL_LINK_DTYPE.itemsize
+        per_extra = AREAL_LINK_DTYPE.itemsize
+        links: Ints = per_vertex * self.vertex_start + per_extra * self.extra_start
+        offsets: Ints = rows + links + polys
+        return offsets
+
+    @cached_property
+    def extent(self) -> tuple[Floats, Floats]:
+        """Lowest and highest x, y of all vertices, (2,) float64 each: what the grid spans.
+
+        NaN where there are no vertices, or where one is not finite.
+        """
+        xy = _xy(self.vertices)
+        if not len(xy) or not np.isfinite(xy).all():
+            return np.full(2, np.nan), np.full(2, np.nan)
+        return xy.min(0), xy.max(0)
+
+
+def areal_entry(archive: Archive) -> Entry:
+    """The areal map's entry: the first of type 12 (terrain page, 4.1).
+
+    Raises:
+        ConversionError: there is none.
+    """
+    entry = archive.first_of_type(AREAL_MAP_TYPE)
+    if entry is None:
+        raise ConversionError(
+            "holds no areal map",
+            file=archive.label,
+            table=AREALS,
+            value=f"types {sorted(archive.type_ids)}",
+            expected=f"an entry of type {AREAL_MAP_TYPE}",
+            code="areal-entry",
+        )
+    return entry
+
+
+def _xy(points: NDArray[np.float32]) -> Floats:
+    with np.errstate(invalid="ignore"):  # a signalling NaN in the file
+        return points[:, :2].astype(np.float64)
+
+
+def signed_areas(areals: ArealMap) -> Floats:
+    """(N,) float64: shoelace area of each polygon in x and y, negative if clockwise."""
+    xy = _xy(areals.vertices)
+    with np.errstate(invalid="ignore"):
+        # from the polygon's first vertex: far from the origin the products would cancel badly
+        xy = xy - xy[areals.vertex_start[:-1][areals.owner]]
+        following = xy[areals.following]
+        twice = xy[:, 0] * following[:, 1] - xy[:, 1] * following[:, 0]
+    return np.bincount(areals.owner, twice, minlength=len(areals.records)) / 2
+
+
+def points_inside(xy: Floats, start: Ints, points: Floats, polygon: Ints) -> Bools:
+    """Whether each point lies inside its polygon: even-odd, half-open.
+
+    A point on an edge belongs to the polygon on the right of it (on a horizontal edge: above
+    it). Both neighbours of an edge compute the same, so a point of a tiling is in exactly one.
+
+    Args:
+        xy: (V, 2) float64, vertices of all polygons end to end.
+        start: (N + 1,) where each polygon starts.
+        points: (K, 2) float64.
+        polygon: (K,) which polygon each point is asked about.
+
+    Returns:
+        (K,) bool; false for points and polygons that are not finite.
+    """
+    count = np.diff(start)[polygon]
+    edge = ranges(start[:-1][polygon], count)
+    pair = np.repeat(np.arange(len(points)), count)
+    last = start[1:][polygon][pair] - 1
+    a, b = xy[edge], xy[np.where(edge == last, start[:-1][polygon][pair], edge + 1)]
+    p = points[pair]
+    flip = (a[:, 1] > b[:, 1])[:, None]
+    low, high = np.where(flip, b, a), np.where(flip, a, b)
+    with np.errstate(invalid="ignore"):
+        along, across = high - low, p - low
+        spans = (low[:, 1] <= p[:, 1]) & (p[:, 1] < high[:, 1])
+        left = across[:, 0] * along[:, 1] < across[:, 1] * along[:, 0]
+    crossings = np.bincount(pair[spans & left], minlength=len(points))
+    broken = np.bincount(pair[~np.isfinite(a).all(1)], minlength=len(points))
+    return np.asarray((crossings % 2 == 1) & (broken == 0))
+
+
+def anchor_inside(areals: ArealMap) -> Bools:
+    """(N,) bool: whether each areal's anchor lies in its polygon (x and y).
+
+    The runtime moves an anchor that does not: up to 100 random tries within about 30 units,
+    then 200 within about 100 (terrain page, 4.5). ``edits.areal_map.repair_anchors`` does it
+    without chance.
+    """
+    return points_inside(
+        _xy(areals.vertices),
+        areals.vertex_start,
+        _xy(areals.records["anchor"]),
+        np.arange(len(areals.records)),
+    )
+
+
+def areal_at(areals: ArealMap, points: ArrayLike) -> Ints:
+    """The areal under each point, found through the cells as the runtime does.
+
+    A point's cell is ``floor((p - low) / size)`` over the vertices' extent (``evidence`` page,
+    Areal map), the last one on the upper border. Of the areals which the cell lists and which
+    contain the point (:func:`points_inside`), the lowest index.
+
+    Args:
+        areals: the map.
+        points: (P, 2) x, y in map units.
+
+    Returns:
+        (P,) int64, -1 = none: outside the extent, or no listed areal is there.
+
+    Raises:
+        ValueError: ``points`` has another shape.
+    """
+    wanted = np.asarray(points, np.float64)
+    if wanted.ndim != 2 or wanted.shape[1] != 2:
+        raise ValueError(f"points have shape {wanted.shape}, not (P, 2)")
+    out = np.full(len(wanted), -1, np.int64)
+    if areals.cells_x and areals.cells_y:
+        for at in range(0, len(wanted), _POINTS_AT_ONCE):
+            part = slice(at, at + _POINTS_AT_ONCE)
+            out[part] = _areal_at(areals, wanted[part])
+    return out
+
+
+def _areal_at(areals: ArealMap, points: Floats) -> Ints:
+    low, high = areals.extent
+    grid = np.array([areals.cells_x, areals.cells_y])
+    span = high - low
+    span[span == 0] = 1  # all vertices in a line: one row of cells
+    known = np.flatnonzero(((low <= points) & (points <= high)).all(1))
+    # dividing last, so that a point on a border gets a whole number
+    place = np.floor((points[known] - low) * grid / span).astype(np.int64)
+    place = np.minimum(place, grid - 1)
+    cell = place[:, 0] * areals.cells_y + place[:, 1]
+    count = np.diff(areals.cell_start)[cell]
+    who = np.repeat(known, count)
+    candidate = areals.cell_ids[ranges(areals.cell_start[:-1][cell], count)].astype(np.int64)
+    real = candidate < len(areals.records)
+    who, candidate = who[real], candidate[real]
+    hit = points_inside(_xy(areals.vertices), areals.vertex_start, points[who], candidate)
+    best = np.full(len(points), len(areals.records), np.int64)
+    np.minimum.at(best, who[hit], candidate[hit])
+    return np.where(best == len(areals.records), -1, best)
+
+
+# ------------------------------------------------------------------ links
+
+
+def link_targets(areals: ArealMap) -> Ints:
+    """(V,) int64: the edge across each edge, as an index into ``links``.
+
+    -1 where there is none, or where the link names no edge that exists.
+    """
+    areal, edge = (areals.links[k].astype(np.int64) for k in ("areal", "edge"))
+    exists = (areal >= 0) & (areal < len(areals.records))
+    areal = np.where(exists, areal, 0)
+    exists &= (edge >= 0) & (edge < np.append(np.diff(areals.vertex_start), 0)[areal])
+    return np.where(exists, areals.vertex_start[areal] + edge, -1)
+
+
+def link_graph(areals: ArealMap) -> csr_array:
+    """The links as a sparse graph for ``scipy.sparse.csgraph``.
+
+    Returns:
+        (N, N) ``csr_array`` of float64: from each areal to each areal that it links to, the
+        distance of their anchors in x and y, map units. The logic flag does not count: what its
+        values 0 and 1 tell apart is not established (``evidence`` page, Areal map).
+    """
+    from scipy.sparse import csr_array
+
+    count = len(areals.records)
+    target = link_targets(areals)
+    linked = target >= 0
+    # several edges may lead to one neighbour; a sparse matrix would add them up
+    code = np.unique(areals.owner[linked] * count + areals.owner[target[linked]])
+    # older versions of SciPy want 32-bit indices in their graphs
+    source, goal = (part.astype(np.int32) for part in np.divmod(code, max(count, 1)))
+    anchor = _xy(areals.records["anchor"])
+    with np.errstate(invalid="ignore"):
+        length = np.hypot(*(anchor[source] - anchor[goal]).T)
+    known = np.isfinite(length)
+    return csr_array((length[known], (source[known], goal[known])), shape=(count, count))
+
+
+def shortest_path(areals: ArealMap, start: int, goal: int) -> list[int]:
+    """The shortest way from areal to areal over :func:`link_graph`, both ends included.
+
+    Returns:
+        Indices of areals; empty if no way leads there.
+
+    Raises:
+        ConversionError: there is no such areal.
+    """
+    from scipy.sparse.csgraph import dijkstra
+
+    for index in (start, goal):
+        require_areal(areals, index)
+    graph: Any = link_graph(areals)
+    before = dijkstra(graph, indices=[start], return_predecessors=True)[1][0].tolist()
+    path = [goal]
+    while path[-1] != start:
+        if before[path[-1]] < 0:
+            return []
+        path.append(before[path[-1]])
+    return path[::-1]
+
+
+def require_areal(areals: ArealMap, index: int) -> None:
+    """Refuse an index that no areal has.
+
+    Raises:
+        ConversionError: there is no such areal.
+    """
+    if not 0 <= index < len(areals.records):
+        raise ConversionError(
+            "there is no such areal",
+            file=areals.archive.label,
+            table=AREALS,
+            value=index,
+            expected=f"0..{len(areals.records) - 1}",
+        )
+
+
+# ------------------------------------------------------------------ runtime cell words
+
+
+def pack_cells(counts: ArrayLike, starts: ArrayLike) -> NDArray[np.uint32]:
+    """The words which the runtime keeps per cell (terrain page, 4.4).
+
+    Args:
+        counts: (n,) how many ids each cell lists: the high 10 bits.
+        starts: (n,) one-based index of its first id in the pool of all ids: the low 22 bits.
+
+    Returns:
+        (n,) uint32.
+
+    Raises:
+        ConversionError: a count or start does not fit, named by its cell.
+    """
+    count, start = np.asarray(counts, np.int64), np.asarray(starts, np.int64)
+    for value, bad, problem, expected in (
+        (count, (count < 0) | (count > CELL_LIMIT), "too many ids in a cell", f"0..{CELL_LIMIT}"),
+        (
+            start,
+            (start < (count > 0)) | (start > _START_LIMIT),
+            "start of a cell's ids does not fit its word",
+            f"1..{_START_LIMIT}",
+        ),
+    ):
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ConversionError(
+                problem, table=CELLS, row=row, value=int(value[row]), expected=expected
+            )
+    return (count << AREAL_CELL_START_BITS | start).astype(np.uint32)
+
+
+def unpack_cells(words: ArrayLike) -> tuple[Ints, Ints]:
+    """Counts and one-based starts, (n,) int64 each, of runtime cell words (:func:`pack_cells`)."""
+    word = np.asarray(words, np.uint32).astype(np.int64)
+    return word >> AREAL_CELL_START_BITS, word & _START_LIMIT
+
+
+def cell_words(areals: ArealMap) -> NDArray[np.uint32]:
+    """(cells_x * cells_y,) uint32: the runtime's word of every cell.
+
+    A cell without ids gets the start that a first id of it would have; the source does not say
+    what the runtime leaves there, and with count 0 nothing reads it.
+
+    Raises:
+        ConversionError: a cell lists more than 1,023 ids, or there are more than 4,194,303.
+    """
+    try:
+        return pack_cells(np.diff(areals.cell_start), areals.cell_start[:-1] + 1)
+    except ConversionError as error:
+        raise error.at(file=areals.archive.label) from None

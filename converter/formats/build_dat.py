@@ -1,0 +1,337 @@
+"""``BuildDat.lst`` as data: object categories of areals, every byte kept.
+
+The file is text. Empty lines and lines that start with ``//`` are skipped; a header
+``<Category> <count>`` is followed by exactly ``count`` other lines, each a path in double quotes;
+the order of the paths matters (upgrade ladder) (terrain page, 5; ``evidence`` page, Text and
+materials). Not established, and taken so here: blanks at both ends of a line do not matter;
+category names compare exactly, letter case included; of two headers with one name the first counts.
+
+Reading bytes is ``importers.build_dat``, writing them ``exporters.build_dat``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from itertools import takewhile
+
+from ..errors import ConversionError, printable
+from ..findings import Finding
+from .archive import decode_text
+
+#: What findings and errors call the file.
+TABLE = "BuildDat.lst"
+
+#: The twelve categories and their masks, in the order of the terrain page, 5.
+CATEGORIES: dict[str, int] = {
+    "Bunker_Small": 0x80010000,
+    "Bunker_Medium": 0x80020000,
+    "Bunker_Large": 0x80040000,
+    "Generator": 0x80000002,
+    "Mine": 0x80000004,
+    "Storage": 0x80000008,
+    "Plant": 0x80000010,
+    "Hangar": 0x80000040,
+    "MainTeleport": 0x80000200,
+    "Institute": 0x80000400,
+    "Tower_Medium": 0x80100000,
+    "Tower_Large": 0x80200000,
+}
+
+_PATH = re.compile(rb'\s*"([^"]*)"\s*')
+_HEADER = re.compile(rb"\s*(\S+)\s*(.*?)\s*", re.DOTALL)
+_NUMBER = re.compile(rb"[+-]?[0-9]+")
+_COUNT = re.compile(rb"[0-9]{1,9}")
+
+
+@dataclass
+class Section:
+    """A header and the lines that belong to it; all numbers are line indices from 0.
+
+    Attributes:
+        name: the category as written, known or not.
+        header: the header's line.
+        count: the header's count, ``None`` where it is no number: then every line up to the
+            next header belongs to the section.
+        rows: the lines that the count covers, corrupted ones included.
+        paths: those of them that hold a path in double quotes.
+    """
+
+    name: str
+    header: int
+    count: int | None
+    rows: list[int] = field(default_factory=list)
+    paths: list[int] = field(default_factory=list)
+
+    @property
+    def open(self) -> bool:
+        """Whether the count covers one more line."""
+        return self.count is None or len(self.rows) < self.count
+
+
+@dataclass(frozen=True)
+class BuildDat:
+    """The lines of the file; every edit returns a new one and keeps all other lines.
+
+    Attributes:
+        lines: the raw lines with their ends (CRLF, LF or CR; the last one may have none).
+    """
+
+    lines: tuple[bytes, ...]
+
+    @property
+    def text(self) -> str:
+        """The whole file as text (``archive.decode_text``: CP1251, else latin-1)."""
+        return decode_text(b"".join(self.lines))
+
+    @property
+    def categories(self) -> dict[str, list[str]]:
+        """Paths by category, both in the file's order; of the known categories that it has.
+
+        Corrupted path lines are left out.
+        """
+        return {s.name: [self._path(row) for row in s.paths] for s in self._known()}
+
+    def check(self) -> list[Finding]:
+        """Findings in order of lines; ``row`` is the line's number, counted from 1.
+
+        Errors: ``build-category`` (unknown name), ``build-count`` (no number, negative, or
+        more than the path lines that follow), ``build-path`` (no path in double quotes where
+        one is due), ``build-stray`` (a path that no count covers), ``build-line`` (neither
+        header nor path). Warning: ``build-twice`` (a category's second header).
+        """
+        return scan(self.lines)[1]
+
+    def add_path(self, category: str, path: str, position: int | None = None) -> BuildDat:
+        """With one more path.
+
+        Args:
+            category: one of ``CATEGORIES``; one that the file lacks is appended at its end.
+            path: with backslashes, without quotes.
+            position: index in the category's list, ``None`` = last.
+
+        Raises:
+            ConversionError: no such category or position, or a path that cannot be written.
+        """
+        paths = self.categories.get(category, [])
+        at = len(paths) if position is None else position
+        if not 0 <= at <= len(paths):
+            raise ConversionError(
+                f"{category} has no such position",
+                table=TABLE,
+                value=position,
+                expected=f"0..{len(paths)}",
+            )
+        return self.set_paths(category, [*paths[:at], path, *paths[at:]])
+
+    def remove_path(self, category: str, path: str) -> BuildDat:
+        """Without the first occurrence of a path.
+
+        Raises:
+            ConversionError: no such category, or it has no such path.
+        """
+        paths = self.categories.get(category, [])
+        if path not in paths:
+            _require_known(category)
+            raise ConversionError(f"{category} has no such path", table=TABLE, value=path)
+        at = paths.index(path)
+        return self.set_paths(category, paths[:at] + paths[at + 1 :])
+
+    def set_paths(self, category: str, paths: Sequence[str]) -> BuildDat:
+        """With these paths in a category.
+
+        Lines of paths that stay are kept byte for byte. The header's count becomes the number
+        of lines that belong to it. New lines take the file's prevailing line end.
+
+        Args:
+            category: one of ``CATEGORIES``; one that the file lacks is appended at its end,
+                behind an empty line.
+            paths: with backslashes, without quotes.
+
+        Raises:
+            ConversionError: no such category; a new path with a double quote or a line break,
+                or one that CP1251 cannot hold.
+        """
+        _require_known(category)
+        lines = list(self.lines)
+        section = next((s for s in self._known() if s.name == category), None)
+        if section is None:
+            section = _append_header(lines, category)
+        old = [self._path(row) for row in section.paths]
+        total = len(section.rows)
+        # from the last change to the first, so that line indices stay true
+        for i1, i2, j1, j2 in reversed(_changes(old, paths)):
+            shared = min(i2 - i1, j2 - j1)
+            for k in range(shared):
+                row = section.paths[i1 + k]
+                lines[row] = _with_path(lines[row], _encode(paths[j1 + k]))
+            gone = section.paths[i1 + shared : i2]
+            for row in reversed(gone):
+                del lines[row]
+            new = [b'"' + _encode(path) + b'"' for path in paths[j1 + shared : j2]]
+            _insert(lines, _place(section, i1 + shared), new)
+            total += len(new) - len(gone)
+        if total != section.count:
+            lines[section.header] = _with_count(lines[section.header], total)
+        return BuildDat(tuple(lines))
+
+    def _known(self) -> Iterator[Section]:
+        """The first section of every known category."""
+        seen: set[str] = set()
+        for section in scan(self.lines)[0]:
+            if section.name in CATEGORIES and section.name not in seen:
+                seen.add(section.name)
+                yield section
+
+    def _path(self, row: int) -> str:
+        match = _PATH.fullmatch(self.lines[row])
+        assert match is not None
+        return decode_text(match[1])
+
+
+def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
+    """The sections of raw lines, and findings as :meth:`BuildDat.check` says them."""
+    sections: list[Section] = []
+    findings: list[Finding] = []
+
+    def error(code: str, problem: str, row: int, value: object, expected: object = None) -> None:
+        findings.append(Finding(code, problem, TABLE, row + 1, None, value, expected))
+
+    for row, line in enumerate(lines):
+        body = line.strip()
+        if not body or body.startswith(b"//"):
+            continue
+        shown = printable(decode_text(body))
+        header = _header(body)
+        if header is not None:
+            name, count = header
+            valid = _COUNT.fullmatch(count) is not None
+            sections.append(Section(name, row, int(count) if valid else None))
+            if name not in CATEGORIES:
+                error("build-category", "unknown category", row, printable(name))
+            elif any(section.name == name for section in sections[:-1]):
+                findings.append(
+                    Finding(
+                        "build-twice",
+                        "category appears twice; the first one counts",
+                        TABLE,
+                        row + 1,
+                        None,
+                        name,
+                    )
+                )
+            if not valid:
+                error("build-count", "count is no number of lines", row, shown, "0 or more")
+        elif sections and sections[-1].open:
+            sections[-1].rows.append(row)
+            if _PATH.fullmatch(body):
+                sections[-1].paths.append(row)
+            else:
+                error("build-path", "path is not in double quotes", row, shown)
+        elif _PATH.fullmatch(body):
+            error("build-stray", "path belongs to no category, its count is reached", row, shown)
+        else:
+            error("build-line", "line is neither a header nor a path", row, shown)
+
+    for section in sections:
+        if section.count is not None and section.open:
+            problem = f"too few paths follow {printable(section.name)}"
+            error("build-count", problem, section.header, len(section.rows), section.count)
+    return sections, sorted(findings, key=lambda finding: finding.row or 0)
+
+
+def _header(body: bytes) -> tuple[str, bytes] | None:
+    """Name and count text of a header line.
+
+    A known name makes a header, whatever follows it; any other single word does with a whole
+    number behind it, unless it looks like a path.
+    """
+    match = _HEADER.fullmatch(body)
+    assert match is not None
+    name, count = decode_text(match[1]), match[2]
+    if name in CATEGORIES or (_NUMBER.fullmatch(count) and not re.search(rb'["\\/]', match[1])):
+        return name, count
+    return None
+
+
+def _require_known(category: str) -> None:
+    if category not in CATEGORIES:
+        raise ConversionError(
+            "unknown category", table=TABLE, value=category, expected=", ".join(CATEGORIES)
+        )
+
+
+def _encode(path: str) -> bytes:
+    """Bytes of a path that is about to be written."""
+    if any(character in path for character in '"\r\n'):
+        raise ConversionError(
+            "path holds a double quote or a line break", table=TABLE, value=printable(path)
+        )
+    try:
+        return path.encode("cp1251")
+    except UnicodeEncodeError:
+        raise ConversionError(
+            "path cannot be written", table=TABLE, value=printable(path), expected="CP1251 text"
+        ) from None
+
+
+def _changes(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """``(i1, i2, j1, j2)`` where ``old[i1:i2]`` becomes ``new[j1:j2]``, in order.
+
+    The common beginning is set aside first: one more or one less among equal paths then is one
+    change.
+    """
+    pairs = zip(old, new, strict=False)
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    matcher = SequenceMatcher(None, old[head:], new[head:], autojunk=False)
+    return [
+        (i1 + head, i2 + head, j1 + head, j2 + head)
+        for kind, i1, i2, j1, j2 in matcher.get_opcodes()
+        if kind != "equal"
+    ]
+
+
+def _with_path(line: bytes, path: bytes) -> bytes:
+    """A path line with another path; blanks and the line end stay."""
+    match = _PATH.fullmatch(line)
+    assert match is not None
+    return line[: match.start(1)] + path + line[match.end(1) :]
+
+
+def _with_count(line: bytes, count: int) -> bytes:
+    """A header with another count; blanks and the line end stay."""
+    match = _HEADER.fullmatch(line.rstrip(b"\r\n"))
+    assert match is not None
+    gap = b" " if match.start(2) == match.end(1) else b""
+    return line[: match.start(2)] + gap + b"%d" % count + line[match.end(2) :]
+
+
+def _place(section: Section, position: int) -> int:
+    """Line index at which the path of that position goes in."""
+    if position:
+        return section.paths[position - 1] + 1
+    if section.paths:
+        return section.paths[0]
+    return (section.rows[-1] if section.rows else section.header) + 1
+
+
+def _insert(lines: list[bytes], at: int, bodies: Sequence[bytes]) -> None:
+    """Insert lines; a file whose last line has no end keeps none."""
+    if not bodies:
+        return
+    ends = Counter(end for line in lines if (end := line[len(line.rstrip(b"\r\n")) :]))
+    usual = ends.most_common(1)[0][0] if ends else b"\r\n"
+    new = [body + usual for body in bodies]
+    if at == len(lines) and lines and not lines[-1].endswith((b"\r", b"\n")):
+        lines[-1] += usual
+        new[-1] = bodies[-1]
+    lines[at:at] = new
+
+
+def _append_header(lines: list[bytes], category: str) -> Section:
+    blank = [b""] if lines and lines[-1].strip() else []
+    _insert(lines, len(lines), [*blank, category.encode() + b" 0"])
+    return Section(category, len(lines) - 1, 0)

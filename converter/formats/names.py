@@ -1,0 +1,93 @@
+"""File names for what comes out of archives: safe on every system, unique, and reversible.
+
+An entry's name is bytes that anybody may have chosen (``..\\..\\x``, ``CON.msh``, ``a/b``). Its
+file is called after it, with every character that some system refuses as ``%XX``, the byte of the
+name; ``~12`` marks entry 12 of an archive where an earlier one has the same name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from .archive import decode_text, encode_name
+
+_REFUSED = frozenset('<>:"/\\|?*%~')
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9])(?:\.|$)", re.I)
+
+
+def stem(name: str) -> str:
+    """A file or entry name without its extension."""
+    head, dot, _ = name.rpartition(".")
+    return head if dot and head else name
+
+
+def without_number(name: str) -> str:
+    """A name without the ``.001`` that Blender appends where a name is taken."""
+    head, dot, number = name.rpartition(".")
+    return head if dot and head and number.isdecimal() and len(number) >= 3 else name
+
+
+def readable(name: str) -> str:
+    """A file name as text: bytes that are not UTF-8 are read as CP1251, as the game would."""
+    raw = os.fsencode(name)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return decode_text(raw)
+
+
+def escape(name: str) -> str:
+    """A name that every system takes as one file or directory name; see :func:`unescape`."""
+    last = len(name) - 1
+    device = _DEVICES.match(name) is not None
+    return "".join(
+        _percent(c)
+        if c in _REFUSED
+        or not c.isprintable()
+        or (i == 0 and (c == "." or device))
+        or (i == last and c in " .")
+        else c
+        for i, c in enumerate(name)
+    )
+
+
+def unescape(name: str) -> str:
+    """The name that :func:`escape` was given; a ``%`` that starts no escape stays."""
+    return re.sub(r"%([0-9A-Fa-f]{2})", lambda found: chr(int(found[1], 16)), name)
+
+
+def _percent(character: str) -> str:
+    # beyond latin-1 only file names get here, which are never turned back
+    raw = character.encode("latin-1" if ord(character) < 256 else "utf-8", "replace")
+    return "".join(f"%{byte:02X}" for byte in raw)
+
+
+def file_stem(entry_name: str) -> str:
+    """The stem of an entry's file: its escaped name; ``.msh``, in any case, is dropped.
+
+    Every other extension stays, so that ``a.msh`` and ``a.rlb`` are two files.
+    """
+    bare = entry_name[:-4] if entry_name.lower().endswith(".msh") else entry_name
+    return escape(bare or entry_name) or "~"  # an entry may have no name at all
+
+
+def entry_name(file_stem: str) -> bytes:
+    """The name of a new entry for a file that somebody put into an archive's folder."""
+    return encode_name(f"{unescape(file_stem)}.msh")
+
+
+class Names:
+    """File and directory names taken in one directory, in any case."""
+
+    def __init__(self, *taken: str) -> None:
+        self._taken = {name.casefold() for name in taken}
+
+    def take(self, name: str, mark: int, suffix: str = "") -> str:
+        """``name``, or ``name~mark`` (or the next free number) where it is taken; and suffix."""
+        candidate = f"{name}{suffix}"
+        while candidate.casefold() in self._taken:
+            candidate = f"{name}~{mark}{suffix}"
+            mark += 1
+        self._taken.add(candidate.casefold())
+        return candidate

@@ -1,0 +1,196 @@
+"""The sidecar: what glTF cannot hold, so that what was not edited comes back byte for byte.
+
+One file, ``<stem>.msh-sidecar``: a fixed header, a JSON description, and the source model's bytes
+as they were (entry order, attributes, raw names, gaps, unknown entries, every table). Nothing in
+it is executed, and sizes are checked against the file before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ConversionError
+from ..findings import Mode
+from ..storage import read_json
+from .control_points import ControlPoint
+from .tables import GROUP_COUNT, LOD_COUNT
+
+SUFFIX = ".msh-sidecar"
+#: What a sidecar may be of.
+KINDS = ("model", "terrain", "areal map")
+_MAGIC = b"MSHSIDE\x1a"
+_VERSION = 1
+_HEADER_DTYPE = np.dtype(
+    [
+        ("magic", "V8"),  # +0
+        ("version", "<u4"),  # +8
+        ("description_size", "<u4"),  # +12
+        ("source_size", "<u8"),  # +16
+        ("digest", "V32"),  # +24  SHA-256 of description and source
+    ]
+)
+assert _HEADER_DTYPE.itemsize == 56
+
+
+@dataclass(frozen=True)
+class Description:
+    """How the glTF beside the sidecar was made.
+
+    Attributes:
+        source: the model's file or entry name.
+        source_sha256: SHA-256 of the model's bytes, hex.
+        dialect, dialect_reason: how the ambiguous fields were read, and why.
+        clip: ``samples`` or ``keys``.
+        lod, group: the cell that the default scene shows.
+        converter: version of the converter that wrote it.
+        materials: material names by row, as in the glTF.
+        kind: ``model``, ``terrain`` or ``areal map``; only models have a dialect.
+        micro: microtexture names by row, of terrains.
+        points: the control points that the glTF shows.
+        tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
+            of it.
+    """
+
+    source: str
+    source_sha256: str
+    dialect: str
+    dialect_reason: str
+    clip: str
+    lod: int
+    group: int
+    converter: str
+    materials: list[str]
+    kind: str = "model"
+    micro: list[str] = field(default_factory=list)
+    points: list[ControlPoint] = field(default_factory=list)
+    tolerant: bool = False
+
+    @property
+    def mode(self) -> Mode:
+        """How the source is read again."""
+        return "tolerant" if self.tolerant else "default"
+
+    @property
+    def pair(self) -> str:
+        """Digest of what the glTF beside a sidecar rests on; it says it too, so that one of another
+        run is found out. Which converter wrote it, and its reasons, are nothing to the pair; the
+        cell that is shown the glTF says itself."""
+        passed = ("source", "converter", "dialect_reason", "lod", "group")
+        facts = {name: value for name, value in vars(self).items() if name not in passed}
+        return sha256(json.dumps(facts, sort_keys=True).encode())
+
+    @property
+    def pair_of_obj(self) -> str:
+        """The same of an OBJ, which has neither clip nor control points: it shares the sidecar of
+        any glTF of the model."""
+        return replace(self, clip="", points=[]).pair
+
+
+@dataclass(frozen=True)
+class Sidecar:
+    """A description and the source's bytes."""
+
+    description: Description
+    source: memoryview | bytes
+
+
+def sidecar_path(gltf: Path) -> Path:
+    """Where the sidecar of a glTF file lies."""
+    return gltf.with_name(gltf.stem + SUFFIX)
+
+
+def sha256(data: memoryview | bytes) -> str:
+    """SHA-256 as hex text."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def write_sidecar(sidecar: Sidecar) -> bytes:
+    """The bytes of a sidecar file."""
+    fields = dict(vars(sidecar.description))
+    for name in ("points", "tolerant"):
+        if not fields[name]:
+            del fields[name]  # most have none: they are as sidecars always were
+    text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
+    digest = hashlib.sha256(text)
+    digest.update(sidecar.source)
+    sizes = (len(text), len(sidecar.source))
+    header = np.array((_MAGIC, _VERSION, *sizes, digest.digest()), _HEADER_DTYPE)
+    return b"".join([header.tobytes(), text, sidecar.source])
+
+
+def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
+    """Read a sidecar file; the source is a view of ``data``.
+
+    Args:
+        data: the whole file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: no sidecar, a newer version, or damaged.
+    """
+    view = memoryview(data)
+
+    def fail(problem: str, value: object = None, expected: object = None) -> ConversionError:
+        return ConversionError(problem, file=label, value=value, expected=expected)
+
+    size = _HEADER_DTYPE.itemsize
+    if bytes(view[:8]) != _MAGIC or len(view) < size:
+        raise fail("is no msh-gltf sidecar")
+    header = np.frombuffer(view[:size], _HEADER_DTYPE)[0]
+    if int(header["version"]) != _VERSION:
+        raise fail("sidecar version is not known", int(header["version"]), _VERSION)
+    text_size, source_size = int(header["description_size"]), int(header["source_size"])
+    if size + text_size + source_size != len(view):
+        raise fail("sidecar is cut or padded", f"{len(view)} bytes", size + text_size + source_size)
+    if hashlib.sha256(view[size:]).digest() != header["digest"].tobytes():
+        raise fail("sidecar is damaged: its digest does not fit its content")
+    source = view[size + text_size :]
+    try:
+        fields = read_json(bytes(view[size : size + text_size]))
+        # sidecars of the first version lack them
+        later = {"kind": "model", "micro": [], "points": [], "tolerant": False}
+        fields["points"] = [_point(*point) for point in fields.get("points", [])]
+        names = Description.__dataclass_fields__
+        description = Description(**{key: (later | fields)[key] for key in names})
+        _require_types(description)
+        if description.kind not in KINDS:
+            raise ValueError(f"kind {description.kind}")
+        if description.kind == "model" and description.dialect not in ("spec", "retail"):
+            raise ValueError(f"dialect {description.dialect}")
+        if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
+            raise ValueError(f"lod {description.lod}, group {description.group}")
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise fail("sidecar's description cannot be read", repr(error)) from None
+    if sha256(source) != description.source_sha256:
+        raise fail("sidecar's source does not fit its digest", sha256(source))
+    return Sidecar(description, source)
+
+
+def _require_types(description: Description) -> None:
+    """Refuse a description whose fields are not what they are declared to be.
+
+    Raises:
+        TypeError: it is one.
+    """
+    for name, kind in Description.__annotations__.items():
+        value = getattr(description, name)
+        values = value if kind.startswith("list") else [value]
+        expected = {"int": int, "bool": bool, "list[ControlPoint]": ControlPoint}.get(kind, str)
+        if not isinstance(values, list) or not all(type(v) is expected for v in values):
+            raise TypeError(f"{name} is no {kind}")
+
+
+def _point(
+    name: str, row: int, node: int, position: list[float], direction: list[float]
+) -> ControlPoint:
+    x, y, z = map(float, position)
+    across, along, up = map(float, direction)
+    point = ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))
+    if not np.isfinite([*point.position, *point.direction]).all():
+        raise ValueError(f"point {point.name} is not finite")
+    return point

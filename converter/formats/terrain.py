@@ -1,0 +1,230 @@
+"""A terrain (``Land.msh``) as its tables, plus every entry that nobody understands.
+
+Source: terrain page, section 3; ``evidence`` page, Terrain. Two levels lie behind each other in the
+same tables: the first half of the slots and their faces are the fine one, the second half the
+coarse one, which uses vertices of the fine one. Faces run square by square.
+
+Reading bytes is ``importers.terrain``, writing them ``exporters.terrain``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from ..numeric.arrays import NONE16, ranges
+from .archive import Archive
+from .model import Records
+from .tables import DRAW_DTYPE, FACE_DTYPE, NODE_DTYPE, TerrainStream
+
+MOST_VERTICES = 0xFFFF
+MOST_FACES = 0x7FFF
+#: How far a vertex may lie outside its square, in squares: what float32 rounds.
+BORDER = 1e-4
+
+FINE, COARSE = 0, 1
+LEVELS = ("fine", "coarse")
+#: "No second material".
+NO_MATERIAL = 0xFF
+
+_T = TerrainStream
+
+#: Type -> (what messages call it, record, one per vertex, must be there; terrain page, 3.1).
+TERRAIN_TABLES: dict[TerrainStream, tuple[str, np.dtype[Any], bool, bool]] = {
+    _T.POSITIONS: ("positions", np.dtype(("<f4", (3,))), True, True),
+    _T.NORMALS: ("normals", np.dtype(("i1", (4,))), True, True),
+    _T.UV0: ("UV0", np.dtype(("<i2", (2,))), True, True),
+    _T.MICRO_UV: ("microtexture UV", np.dtype(("<i2", (2,))), True, True),
+    _T.BLEND: ("blend", np.dtype("<f4"), True, False),
+    _T.FACES: ("faces", FACE_DTYPE, False, True),
+    _T.SLOTS: ("slots", np.dtype("V68"), False, True),
+    _T.SQUARES: ("squares", NODE_DTYPE, False, True),
+    _T.DRAW_ORDER: ("draw order", DRAW_DTYPE, False, True),
+}
+
+
+def label(stream: TerrainStream) -> str:
+    """``Res21 (faces)``: number and name."""
+    return f"Res{stream.value} ({TERRAIN_TABLES[stream][0]})"
+
+
+@dataclass
+class Grid:
+    """The grid of squares (terrain page, 3.5; ``evidence`` page, Terrain).
+
+    Attributes:
+        low: (2,) float64, corner of the first square: x, y.
+        size: (2,) float64, size of a square.
+        across, down: squares along x and y.
+        x_first: whether square 1 is the second along x, not along y.
+    """
+
+    low: NDArray[np.float64]
+    size: NDArray[np.float64]
+    across: int
+    down: int
+    x_first: bool = True
+
+    def number(self, column: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Square numbers of columns (along x) and rows (along y)."""
+        return row * self.across + column if self.x_first else column * self.down + row
+
+    def place(self, square: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Columns and rows of square numbers."""
+        if self.x_first:
+            return square % self.across, square // self.across
+        return square // self.down, square % self.down
+
+    def squares_at(self, points: NDArray[np.floating]) -> NDArray[np.int64]:
+        """Square of each point, ``floor((p - low) / size)`` inside the grid. (..., 2+) -> (...)."""
+        cell = np.floor((points[..., :2].astype(np.float64) - self.low) / self.size)
+        column = np.clip(cell[..., 0], 0, self.across - 1).astype(np.int64)
+        row = np.clip(cell[..., 1], 0, self.down - 1).astype(np.int64)
+        return self.number(column, row)
+
+    def box(self, square: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Low and high corners of squares, (..., 2) each."""
+        column, row = self.place(square)
+        corner = self.low + np.stack([column, row], axis=-1) * self.size
+        return corner, corner + self.size
+
+
+@dataclass
+class Terrain:
+    """The tables of a terrain.
+
+    Attributes:
+        name: the file's name.
+        archive: the container: entry order, attributes, names, gaps, unknown entries.
+        header: Res2's first 140 bytes, one ``HEADER_DTYPE`` record; its hull is the whole box.
+        slots: the rest of Res2, ``SLOT_DTYPE``.
+        streams: the other tables by type; records as in ``TERRAIN_TABLES``.
+        left_out: rows of faces that a tolerant reader does not show
+            (``converter.checks.recover_maps``).
+    """
+
+    name: str
+    archive: Archive
+    header: Records
+    slots: Records
+    streams: dict[int, NDArray[Any]] = field(default_factory=dict)
+    left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @property
+    def positions(self) -> NDArray[np.float32]:
+        """Res3, (V, 3) float32, game axes."""
+        return self.streams[_T.POSITIONS]
+
+    @property
+    def normals(self) -> NDArray[np.int8]:
+        """Res4, (V, 4) int8."""
+        return self.streams[_T.NORMALS]
+
+    @property
+    def uv0(self) -> NDArray[np.int16]:
+        """Res5, (V, 2) int16 / 1024, of the material's texture."""
+        return self.streams[_T.UV0]
+
+    @property
+    def micro_uv(self) -> NDArray[np.int16]:
+        """Res18, (V, 2) int16 / 1024, of the microtexture; the words wrap."""
+        return self.streams[_T.MICRO_UV]
+
+    @property
+    def blend(self) -> NDArray[np.float32] | None:
+        """Res14, (V,) float32 0..1, alpha of the second material over the first."""
+        return self.streams.get(_T.BLEND)
+
+    @property
+    def faces(self) -> Records:
+        """Res21, ``FACE_DTYPE``."""
+        return self.streams[_T.FACES]
+
+    @property
+    def squares(self) -> Records:
+        """Res1, ``NODE_DTYPE``: ``slot_index[0, 0]`` fine, ``[0, 1]`` coarse."""
+        return self.streams[_T.SQUARES]
+
+    @property
+    def draw_order(self) -> Records:
+        """Res11, ``DRAW_DTYPE``."""
+        return self.streams[_T.DRAW_ORDER]
+
+    @property
+    def across(self) -> int:
+        """Squares along x: ``attr2`` of Res1's directory entry."""
+        entry = self.archive.first_of_type(_T.SQUARES)
+        return entry.attr2 if entry else 0
+
+    @property
+    def down(self) -> int:
+        """Squares along y: ``attr1 / attr2``."""
+        return len(self.squares) // self.across if self.across else 0
+
+    def square_slots(self, level: int) -> NDArray[np.int64]:
+        """Slot of every square on a level, -1 = none. (S,)."""
+        words = self.squares["slot_index"][:, 0, level].astype(np.int64)
+        return np.where(words == NONE16, -1, words)
+
+    def faces_of(self, level: int) -> NDArray[np.int64]:
+        """Rows of the faces that a level's squares show, in table order."""
+        slots = self.square_slots(level)
+        slots = np.unique(slots[slots >= 0])
+        start, count = (self.slots[k][slots].astype(np.int64) for k in ("tri_start", "tri_count"))
+        return np.setdiff1d(ranges(start, count), self.left_out)
+
+    @cached_property
+    def square_of_face(self) -> NDArray[np.int64]:
+        """Square of every face, by the slot that has it; -1 = none. (F,)."""
+        out = np.full(len(self.faces), -1, np.int64)
+        for level in (COARSE, FINE):
+            slots = self.square_slots(level)
+            square = np.flatnonzero(slots >= 0)
+            start, count = (
+                self.slots[k][slots[square]].astype(np.int64) for k in ("tri_start", "tri_count")
+            )
+            out[ranges(start, count)] = np.repeat(square, count)
+        return out
+
+    @cached_property
+    def grid(self) -> Grid:
+        """The squares: the box of the header, cut into ``across`` x ``down``.
+
+        Which axis runs faster is read off the fine slots' boxes; x where they do not tell.
+        """
+        hull = self.header["hull"][0].astype(np.float64)
+        low, high = hull.min(0)[:2], hull.max(0)[:2]
+        across, down = max(self.across, 1), max(self.down, 1)
+        size = (high - low) / [across, down]
+        grid = Grid(low, np.where(size > 0, size, 1.0), across, down)
+        slots = self.square_slots(FINE)
+        square = np.flatnonzero(slots >= 0)
+        box = self.slots[slots[square]]
+        middle = (box["aabb_min"].astype(np.float64) + box["aabb_max"])[:, :2] / 2
+        misses = []
+        for x_first in (True, False):
+            grid.x_first = x_first
+            misses.append(int((grid.squares_at(middle) != square).sum()))
+        grid.x_first = misses[0] <= misses[1]
+        return grid
+
+    def offset_of(self, stream: TerrainStream, row: int = 0, within: int = 0) -> int | None:
+        """Byte offset in the file of a table's row (plus ``within``), if it was read."""
+        entry = self.archive.first_of_type(stream)
+        if entry is None:
+            return None
+        stride = TERRAIN_TABLES[stream][1].itemsize
+        start = self.header.dtype.itemsize if stream is _T.SLOTS else 0
+        return entry.data_offset + start + row * stride + within
+
+
+def too_many(what: str, value: int, most: int) -> ConversionError:
+    """The error for a terrain that outgrows its 16-bit numbers (``rebuild`` page, Terrain)."""
+    return ConversionError(
+        f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}"
+    )

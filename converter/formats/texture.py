@@ -1,0 +1,236 @@
+"""Textures (``Texm``) as data: stored pixels and what they mean, every byte kept.
+
+Source: ``evidence`` page, Text and materials. Derived from the files and their recorded pixels:
+
+- behind the 32-byte header lie the palette (format 0 only) and then the levels from the full size
+  down, each side halved and at least 1, no padding between them;
+- a pixel is a little-endian word: 8888 is ``AARRGGBB``, 888 the same with a byte that means nothing
+  (so is an entry of a palette), 565, 556 and 4444 name the bits of (alpha,) red, green, blue from
+  the top. 88 does not occur in the files at hand: luminance below, alpha above, as A8L8 is in
+  Direct3D;
+- the smallest level found is the one whose shorter side is 1;
+- ``word16`` is 32 where there is more than one level and 0 where not; flags and ``opaque24`` are 0.
+
+Reading bytes is ``importers.texm``, writing them ``exporters.texm``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from .model import Records
+from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
+
+TEXM_MAGIC = b"Texm"
+#: Type of a texture's directory entry.
+TEXM_TYPE = int.from_bytes(TEXM_MAGIC, "little")
+PAGE_MAGIC = b"Page"
+PALETTE_SIZE = 256
+#: The format of indices into a palette.
+INDEXED = 0
+
+Channels = tuple[tuple[int, int] | None, ...]
+
+_XRGB: Channels = ((16, 8), (8, 8), (0, 8), None)
+
+#: Format -> (stored word of a pixel, channels red, green, blue, alpha as (lowest bit, bits);
+#: ``None`` = 255). The channels of format 0 are those of its palette.
+FORMATS: dict[int, tuple[np.dtype[Any], Channels]] = {
+    INDEXED: (np.dtype("u1"), _XRGB),
+    565: (np.dtype("<u2"), ((11, 5), (5, 6), (0, 5), None)),
+    556: (np.dtype("<u2"), ((11, 5), (6, 5), (0, 6), None)),
+    4444: (np.dtype("<u2"), ((8, 4), (4, 4), (0, 4), (12, 4))),
+    88: (np.dtype("<u2"), ((0, 8), (0, 8), (0, 8), (8, 8))),
+    888: (np.dtype("<u4"), _XRGB),
+    8888: (np.dtype("<u4"), ((16, 8), (8, 8), (0, 8), (24, 8))),
+}
+#: Formats that :func:`new_texm` makes.
+WRITABLE_FORMATS = (8888, 888, 565, 556, 4444)
+
+_WITH_MIPS = 32
+
+
+@dataclass(frozen=True)
+class Texm:
+    """One texture.
+
+    Attributes:
+        label: what messages call it.
+        header: one ``TEXM_HEADER_DTYPE`` record.
+        palette: (256,) uint32, blue in the lowest byte; ``None`` where the format is not 0.
+        levels: the stored pixels from the full size down, (height, width) words of ``FORMATS``.
+        rects: ``PAGE_DTYPE``, the rectangles of the ``Page`` chunk; ``None`` = no such chunk.
+        trailing: what follows, an odd ``Page`` chunk for instance; mostly empty.
+    """
+
+    label: str
+    header: Records
+    palette: NDArray[np.uint32] | None
+    levels: list[NDArray[Any]]
+    rects: Records | None = None
+    trailing: bytes = b""
+
+    @property
+    def width(self) -> int:
+        """Pixels across."""
+        return int(self.header["width"][0])
+
+    @property
+    def height(self) -> int:
+        """Pixels down."""
+        return int(self.header["height"][0])
+
+    @property
+    def format(self) -> int:
+        """A key of ``FORMATS``."""
+        return int(self.header["format"][0])
+
+    @property
+    def has_alpha(self) -> bool:
+        """Whether the format stores alpha; if not, it is 255."""
+        return FORMATS[self.format][1][3] is not None
+
+    @property
+    def pages(self) -> Records:
+        """``PAGE_DTYPE``: x, width, y, height in pixels of the full size; empty without chunk."""
+        return np.zeros(0, PAGE_DTYPE) if self.rects is None else self.rects
+
+    def rgba(self, level: int = 0) -> NDArray[np.uint8]:
+        """The pixels of a level, (height, width, 4) uint8: red, green, blue, alpha, top row first.
+
+        A channel of fewer bits is ``value * 255 / largest``, rounded.
+
+        Raises:
+            IndexError: no such level.
+        """
+        words = self.levels[level]
+        if self.palette is not None:
+            words = self.palette[words]
+        out = np.full((*words.shape, 4), 255, np.uint8)
+        for i, channel in enumerate(FORMATS[self.format][1]):
+            if channel is not None:
+                low, bits = channel
+                top = (1 << bits) - 1
+                expanded = (np.arange(top + 1) * 255 + top // 2) // top
+                out[..., i] = expanded.astype(np.uint8)[(words >> low) & top]
+        return out
+
+
+def level_shapes(width: int, height: int, mips: int) -> list[tuple[int, int]]:
+    """(height, width) of each level: halved, at least 1."""
+    return [(max(1, height >> i), max(1, width >> i)) for i in range(mips)]
+
+
+def texture_name(stem: str) -> str:
+    """The entry name of a texture for a picture's name: ``WALL.0`` for ``WALL`` and ``WALL.0``.
+
+    Names in the game's ``Textures.lib`` end in a number; materials say it (derived from the files).
+    """
+    return stem if re.search(r"\.[0-9]+$", stem) else f"{stem}.0"
+
+
+def exact_format(rgba: NDArray[np.uint8]) -> int:
+    """The format that loses nothing of a picture: 888, or 8888 where it has alpha."""
+    return 888 if (rgba[..., 3] == 255).all() else 8888
+
+
+def with_pages_of(texm: Texm, old: Texm) -> Texm | None:
+    """A texture with the ``Page`` rectangles of the one that it replaces.
+
+    ``None``: the old one has rectangles, which do not fit another size.
+    """
+    if old.rects is None:
+        return texm
+    same = (texm.width, texm.height) == (old.width, old.height)
+    return replace(texm, rects=old.rects) if same else None
+
+
+def new_texm(
+    rgba: NDArray[np.uint8],
+    format: int,
+    levels: int | None = None,
+    *,
+    label: str = "new texture",
+) -> Texm:
+    """A texture of a picture, with a header as the game's files have it and no ``Page``.
+
+    Smaller levels are means of blocks of the full size, channel by channel and rounded, down to
+    the one whose shorter side is 1. A channel of fewer bits is the nearest value. Formats without
+    alpha drop it.
+
+    Args:
+        rgba: (height, width, 4) uint8, top row first.
+        format: one of ``WRITABLE_FORMATS``.
+        levels: how many, the full size included; ``None``: as many as there can be.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: another format, a side that is not a power of two, or more levels than
+            the size has.
+        ValueError: ``rgba`` is of another shape or dtype.
+    """
+    if rgba.ndim != 3 or rgba.shape[2] != 4 or rgba.dtype != np.uint8:
+        raise ValueError(f"rgba is {rgba.dtype} {rgba.shape}, not uint8 (height, width, 4)")
+    if format not in WRITABLE_FORMATS:
+        raise ConversionError(
+            "textures of this format cannot be made",
+            file=label,
+            table="Texm header",
+            offset=28,
+            value=format,
+            expected="one of " + ", ".join(map(str, WRITABLE_FORMATS)),
+        )
+    height, width, _ = rgba.shape
+    if not (width.bit_count() == height.bit_count() == 1):
+        raise ConversionError(
+            "sides of a texture must be powers of two",
+            file=label,
+            table="Texm header",
+            offset=4,
+            value=f"{width} x {height}",
+            expected="1, 2, 4, 8, ...",
+            hint="resize the picture",
+        )
+    most = min(width, height).bit_length()
+    count = most if levels is None else levels
+    if not 1 <= count <= most:
+        raise ConversionError(
+            "levels do not fit the size",
+            file=label,
+            table="Texm header",
+            offset=12,
+            value=count,
+            expected=f"1..{most} at {width} x {height}",
+        )
+    header = np.zeros(1, TEXM_HEADER_DTYPE)
+    header["magic"] = np.void(TEXM_MAGIC)
+    header["width"], header["height"], header["mips"] = width, height, count
+    header["word16"] = _WITH_MIPS if count > 1 else 0
+    header["format"] = format
+    stored = [_packed(rgba, format)]
+    sums = rgba.astype(np.uint64)
+    for i in range(1, count):
+        sums = sums[0::2] + sums[1::2]
+        sums = sums[:, 0::2] + sums[:, 1::2]
+        pixels = 4**i
+        stored.append(_packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
+    return Texm(label, header, None, stored)
+
+
+def _packed(rgba: NDArray[np.uint8], format: int) -> NDArray[Any]:
+    """Stored words of pixels."""
+    dtype, channels = FORMATS[format]
+    words = np.zeros(rgba.shape[:2], np.uint32)
+    for i, channel in enumerate(channels):
+        if channel is not None:
+            low, bits = channel
+            top = (1 << bits) - 1
+            nearest = (np.arange(256, dtype=np.uint32) * top + 127) // 255
+            words |= nearest[rgba[..., i]] << low
+    return words.astype(dtype)

@@ -1,0 +1,208 @@
+"""WEAR text (``.wea``) as data: names of materials and lightmaps by row, every byte kept.
+
+A count, then that many ``<id> <name>`` rows; behind a blank line, where there are lightmaps, the
+word ``LIGHTMAPS``, a count and rows of the same form (``evidence`` page, Text and materials). Rows
+are selected by position, so an id says nothing.
+
+Not stated there, and taken so here: a row's name is all that follows the id; lower case
+``lightmaps`` counts too; lines of NUL bytes count as blank.
+
+Reading bytes is ``importers.wear``, writing them ``exporters.wear``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..errors import ConversionError, printable
+from ..findings import Finding, more
+from .material import DEFAULT_MATERIAL
+
+#: What findings and errors call the file.
+TABLE = "WEAR"
+#: Type of a WEAR's directory entry.
+WEAR_TYPE = int.from_bytes(b"WEAR", "little")
+
+_LIGHTMAPS = "LIGHTMAPS"
+#: More digits than this are no count of rows (and Python refuses to read very long numbers).
+_COUNT_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Wear:
+    """The text of a WEAR.
+
+    Attributes:
+        text: the whole file, line ends included. It is what ``archive.decode_text`` makes of the
+            bytes, and ``archive.encode_name`` makes the same bytes of it.
+        label: what messages call it.
+    """
+
+    text: str
+    label: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines with their ends; the last one may have none."""
+        return self.text.splitlines(keepends=True)
+
+    @property
+    def materials(self) -> list[str]:
+        """Names of the materials by row, ``""`` for a row that has none.
+
+        The rows that the count covers, as far as they are there: a ``LIGHTMAPS`` line ends them.
+        """
+        return list(self._scanned[0])
+
+    @property
+    def lightmaps(self) -> list[str]:
+        """Names of the lightmaps by row; empty where there is no such section."""
+        return list(self._scanned[1])
+
+    def check(self) -> list[Finding]:
+        """Findings in order of lines; ``row`` is the line's number, counted from 1.
+
+        Errors: ``wear-count`` (no number, missing, or more than the rows that follow),
+        ``wear-row`` (a row that is not ``<id> <name>``). Warnings: ``wear-id`` (an id that is
+        not the row's position: the first, and how many others), ``wear-extra`` (lines that
+        nobody reads), ``wear-blank`` (no blank line before ``LIGHTMAPS``).
+        """
+        return list(self._scanned[2])
+
+    @cached_property
+    def _scanned(self) -> tuple[list[str], list[str], list[Finding]]:
+        return _scan(self.text.splitlines())
+
+
+def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str = "") -> Wear:
+    """A WEAR in the form of the game's files: CRLF, ids equal to positions, no blank line at the
+    end, no ``LIGHTMAPS`` section without lightmaps (derived from the files).
+
+    Args:
+        materials: names by row.
+        lightmaps: names by row.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: a name that would not come back: empty, with blanks at its ends, with a
+            line break, or not CP1251.
+    """
+    text = _section(materials, "materials")
+    if lightmaps:
+        text += f"\r\n{_LIGHTMAPS}\r\n{_section(lightmaps, 'lightmaps')}"
+    return Wear(text, label)
+
+
+def row_name(line: str) -> str:
+    """The name in a ``<id> <name>`` row, ``""`` where there is none."""
+    parts = line.split(None, 1)
+    return parts[1].strip() if len(parts) == 2 else ""
+
+
+def row_count(line: str) -> int | None:
+    """The count in a line, ``None`` where it is not a number of rows."""
+    text = line.strip()
+    return int(text) if text.isdecimal() and len(text) <= _COUNT_DIGITS else None
+
+
+def is_row_name(name: str) -> bool:
+    """Whether a name comes back as it is: one line of CP1251 text without NUL and blanks around."""
+    try:
+        name.encode("cp1251")
+    except UnicodeEncodeError:
+        return False
+    return len(name.splitlines()) == 1 and row_name(f"0 {name}") == name and "\0" not in name
+
+
+def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
+    """Whether a WEAR that is there says what a new one would: every row that has a name of its own.
+
+    Args:
+        names: rows of the new one; ``DEFAULT`` stands for a row that nobody named.
+        wear: rows of the one that is there.
+    """
+    return len(wear) >= len(names) and all(
+        new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold())
+        for new, old in zip(names, wear, strict=False)
+    )
+
+
+def _section(names: Sequence[str], title: str) -> str:
+    for row, name in enumerate(names):
+        if not is_row_name(name):
+            raise ConversionError(
+                "name cannot be written",
+                table=f"{TABLE} ({title})",
+                row=row,
+                value=f"{printable(name)!r}",
+                expected="one line of CP1251 text without blanks at its ends",
+            )
+    rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))
+    return f"{len(names)}\r\n{rows}"
+
+
+def _is_blank(line: str) -> bool:
+    return not line.replace("\0", "").strip()
+
+
+def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
+    """Materials, lightmaps and findings of lines without their ends."""
+    findings: list[Finding] = []
+    words = [line.strip().upper() == _LIGHTMAPS for line in lines]
+    border = words.index(True) if True in words else len(lines)
+    materials = _read_section(lines, 0, border, findings)
+    lightmaps: list[str] = []
+    if border < len(lines):
+        if border and not _is_blank(lines[border - 1]):
+            problem = f"no blank line before {_LIGHTMAPS}"
+            findings.append(Finding("wear-blank", problem, TABLE, border + 1))
+        head = border + 1
+        while head < len(lines) and _is_blank(lines[head]):
+            head += 1
+        lightmaps = _read_section(lines, head, len(lines), findings)
+    return materials, lightmaps, sorted(findings, key=lambda finding: finding.row or 0)
+
+
+def _read_section(
+    lines: Sequence[str], head: int, border: int, findings: list[Finding]
+) -> list[str]:
+    """Names of the rows behind the count in line ``head``, which end before ``border``."""
+
+    def find(
+        code: str, problem: str, at: int, value: object, expected: object, count: int = 1
+    ) -> None:
+        findings.append(Finding(code, problem, TABLE, at + 1, None, value, expected, count=count))
+
+    if head >= border:
+        find("wear-count", "count is missing", head, None, "a number of rows")
+        return []
+    count = row_count(lines[head])
+    if count is None:
+        shown = printable(lines[head].strip())
+        find("wear-count", "count is not a number of rows", head, shown, "0 or more")
+        return []
+    first = head + 1
+    end = min(first + count, border)
+    extra = [at for at in range(end, border) if not _is_blank(lines[at])]
+    while end > first and _is_blank(lines[end - 1]):
+        end -= 1  # so that a count that is too large does not make rows of blank lines
+    if end - first < count:
+        find("wear-count", "fewer rows than the count", head, end - first, count)
+    wrong = []
+    for row, line in enumerate(lines[first:end]):
+        if not row_name(line):
+            find("wear-row", "row has no name", first + row, printable(line), "<id> <name>")
+        elif (line.split()[0].lstrip("0") or "0") != str(row):
+            wrong.append(row)
+    if wrong:
+        row = wrong[0]
+        problem = more("id is not the row's position", len(wrong))
+        shown = printable(lines[first + row].split()[0])
+        find("wear-id", problem, first + row, shown, row, len(wrong))
+    if extra:
+        problem = more("line behind the rows is not read", len(extra), "lines")
+        shown = printable(lines[extra[0]])
+        find("wear-extra", problem, extra[0], shown, f"{count} rows", len(extra))
+    return [row_name(line) for line in lines[first:end]]

@@ -1,0 +1,1 @@
+"""Arithmetic that knows no file: axes, stored words, poses, neighbours, bounds."""

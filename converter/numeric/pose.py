@@ -1,0 +1,136 @@
+"""Rest poses in float64 from unit quaternions: hierarchy, boxes, glTF rotations.
+
+The runtime's exact binary32 arithmetic is ``converter.numeric.sampler``; this module takes its
+samples and composes them for display and for the header box (``conventions`` page, Rotations).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import NONE16
+from .quantize import normalise
+
+F64 = NDArray[np.float64]
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0)
+
+
+def rotation(quaternion: NDArray[np.float32]) -> F64:
+    """The rotation that a runtime quaternion applies: its conjugate, unit length, float64.
+
+    (..., 4) ``[w, x, y, z]``; an all-zero key is the identity.
+    """
+    unit = normalise(quaternion, _IDENTITY)
+    unit[..., 1:] *= -1
+    return unit
+
+
+def rotation_matrix(rotations: F64) -> F64:
+    """Textbook matrices of unit rotations ``[w, x, y, z]``. (..., 4) -> (..., 3, 3)."""
+    twice = rotations[..., :, None] * (2 * rotations)[..., None, :]
+    wx, wy, wz = (twice[..., 0, i] for i in (1, 2, 3))
+    xx, xy, xz = (twice[..., 1, i] for i in (1, 2, 3))
+    yy, yz, zz = twice[..., 2, 2], twice[..., 2, 3], twice[..., 3, 3]
+    m = np.empty((*rotations.shape[:-1], 3, 3))
+    m[..., 0, 0] = 1 - (yy + zz)
+    m[..., 0, 1] = xy - wz
+    m[..., 0, 2] = xz + wy
+    m[..., 1, 0] = xy + wz
+    m[..., 1, 1] = 1 - (xx + zz)
+    m[..., 1, 2] = yz - wx
+    m[..., 2, 0] = xz - wy
+    m[..., 2, 1] = yz + wx
+    m[..., 2, 2] = 1 - (xx + yy)
+    return m
+
+
+def multiply(a: F64, b: F64) -> F64:
+    """Rotation ``b``, then ``a``. (..., 4) each."""
+    aw, ax, ay, az = (a[..., i] for i in range(4))
+    bw, bx, by, bz = (b[..., i] for i in range(4))
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def rotate(rotations: F64, vectors: F64) -> F64:
+    """Vectors turned by rotations. (..., 4), (..., 3) -> (..., 3)."""
+    turned: F64 = (rotation_matrix(rotations) @ vectors[..., None])[..., 0]
+    return turned
+
+
+def parents_first(parents: Sequence[int]) -> list[int]:
+    """Node indices such that every parent comes before its children (``0xFFFF`` = root).
+
+    A node on a cycle, or below one, is left out: the caller checks the length.
+    """
+    children: list[list[int]] = [[] for _ in parents]
+    order: list[int] = []
+    for node, parent in enumerate(parents):
+        (order if parent == NONE16 else children[parent]).append(node)
+    for node in order:  # grows while it is walked
+        order.extend(children[node])
+    return order
+
+
+def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[F64, F64]:
+    """Model-space poses from poses relative to the parent: parent ∘ child.
+
+    Args:
+        parents: parent index per node, ``0xFFFF`` = root; no cycles.
+        rotations: (..., N, 4) unit rotations.
+        translations: (..., N, 3).
+
+    Returns:
+        World rotations and translations of the same shapes.
+    """
+    count = len(parents)
+    if not rotations.size:
+        return rotations.copy(), translations.copy()
+    turns: list[list[list[float]]] = rotations.reshape(-1, count, 4).tolist()
+    moves: list[list[list[float]]] = translations.reshape(-1, count, 3).tolist()
+    order = [(node, up) for node in parents_first(parents) if (up := parents[node]) != NONE16]
+    # a handful of numbers per node: an array operation costs more than all of its arithmetic
+    for turn, move in zip(turns, moves, strict=True):
+        for node, up in order:
+            w, x, y, z = turn[up]
+            a, b, c, d = turn[node]
+            turn[node] = [
+                w * a - x * b - y * c - z * d,
+                w * b + x * a + y * d - z * c,
+                w * c - x * d + y * a + z * b,
+                w * d + x * c - y * b + z * a,
+            ]
+            px, py, pz = move[node]
+            ox, oy, oz = move[up]
+            move[node] = [
+                ox
+                + (
+                    (1 - 2 * (y * y + z * z)) * px
+                    + 2 * (x * y - w * z) * py
+                    + 2 * (x * z + w * y) * pz
+                ),
+                oy
+                + (
+                    2 * (x * y + w * z) * px
+                    + (1 - 2 * (x * x + z * z)) * py
+                    + 2 * (y * z - w * x) * pz
+                ),
+                oz
+                + (
+                    2 * (x * z - w * y) * px
+                    + 2 * (y * z + w * x) * py
+                    + (1 - 2 * (x * x + y * y)) * pz
+                ),
+            ]
+    return np.array(turns).reshape(rotations.shape), np.array(moves).reshape(translations.shape)

@@ -1,0 +1,1 @@
+"""One file of one kind, both ways, as data and without printing."""

@@ -1,0 +1,208 @@
+"""The chain from a WEAR row to a picture: ``Material.lib``, ``Textures.lib``, ``lightmap.lib``.
+
+Rules: ``evidence`` page, Text and materials. Libraries are looked for in several folders, in order,
+in any case; what is not found or cannot be read is a warning, and the material does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+
+from ...importers.material import read_material
+from ...importers.nres import Stamp, open_nres, stamp
+from ...importers.texm import read_texm
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry
+from ..formats.material import find_material
+from ..formats.sidecar import sha256
+from ..formats.texture import Texm
+from ..scene.appearance import (
+    LIGHTMAPS,
+    MATERIALS,
+    TEXTURES,
+    Dress,
+    Look,
+    Picture,
+    Pixels,
+    look_of,
+    missing_look,
+    mixed,
+    picture_path,
+)
+
+
+def libraries(folders: Sequence[Path]) -> Libraries:
+    """The libraries in some folders; a second call finds them open, unless a file has changed.
+
+    Args:
+        folders: where they are looked for, in this order.
+    """
+    found = Libraries(folders)
+    stamps = tuple((str(path), stamp(path)) for path in found.files.values())
+    return _opened(tuple(found.folders), stamps)
+
+
+@lru_cache(maxsize=4)
+def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, Stamp], ...]) -> Libraries:
+    return Libraries(folders)
+
+
+class Libraries:
+    """The libraries of a game.
+
+    Attributes:
+        folders: where they are looked for, in this order.
+        warnings: what was not found or not readable since the last :meth:`dress`, each once.
+    """
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = list(dict.fromkeys(folders))
+        self.warnings: list[str] = []
+        self._open: dict[str, Archive] = {}
+        self._pictures: dict[tuple[str, str], Picture] = {}
+
+    @cached_property
+    def files(self) -> Mapping[str, Path]:
+        """The libraries that are there, by their name in :mod:`converter.scene.appearance`."""
+        found: dict[str, Path] = {}
+        for folder in self.folders:
+            try:
+                inside = sorted(folder.iterdir())
+            except OSError:
+                continue
+            for name in (MATERIALS, TEXTURES, LIGHTMAPS):
+                for path in inside:
+                    if path.name.lower() == name.lower():
+                        found.setdefault(name, path)
+        return found
+
+    def library(self, name: str) -> Archive | None:
+        """A library by its name; a warning and ``None`` where it is not there, or no archive."""
+        if name not in self.files:
+            self._warn(f"no {name} in {', '.join(map(str, self.folders)) or 'any folder'}")
+            return None
+        if name not in self._open:
+            path = self.files[name]
+            try:
+                self._open[name] = open_nres(path, str(path))
+            except ConversionError as error:
+                self._warn(f"{error}: shown without it")
+                return None
+        return self._open[name]
+
+    def look(self, name: str) -> Look:
+        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first."""
+        library = self.library(MATERIALS)
+        found = None if library is None else find_material(library, name)
+        if library is None or found is None:
+            return missing_look(name)
+        entry = library.entries[found.index]
+        if found.step != "name":
+            self._warn(
+                f"{Path(library.label).name} has no material {printable(name)!r}: "
+                f"{printable(entry.name)!r} is shown"
+            )
+        try:
+            return look_of(name, read_material(entry, library.label), found.step)
+        except ConversionError as error:
+            self._unreadable(error, library)
+            return missing_look(name)
+
+    def find(self, library: str, name: str) -> tuple[int, Texm] | None:
+        """A texture or a lightmap with its directory index; ``None`` where there is none.
+
+        Args:
+            library: ``TEXTURES`` or ``LIGHTMAPS``.
+            name: the entry's name; case does not matter.
+        """
+        archive = self.library(library) if name else None
+        if archive is None:
+            return None
+        index = archive.find(name)
+        if index is None:
+            self._warn(f"{Path(archive.label).name} has no texture {printable(name)!r}")
+            return None
+        entry = archive.entries[index]
+        try:
+            return index, _texture(entry, archive.label)
+        except ConversionError as error:
+            self._unreadable(error, archive)
+            return None
+
+    def texture(self, name: str) -> Texm | None:
+        """A texture of ``Textures.lib``; as :meth:`find`."""
+        found = self.find(TEXTURES, name)
+        return None if found is None else found[1]
+
+    def picture(self, library: str, name: str) -> Picture | None:
+        """A texture or a lightmap as a picture; as :meth:`find`."""
+        known = self._pictures.get((library, name))
+        if known is not None:
+            return known
+        found = self.find(library, name)
+        archive = self.library(library)
+        if found is None or archive is None:
+            return None
+        entry = archive.entries[found[0]]
+        path, digest = picture_path(library, entry.name), sha256(entry.payload)
+        # its pixels are read again when they are asked for: a game has a great many
+        picture = Picture(entry.name, path, digest, partial(_pixels, entry, archive.label))
+        self._pictures[library, name] = picture
+        return picture
+
+    def dress(
+        self,
+        wear: Sequence[str],
+        lightmaps: Sequence[str] = (),
+        pairs: Mapping[tuple[int, int], float] | None = None,
+        up: str | None = None,
+    ) -> Dress:
+        """How the materials of a WEAR look.
+
+        Args:
+            wear: material names by row.
+            lightmaps: lightmap names by row.
+            pairs: a terrain's (first, second) rows, with the share of the second.
+            up: see :class:`~converter.scene.appearance.Dress`.
+        """
+        self.warnings = []
+        looks = {row: self.look(name) for row, name in enumerate(wear) if name}
+        pictures: dict[str, Picture] = {}
+        for name in {look.texture: None for look in looks.values() if look.texture}:
+            found = self.picture(TEXTURES, name)
+            if found is not None:
+                pictures[name] = found
+        lights: dict[int, Picture] = {}
+        for row, name in enumerate(lightmaps):
+            found = self.picture(LIGHTMAPS, name)
+            if found is not None:
+                lights[row] = found
+        both: dict[tuple[int, int], Picture] = {}
+        for (first, second), share in (pairs or {}).items():
+            shown = [
+                pictures[looks[row].texture]
+                for row in (first, second)
+                if row in looks and looks[row].texture in pictures
+            ]
+            if len(shown) == 2:
+                both[first, second] = mixed(shown[0], shown[1], share)
+
+        return Dress(looks, pictures, lights, both, self.warnings, up)
+
+    def _unreadable(self, error: ConversionError, archive: Archive) -> None:
+        error.file = Path(archive.label).name
+        self._warn(f"{error}: shown without it")
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+def _texture(entry: Entry, label: str) -> Texm:
+    return read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+
+
+def _pixels(entry: Entry, label: str) -> Pixels:
+    return _texture(entry, label).rgba()

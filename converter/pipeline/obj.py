@@ -1,0 +1,380 @@
+"""The whole road for OBJ, both ways: files to files, as data (``gltf-mapping`` page, OBJ).
+
+OBJ holds vertices in model space at one frame, to so many digits. The way back takes them into the
+frames of the sidecar's nodes; what lies where the model's own vertex would lie is that vertex, bit
+for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as not in the file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exporters.nres import bytes_as_read
+from ...exporters.obj import export_obj, material_names, posed, shown_parts
+from ...exporters.png import png_bytes
+from ...importers.msh import read_model
+from ...importers.nres import read_file, read_nres
+from ...importers.obj import read_obj
+from .. import __version__
+from ..checks.recover import sound_model
+from ..edits.compare import same_materials
+from ..edits.match import Soup, match, soup_of
+from ..errors import ConversionError
+from ..formats.model import MshModel
+from ..formats.names import escape, readable, stem, without_number
+from ..formats.sidecar import (
+    Description,
+    Sidecar,
+    read_sidecar,
+    sha256,
+    sidecar_path,
+    write_sidecar,
+)
+from ..numeric.pose import compose, rotate, rotation
+from ..numeric.sampler import sample
+from ..scene import dialect as dialects
+from ..scene.appearance import Dress
+from ..scene.decode import decode, rest_pose
+from ..scene.dialect import Dialect
+from ..scene.scene import Imported, Item, Material, Mesh, Part, Primitive, Scene, Streams
+from .model import (
+    ExportOptions,
+    ImportOptions,
+    LoadedModel,
+    Returned,
+    find_sidecar,
+    merge_with_sidecar,
+    rebuild_alone,
+    require_scene_in_reach,
+)
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+Poses = tuple[F64, F64]
+
+#: Blender writes six decimals.
+_DECIMALS = 1e-6
+
+
+def obj_files(
+    loaded: LoadedModel,
+    target: Path,
+    *,
+    options: ExportOptions,
+    frame: float = 0.0,
+    up: str = "y",
+    sidecar: bool = True,
+) -> list[tuple[Path, bytes]]:
+    """The files of an OBJ export, in the order in which to write them: sidecar, textures, MTL,
+    OBJ.
+
+    Args:
+        loaded: the model.
+        target: the ``.obj``.
+        options: lod and group matter here.
+        frame: when the model is posed, in frames, through the runtime's sampler.
+        up: ``y`` or ``z``.
+        sidecar: whether to write one beside the OBJ.
+
+    Raises:
+        ConversionError: a frame that is not finite, a vertex beyond float32.
+    """
+    require_scene_in_reach(loaded.scene, loaded.name)
+    decision = loaded.decision
+    data = bytes_as_read(loaded.model.archive)
+    digest = sha256(data)
+    info: dict[str, int | float | str] = {"source": loaded.name, "digest": digest}
+    about = Description(
+        loaded.name,
+        digest,
+        decision.dialect.value,
+        decision.reason,
+        "samples",
+        options.lod,
+        options.group,
+        __version__,
+        loaded.wear,
+        tolerant=loaded.tolerant,
+    )
+    info["pair"] = about.pair_of_obj
+    files: list[tuple[Path, bytes]] = []
+    if sidecar:
+        beside = sidecar_path(target)
+        info["sidecar"] = readable(beside.name)
+        files.append((beside, write_sidecar(Sidecar(about, data))))
+    info |= {"dialect": decision.dialect.value, "lod": options.lod, "group": options.group}
+    info |= {"frame": repr(float(frame)), "up": up}
+    if lost := not_in_obj(loaded.scene, options.lod, options.group):
+        info["lost"] = ", ".join(lost)
+    mtl, dress = mtl_path(target), loaded.dress or Dress()
+    rows = {material.row for material in shown_materials(loaded.scene, options.lod, options.group)}
+    worn = {look.texture for row, look in dress.looks.items() if row in rows}
+    pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.pictures))}
+    files += [(path, png_bytes(dress.pictures[name].rgba())) for name, path in pictures.items()]
+    obj, materials = export_obj(
+        loaded.scene,
+        poses_at(loaded.model, loaded.scene, decision.dialect, frame),
+        lod=options.lod,
+        group=options.group,
+        up=up,
+        mtl_name=mtl.name,
+        info=info,
+        looks=dress.looks,
+        pictures={name: path.name for name, path in pictures.items()},
+    )
+    return [*files, (mtl, materials), (target, obj)]
+
+
+def mtl_path(target: Path) -> Path:
+    """Where the materials of an ``.obj`` lie."""
+    return target.with_suffix(".mtl")
+
+
+def picture_path(target: Path, texture: str) -> Path:
+    """Where a texture of an ``.obj`` lies: no two models share a file."""
+    return target.with_name(f"{target.stem}.{escape(texture)}.png")
+
+
+def shown_materials(scene: Scene, lod: int, group: int) -> list[Material]:
+    """The materials of what an OBJ shows."""
+    meshes = {part.mesh for part in shown_parts(scene, lod, group)}
+    used = {p.material for mesh in meshes for p in scene.meshes[mesh].primitives}
+    return [scene.materials[i] for i in sorted(used)]
+
+
+def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
+    """What a model has and its OBJ does not hold, in words."""
+    others = len(scene.parts) - len(shown_parts(scene, lod, group))
+    has = {
+        "hierarchy": any(node.parent >= 0 for node in scene.nodes),
+        "animation": bool(scene.tracks),
+        "other LODs and groups": others > 0,
+        "second UV set": scene.streams.uv1 is not None,
+        "vertex colours": scene.streams.colours is not None,
+    }
+    return [what for what, there in has.items() if there]
+
+
+def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
+    """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
+
+    Samples of the runtime, composed down the hierarchy; at 0 that is the rest pose.
+
+    Raises:
+        ConversionError: a frame that is no finite float32.
+    """
+    if not abs(frame) <= float(np.finfo(np.float32).max):  # nor is NaN
+        raise ConversionError("the frame is no finite number", value=frame)
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not scene.nodes:
+        return rest_pose(scene)
+    now = sample(tracks, np.arange(len(scene.nodes)), [frame])
+    translations = now.position[:, 0].astype(np.float64)
+    return compose(model.parents, rotation(now.quaternion[:, 0]), translations)
+
+
+def obj_to_model(
+    path: Path,
+    sidecar: Path | None = None,
+    options: ImportOptions | None = None,
+    *,
+    up: str | None = None,
+    frame: float | None = None,
+) -> Returned:
+    """Turn an OBJ file into a model, with what the sidecar keeps.
+
+    Args:
+        path: the file.
+        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        options: how to read and rebuild; what is about clips and scenes does not matter.
+        up: ``y`` or ``z``; default as the file says, else ``y``.
+        frame: the frame of the pose; default as the file says, else 0.
+
+    Raises:
+        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
+            written model would not show what the file shows.
+    """
+    options = options or ImportOptions()
+    given = read_obj(path, up=up)
+    if frame is not None:
+        given.info["frame"] = frame
+    lost = given.info.get("lost")
+    found = find_sidecar(path, sidecar, given.info) if options.use_sidecar else None
+    try:
+        if found is None:
+            if lost:
+                given.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
+            out = rebuild_alone(path, given, options)
+        else:
+            _into_nodes(given, found)
+            out = merge_with_sidecar(path, given, found, options)
+    except ConversionError as error:
+        raise error.at(file=str(path)) from None
+    out.warnings[:0] = given.warnings
+    return out
+
+
+# ------------------------------------------------------------------ back into the nodes
+
+
+def _into_nodes(given: Imported, found: Path) -> None:
+    """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
+    take vertices into their frames, name the materials' keys.
+
+    The merge refuses a sidecar of another model.
+    """
+    kept = read_sidecar(read_file(found), str(found))
+    about, info = kept.description, given.info
+    if about.kind != "model":
+        raise ConversionError(
+            f"sidecar is of a {about.kind}, which has no OBJ", file=str(found), value=about.source
+        )
+    dialect = Dialect(about.dialect)
+    model = read_model(read_nres(kept.source, str(found)), about.source)
+    model, _ = sound_model(model, about.mode)
+    stored_keys = about.clip == "keys"
+    scene = decode(
+        model, dialect, stem(about.source), wear=about.materials, stored_keys=stored_keys
+    )
+    shown = (int(info.get("lod", about.lod)), int(info.get("group", about.group)))
+    if scene.tracks and "frame" not in info:
+        given.warnings.append(
+            "the OBJ does not say at which frame its model is posed: frame 0 is taken"
+        )
+    if lost := not_in_obj(scene, *shown):
+        given.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
+    poses = poses_at(model, scene, dialect, float(info.get("frame", 0.0)))
+    _name_materials(given, scene)
+    _local(given, scene, shown, poses)
+    given.tracks = list(scene.tracks)
+
+
+def _name_materials(given: Imported, scene: Scene) -> None:
+    """Materials by the unique names that they have in an OBJ."""
+    by_name = dict(zip(material_names(scene), scene.materials, strict=True))
+    given.materials = [by_name.get(m.name, m) for m in given.materials]
+
+
+def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
+    """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
+    parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
+    file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
+    alike = same_materials(file, scene)
+    items = [
+        Item(
+            node.name,
+            node.parent,
+            node.translation,
+            node.rotation,
+            None,
+            -1,
+            {}
+            if node.index is None
+            else {"node": node.index, "flags": node.flags or 0, "label": node.label},
+        )
+        for node in scene.nodes
+    ]
+    number_of = _nodes_of([item.name for item in given.items], scene)
+    positions, normals, uvs = [], [], []
+    start = 0
+    for i, item in enumerate(given.items):
+        node = number_of.get(i)
+        if item.mesh >= 0:
+            soup = soup_of(file, Part(0, *shown, item.mesh), lightmap=False)
+            points, turned = soup.positions, soup.normals
+            assert turned is not None  # read_obj makes them where the file has none
+            if node is not None:
+                pose = poses[0][node], poses[1][node]
+                points, turned = _into_node(soup, scene, parts.get(node), pose, alike)
+            positions.append(points.reshape(-1, 3))
+            normals.append(turned.reshape(-1, 3))
+            if given.streams.uv0 is not None:
+                uvs.append(given.streams.uv0[soup.vertex].reshape(-1, 2))
+            given.meshes[item.mesh], start = _corners(given.meshes[item.mesh], start)
+        if node is None:
+            items.append(item)
+        else:
+            items[node].mesh = item.mesh
+    given.items = items
+    if not positions:
+        return
+    # a vertex per corner: the rebuild welds equal ones
+    runs = [np.arange(p.index_count) for mesh in given.meshes for p in mesh.primitives]
+    given.streams = Streams(
+        np.concatenate(positions),
+        np.concatenate(runs).astype("<u4"),
+        np.concatenate(normals),
+        np.concatenate(uvs) if uvs else None,
+    )
+
+
+def _corners(mesh: Mesh, start: int) -> tuple[Mesh, int]:
+    """The mesh with a vertex of its own per corner, from row ``start`` on; and where it ends."""
+    out = Mesh(mesh.name, [])
+    for primitive in mesh.primitives:
+        count = primitive.index_count
+        out.primitives.append(Primitive(primitive.material, start, count, start, count))
+        start += count
+    return out, start
+
+
+def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
+    """Object -> node of the same name, else of the name before Blender's ``.001``."""
+    free = {node.name: i for i, node in enumerate(scene.nodes)}
+    out = {i: free.pop(name) for i, name in enumerate(names) if name in free}
+    for i, name in enumerate(names):
+        if i not in out and (bare := without_number(name)) in free:
+            out[i] = free.pop(bare)
+    return out
+
+
+def _into_node(
+    soup: Soup, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
+) -> tuple[F32, F32]:
+    """Positions and normals of posed triangles in their node's frame. (T, 3, 3) each.
+
+    A corner of a stored triangle is at the stored vertex' very place, and so is any other where a
+    stored vertex lies; only what is left goes through the inverse pose. Normals all do: the merge
+    takes more for rounding than that adds.
+    """
+    turn, shift = pose
+    back = turn * [1.0, -1.0, -1.0, -1.0]
+    assert soup.normals is not None
+    positions = rotate(back, soup.positions.astype(np.float64) - shift).astype(np.float32)
+    normals = rotate(back, soup.normals.astype(np.float64)).astype(np.float32)
+    if part is None:
+        return positions, normals
+    stored = soup_of(scene, part, lightmap=False)
+    used, place = np.unique(stored.vertex, return_inverse=True)
+    there = posed(scene.streams.positions[used], turn, shift)
+    nearest, found = _nearest(soup.positions.reshape(-1, 3), there)
+    nearest, found = nearest.reshape(-1, 3), found.reshape(-1, 3)
+    positions[found] = scene.streams.positions[used[nearest[found]]]
+
+    # where vertices fall together when they are posed, the triangles tell which is which
+    result = match(
+        replace(soup, normals=None, extra=None),
+        replace(stored, positions=there[place.reshape(-1, 3)], normals=None, extra=None),
+        alike,
+    )
+    hit = np.flatnonzero(result.old_of >= 0)
+    partner = result.old_of[hit]
+    at = (hit[:, None], result.new_turn[hit])
+    vertex = stored.vertex[partner[:, None], result.old_turn[partner]]
+    positions[at] = scene.streams.positions[vertex]
+    return positions, normals
+
+
+def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The nearest stored point of each, and whether it is within what OBJ rounds. (n,) each."""
+    from scipy.spatial import cKDTree
+
+    # an editor's decimals, and two steps of float32 at the far end of the part
+    noise = _DECIMALS + float(np.abs(stored).max(initial=0)) * 2.0**-22
+    distance, nearest = cKDTree(stored).query(points, p=np.inf, distance_upper_bound=noise)
+    found = np.isfinite(distance)
+    return np.where(found, nearest, 0), found

@@ -1,0 +1,213 @@
+"""The whole road for textures, both ways: Texm to PNG, PNG to Texm and into a library. No printing.
+
+A picture keeps every bit unless another format is asked for. In a library the entry is replaced
+or added, every other byte stays (``converter.formats.archive``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ...exporters.nres import add_entry, replace_entry, write_nres
+from ...exporters.texm import write_texm
+from ...importers.msh import find_model
+from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.picture import read_picture
+from ...importers.texm import read_texm
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry, decode_text, encode_name
+from ..formats.names import readable, unescape
+from ..formats.tables import PHASE_DTYPE
+from ..formats.texture import (
+    TEXM_MAGIC,
+    TEXM_TYPE,
+    WRITABLE_FORMATS,
+    Texm,
+    exact_format,
+    new_texm,
+    texture_name,
+    with_pages_of,
+)
+
+#: What a material's texture name can hold.
+_NAME_ROOM = PHASE_DTYPE["texture"].itemsize
+
+
+def texture_at(path: Path, entry: str | None) -> tuple[str, Texm] | None:
+    """Name and texture of a ``Texm`` file, or of an archive's entry; ``None``: it is another thing.
+
+    Args:
+        path: the file.
+        entry: the archive's entry, by name or directory index.
+
+    Raises:
+        ConversionError: unreadable, no such entry, or a broken texture.
+    """
+    data = read_file(path)
+    if not is_nres(data):
+        if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+            return None
+        return readable(path.name), read_texm(data, str(path))
+    if entry is None:
+        return None
+    archive = read_nres(data, str(path))
+    index = find_model(archive, entry)
+    assert index is not None  # an entry was named
+    found = archive.entries[index]
+    if bytes(found.payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+        return None
+    return found.name, read_texm(found.payload, f"{path}, entry {printable(found.name)}")
+
+
+def texm_of(picture: Path, format: int | None = None, levels: int | None = None) -> Texm:
+    """A texture of a PNG.
+
+    Args:
+        picture: the file.
+        format: as of :func:`~converter.formats.texture.new_texm`; ``None``: one that loses nothing.
+        levels: as there.
+
+    Raises:
+        ConversionError: unreadable, or not to be made a texture of.
+    """
+    rgba = read_picture(picture)
+    return new_texm(rgba, format or exact_format(rgba), levels, label=str(picture))
+
+
+@dataclass(frozen=True)
+class Put:
+    """A library with a texture put in.
+
+    Attributes:
+        data: its bytes.
+        name: the entry.
+        added: it was not there before.
+        warnings: what the user should know.
+    """
+
+    data: bytes
+    name: str
+    added: bool
+    warnings: list[str] = field(default_factory=list)
+
+
+def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
+    """Replace the entry that is called like a picture, with or without ``.0``, or add it.
+
+    ``Page`` rectangles of the old texture stay where the size does. The directory's attr1 and
+    attr2 are width and height where the library's textures have them so, attr3 is theirs.
+
+    Args:
+        library: an archive of textures; it is not written.
+        picture: whose name names the entry.
+        texm: the texture.
+
+    Raises:
+        ConversionError: no archive, the entry is no texture, or the name does not fit.
+    """
+    archive = read_nres(read_file(library), str(library))
+    stem = unescape(readable(picture.stem))
+    wanted = texture_name(stem)
+    index = archive.find(wanted)
+    if index is None:
+        index = archive.find(stem)
+    payload = write_texm(texm)
+    if index is None:
+        return _added(archive, wanted, texm, payload)
+    entry = archive.entries[index]
+    name = printable(entry.name)
+    if entry.type_id != TEXM_TYPE:
+        raise ConversionError(
+            "is no texture",
+            file=str(library),
+            entry=name,
+            value=f"type {printable(entry.type_text)}",
+            expected="type Texm",
+        )
+    new = in_place_of(entry, texm, read_texm(entry.payload, f"{library}, entry {name}"))
+    made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
+    return Put(write_nres(made), name, False, new.warnings)
+
+
+class InPlace(NamedTuple):
+    """A texture for an entry that has one: its bytes, and the directory's fields that change."""
+
+    data: bytes
+    attr1: int | None
+    attr2: int | None
+    warnings: list[str]
+
+
+def in_place_of(entry: Entry, texm: Texm, old: Texm) -> InPlace:
+    """A texture in the place of an entry's; see :func:`put_texture`."""
+    paged, warnings = with_pages_of(texm, old), []
+    if paged is None:
+        warnings.append(
+            f"{printable(entry.name)} had {len(old.pages)} rectangles (Page), which do not fit the "
+            f"new size {texm.width} x {texm.height}: they are gone, and materials that name one "
+            "show all"
+        )
+    return InPlace(
+        write_texm(paged or texm),
+        texm.width if entry.attr1 == old.width else None,
+        texm.height if entry.attr2 == old.height else None,
+        warnings,
+    )
+
+
+def repainted(picture: Path, entry: Entry, label: str) -> InPlace | None:
+    """An edited picture as the texture that it was made of: its format, and as many levels.
+
+    Args:
+        picture: the PNG.
+        entry: where the texture is.
+        label: what messages call its archive.
+
+    Returns:
+        ``None`` where the picture shows what the texture shows.
+
+    Raises:
+        ConversionError: unreadable, or not to be made a texture of.
+    """
+    old = read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+    rgba = read_picture(picture)
+    if np.array_equal(rgba, old.rgba()):
+        return None
+    format = old.format if old.format in WRITABLE_FORMATS else exact_format(rgba)
+    count = len(old.levels) if rgba.shape[:2] == (old.height, old.width) else None
+    new = new_texm(rgba, format, 1 if len(old.levels) == 1 else count, label=str(picture))
+    for word in ("flags", "opaque24"):
+        new.header[word] = old.header[word]
+    made = in_place_of(entry, new, old)
+    if format != old.format:
+        made.warnings.append(f"a texture of format {old.format} cannot be made: it is {format} now")
+    if not new.has_alpha and (rgba[..., 3] != 255).any():
+        made.warnings.append(f"its format {format} has no alpha: what is clear in it is solid")
+    return made
+
+
+def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> Put:
+    raw = encode_name(name)
+    if decode_text(raw) != name:
+        raise ConversionError(
+            "entry name has letters that CP1251 lacks", file=archive.label, value=printable(name)
+        )
+    sizes, attr3 = (texm.width, texm.height), 0
+    like = archive.first_of_type(TEXM_TYPE)
+    if like is not None:
+        other = read_texm(like.payload, f"{archive.label}, entry {printable(like.name)}")
+        attr3 = like.attr3
+        if (like.attr1, like.attr2) != (other.width, other.height):
+            sizes = (like.attr1, like.attr2)
+    made = add_entry(archive, raw, TEXM_TYPE, payload, (*sizes, attr3))
+    warnings = []
+    if len(raw) > _NAME_ROOM:
+        warnings.append(
+            f"{printable(name)} has {len(raw)} bytes, and a material's texture name only room for "
+            f"{_NAME_ROOM}: no material can show it"
+        )
+    return Put(write_nres(made), printable(name), True, warnings)

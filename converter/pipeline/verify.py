@@ -1,0 +1,242 @@
+"""What was written, read again and compared with the file it came from (``--verify``).
+
+Geometry in quantised space, in the frame of each node; where the nodes stand in the model at every
+whole and half frame; links and windows of what was rebuilt. A difference beyond quantisation is an
+error before the output appears.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks.model_structure import check_links, require_sound
+from ..edits.compare import poses_at
+from ..edits.identify import Identified
+from ..edits.match import match, soup_of
+from ..errors import ConversionError, printable
+from ..formats.model import MshModel
+from ..numeric.arrays import NONE16
+from ..numeric.pose import parents_first, rotation, rotation_matrix
+from ..numeric.quantize import normalise
+from ..numeric.sampler import Tracks, sample
+from ..scene import dialect as dialects
+from ..scene.decode import decode
+from ..scene.dialect import Dialect
+from ..scene.scene import Node
+
+#: Radians: four quaternion components that are off by the key's rounding and key reduction's.
+_ANGLE = 4.8e-4
+#: Of the model's size.
+_POSITION = 3e-5
+#: Rotations a half turn apart have this dot product at most, with their rounding.
+_HALF_TURN = 5e-4
+#: Nodes times frames that are composed at once.
+_BLOCK = 1 << 18
+
+
+def verify(
+    model: MshModel,
+    identified: Identified,
+    rows: dict[int, int],
+    dialect: Dialect,
+    before: MshModel | None = None,
+) -> None:
+    """Compare a model that was written with the scene it was made of.
+
+    Args:
+        model: read again from the bytes.
+        identified: the file's scene.
+        rows: node of the file -> row in Res1.
+        dialect: the model's.
+        before: the stored model; what was not strict there need not be strict here.
+
+    Raises:
+        ConversionError: unsound, or it shows something else.
+    """
+    require_sound(model)
+    known = set() if before is None else {finding.code for finding in check_links(before)}
+    for finding in check_links(model):
+        if finding.code not in known:
+            raise ConversionError(f"verification failed: {finding}")
+    scene = decode(model, dialect, "written")
+    if model.legacy:
+        return
+    lightmap = dialect is Dialect.RETAIL
+    written = {(p.node, p.lod, p.group): p for p in scene.parts}
+    given = identified.scene
+    for part in given.parts:
+        cell = (rows[part.node], part.lod, part.group)
+        soup = soup_of(given, part, lightmap=lightmap)
+        if not len(soup):
+            continue
+        where = f"part {printable(given.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
+        raw = soup.positions + np.float32(0)
+        flat = (raw == raw[:, [2, 0, 1]]).all(axis=-1).any(axis=1)
+        if cell not in written:
+            if flat.all():
+                continue
+            raise ConversionError(f"verification failed: {where} is not in what was written")
+        result = match(soup, soup_of(scene, written[cell], lightmap=lightmap), ())
+        missing = (result.old_of < 0) & ~flat
+        if missing.any() or result.lost.size:
+            raise ConversionError(
+                f"verification failed: {where} came out with other triangles",
+                value=f"{int(missing.sum())} missing, {len(result.lost)} too many",
+            )
+        if result.normals_differ.any():
+            raise ConversionError(
+                f"verification failed: {where} came out with other normals",
+                value=f"{int(result.normals_differ.sum())} triangles",
+            )
+    _poses(model, identified, rows, dialect, before)
+
+
+# ------------------------------------------------------------------ poses
+
+
+def _poses(
+    model: MshModel,
+    identified: Identified,
+    rows: dict[int, int],
+    dialect: Dialect,
+    before: MshModel | None,
+) -> None:
+    """Compare where the nodes stand in the model, at every whole and half frame.
+
+    What is expected comes from the file's own nodes, with their scales and mirrors; the game has
+    keys at whole frames only, so half a frame is the middle between two.
+    """
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not identified.scene.nodes:
+        return
+    stored = None if before is None else dialects.tracks(before, dialect)
+    last = identified.scene.frame_count - 1 if identified.scene.tracks else 0
+    step = max(1, _BLOCK // max(len(identified.imported.items), 1))
+    for first in range(0, max(last, 1), step):
+        times = np.arange(2 * first, 2 * min(first + step, last) + 1) / 2
+        file = _file_poses(identified, times)
+        if stored is not None:
+            _leave_out_kept(file, identified, rows, tracks, stored, times)
+        _compare_poses(file, identified, rows, tracks, times)
+
+
+def _compare_poses(
+    file: _FilePoses,
+    identified: Identified,
+    rows: dict[int, int],
+    tracks: Tracks,
+    times: NDArray[np.float64],
+) -> None:
+    """Compose the poses that were written and compare them with the file's.
+
+    Errors add up from node to node, and an angle's grows with the distance.
+    """
+    nodes = identified.scene.nodes
+    world = np.empty((len(nodes), len(times), 4, 4))
+    loose_turn, loose_place = np.zeros(len(nodes)), np.zeros((len(nodes), len(times)))
+    size = _size(identified)
+    for i in parents_first([NONE16 if node.parent < 0 else node.parent for node in nodes]):
+        up = nodes[i].parent
+        got = sample(tracks, [rows[i]], times)
+        world[i] = _matrices(rotation(got.quaternion[0]), got.position[0])
+        loose_turn[i], loose_place[i] = _ANGLE, _POSITION * size
+        if up >= 0:
+            away = np.linalg.norm(world[i][:, :3, 3], axis=1)
+            loose_turn[i] += loose_turn[up]
+            loose_place[i] += loose_place[up] + loose_turn[up] * away
+            file.unclear[i] |= file.unclear[up]
+            world[i] = world[up] @ world[i]
+        shown = world[i][:, :3, :3] @ identified.baked.get(i, np.eye(3))
+        wanted = file.world[i]
+        moved = np.linalg.norm(world[i][:, :3, 3] - wanted[:, :3, 3], axis=1)
+        turned = np.abs(shown - wanted[:, :3, :3]).max(axis=(1, 2))
+        scale = np.abs(wanted[:, :3, :3]).max(axis=(1, 2))
+        bad = (moved > loose_place[i]) | (turned > loose_turn[i] * scale)
+        bad &= ~file.unclear[i]
+        if bad.any():
+            at = int(np.argmax(bad))
+            raise ConversionError(
+                f"verification failed: pose of node {_name(nodes[i])} came out different",
+                value=f"frame {times[at]:g}, {moved[at]:.3g} away",
+            )
+
+
+@dataclass
+class _FilePoses:
+    """Where a file's nodes are. ``world`` (N, T, 4, 4) float64, node to model; ``unclear`` (N, T)
+    where nobody can say: half a turn between two frames goes either way round."""
+
+    world: NDArray[np.float64]
+    unclear: NDArray[np.bool_]
+
+
+def _file_poses(identified: Identified, times: NDArray[np.float64]) -> _FilePoses:
+    """Compose the file's items at whole and half frames."""
+    imported, node_of = identified.imported, identified.node_of
+    tracks = {track.node: track for track in imported.tracks if track.node in node_of}
+    out = _FilePoses(
+        np.empty((len(node_of), len(times), 4, 4)), np.zeros((len(node_of), len(times)), np.bool_)
+    )
+    world: dict[int, NDArray[np.float64]] = {}
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in imported.items]):
+        item = imported.items[i]
+        translations, rotations = poses_at(tracks.get(i), item, times[::2])
+        dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])
+        local = np.empty((len(times), 4, 4))
+        local[::2] = _matrices(rotations, translations)
+        local[1::2] = _matrices(_middle(rotations), (translations[1:] + translations[:-1]) / 2)
+        if item.linear is not None:
+            local[:, :3, :3] @= rotation_matrix(item.rotation).T @ item.linear
+        world[i] = local if item.parent < 0 else world[item.parent] @ local
+        if i in node_of:
+            out.world[node_of[i]] = world[i]
+            out.unclear[node_of[i], 1::2] = np.abs(dots) < _HALF_TURN
+    return out
+
+
+def _leave_out_kept(
+    file: _FilePoses,
+    identified: Identified,
+    rows: dict[int, int],
+    written: Tracks,
+    stored: Tracks,
+    times: NDArray[np.float64],
+) -> None:
+    """Leave out half frames where a stored track that was kept does not go through the middle."""
+    for i, k in identified.kept_of.items():
+        new, old = sample(written, [rows[i]], times), sample(stored, [k], times)
+        if (new.quaternion == old.quaternion).all() and (new.position == old.position).all():
+            turns, places = rotation(old.quaternion[0]), old.position[0].astype(np.float64)
+            middle = _matrices(_middle(turns[::2]), (places[2::2] + places[:-2:2]) / 2)
+            apart = np.abs(_matrices(turns[1::2], places[1::2]) - middle)
+            far = apart[:, :3, 3].max(axis=1) > _POSITION * _size(identified) / 2
+            file.unclear[i, 1::2] |= far | (apart[:, :3, :3].max(axis=(1, 2)) > _ANGLE / 2)
+
+
+def _middle(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotations between each two neighbours. (T, 4) -> (T - 1, 4)."""
+    dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])
+    signs = np.where(dots < 0, -1.0, 1.0)[:, None]
+    return normalise(rotations[:-1] + signs * rotations[1:], (1, 0, 0, 0))
+
+
+def _matrices(rotations: NDArray[np.float64], translations: NDArray[Any]) -> NDArray[np.float64]:
+    """Rigid matrices. (T, 4), (T, 3) -> (T, 4, 4)."""
+    out = np.tile(np.eye(4), (len(rotations), 1, 1))
+    out[:, :3, :3], out[:, :3, 3] = rotation_matrix(rotations), translations
+    return out
+
+
+def _size(identified: Identified) -> float:
+    """The extent of the file's model, which tolerances are relative to."""
+    scene = identified.scene
+    size = max(identified.size, *(float(np.abs(n.translation).max()) for n in scene.nodes), 1e-6)
+    return max(size, float(np.abs(scene.streams.positions).max(initial=0)))
+
+
+def _name(node: Node) -> str:
+    return repr(printable(node.name))

@@ -1,0 +1,63 @@
+"""Where the ``.wea`` of a new model goes: beside its file, or into its archive. No printing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...exporters.nres import add_entry
+from ...exporters.wear import write_wear
+from ...importers.nres import read_file
+from ...importers.wear import file_beside, read_wear_names
+from ..errors import printable
+from ..formats.archive import Archive, decode_text
+from ..formats.wear import WEAR_TYPE, agrees, new_wear
+
+
+def wear_beside(
+    target: Path, names: Sequence[str], force: bool
+) -> tuple[list[tuple[Path, bytes]], list[str]]:
+    """The ``.wea`` to write beside a new model, if any, and what to say.
+
+    One that is there stays if it names the same rows; another one stays unless it is forced.
+
+    Args:
+        target: the model's file.
+        names: material names by row.
+        force: replace what is in the way.
+    """
+    name = target.with_suffix(".wea").name
+    there = file_beside(target, name)
+    if there is not None and agrees(names, read_wear_names(read_file(there))):
+        return [], []
+    if there is not None and not force:
+        return [], [f"{_stays(there.name, names)} (--force replaces it)"]
+    return [(there or target.with_name(name), write_wear(new_wear(names)))], []
+
+
+def with_wear(
+    archive: Archive, model: bytes, names: Sequence[str] | None
+) -> tuple[Archive, list[str]]:
+    """The archive with the ``.wea`` of a new model, and what to say.
+
+    Only where other models have theirs in it; one of that name stays.
+
+    Args:
+        archive: where the model is already.
+        model: its entry's name.
+        names: material names by row; ``None``: it has a WEAR of its own.
+    """
+    if names is None or WEAR_TYPE not in archive.type_ids:
+        return archive, []
+    name = model[: -len(b".msh")] + b".wea"
+    found = archive.find(name)
+    if found is None:
+        return add_entry(archive, name, WEAR_TYPE, write_wear(new_wear(names))), []
+    if agrees(names, read_wear_names(archive.entries[found].payload)):
+        return archive, []
+    return archive, [_stays(decode_text(name), names)]
+
+
+def _stays(name: str, names: Sequence[str]) -> str:
+    rows = ", ".join(map(printable, names))
+    return f"{printable(name)} is there already and stays, though the model's rows are: {rows}"

@@ -1,0 +1,1 @@
+"""What the runtime asks models and terrains."""

@@ -1,0 +1,40 @@
+"""The header of a model from its vertices (``rebuild`` page, Slots and header)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.tables import HEADER_DTYPE
+from ..numeric.bounds import F64, down, hull, sphere_radius, up
+
+
+def header(points: F64) -> NDArray[np.void]:
+    """The header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
+
+    The box faces are rounded outward; corners in the order of the ``evidence`` page; the cylinder
+    lies along the axis that gives the smallest volume (ties: z, then y, then x).
+
+    Args:
+        points: (n, 3) float64, model space; none: an all-zero header.
+    """
+    out = np.zeros(1, HEADER_DTYPE)
+    if not len(points):
+        return out
+    low = np.array([down(v) for v in points.min(axis=0)], np.float32)
+    high = np.array([up(v) for v in points.max(axis=0)], np.float32)
+    out["hull"][0] = hull(low, high)
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
+
+    size = high.astype(np.float64) - low.astype(np.float64)
+    across = [np.delete(size, axis) for axis in range(3)]
+    volumes = [float((pair**2).sum() * size[axis]) for axis, pair in enumerate(across)]
+    axis = min((2, 1, 0), key=lambda a: volumes[a])
+    a, b = center.copy(), center.copy()
+    a[axis], b[axis] = low[axis], high[axis]
+    out["cylinder_a"], out["cylinder_b"] = a, b
+    corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
+    reach = np.delete(np.abs(corners).max(axis=0), axis)
+    out["cylinder_radius"] = up(float(np.sqrt((reach**2).sum())))
+    return out

@@ -1,0 +1,185 @@
+"""What a material looks like, once its chain is followed (``gltf-mapping`` page, Materials)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.archive import decode_text
+from ..formats.names import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..formats.material import Material
+
+Pixels = NDArray[np.uint8]
+
+#: The game's libraries; their case does not matter.
+MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a WEAR row leads to.
+
+    Attributes:
+        name: the row's name.
+        material: the ``Material.lib`` entry that was taken, ``""`` = there is no library.
+        step: by which step of the rule: its name, ``DEFAULT``, the first entry, or not at all.
+        colour: base colour, red, green, blue, alpha, 0..1.
+        self_light: red, green, blue, 0..1, of its own light.
+        translucent: what lies behind it shows through.
+        additive: it is added to what lies behind it.
+        texture: entry name of its texture, ``""`` = none.
+        phases: how many phases its animation has; the first is shown.
+        animation: all of them and their tracks as JSON text, ``""`` = a single phase.
+        cell: rectangle of the texture's ``Page``, -1 = the whole texture.
+    """
+
+    name: str
+    material: str
+    step: Literal["name", "DEFAULT", "first", "missing"]
+    colour: tuple[float, float, float, float]
+    self_light: tuple[float, float, float]
+    translucent: bool
+    additive: bool
+    texture: str
+    phases: int
+    animation: str = ""
+    cell: int = -1
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A texture or a lightmap as a picture.
+
+    Attributes:
+        name: its entry's name in the library.
+        path: where it lies as a file, from the output directory; see :func:`picture_path`.
+        digest: of what it is made of, hex.
+        rgba: makes its pixels, (H, W, 4) uint8, top row first.
+    """
+
+    name: str
+    path: str
+    digest: str
+    rgba: Callable[[], Pixels] = field(repr=False, compare=False)
+
+    @cached_property
+    def cutout(self) -> bool:
+        """Whether every texel is clear or solid, and both occur: a silhouette."""
+        alpha = self.rgba()[..., 3]
+        clear, solid = bool((alpha == 0).any()), bool((alpha == 255).any())
+        return clear and solid and bool(((alpha == 0) | (alpha == 255)).all())
+
+    @cached_property
+    def mean(self) -> tuple[float, float, float]:
+        """Its mean red, green and blue, 0..1."""
+        red, green, blue = (self.rgba()[..., :3].reshape(-1, 3).mean(0) / 255).tolist()
+        return red, green, blue
+
+
+@dataclass(frozen=True)
+class Dress:
+    """How the materials of a model or a terrain look.
+
+    Attributes:
+        looks: by WEAR row.
+        pictures: by texture name, as the looks have it.
+        lightmaps: by lightmap row of the WEAR.
+        mixed: by (first, second) material row of a terrain: both textures, mixed.
+        warnings: what was not found on the way.
+        up: from the glTF to the directory that the pictures lie in, ``../`` for each level;
+            ``None``: they are inside the glTF.
+    """
+
+    looks: dict[int, Look] = field(default_factory=dict)
+    pictures: dict[str, Picture] = field(default_factory=dict)
+    lightmaps: dict[int, Picture] = field(default_factory=dict)
+    mixed: dict[tuple[int, int], Picture] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    up: str | None = None
+
+    def of(self, row: int) -> tuple[Look | None, Picture | None]:
+        """The look and the texture of a WEAR row, as far as there are any."""
+        look = self.looks.get(row)
+        return look, None if look is None else self.pictures.get(look.texture)
+
+
+#: The folder of pictures in an output directory.
+PICTURES = "textures"
+
+
+def picture_path(library: str, name: str) -> str:
+    """Where a picture lies in an output directory: lightmaps in a folder of their own."""
+    folder = f"{PICTURES}/lightmaps" if library == LIGHTMAPS else PICTURES
+    return f"{folder}/{escape(name)}.png"
+
+
+def mixed(first: Picture, second: Picture, share: float) -> Picture:
+    """Two textures in one, for terrains: ``share`` of the second over the first, 0..1.
+
+    Both repeat, so they may be of any size: the larger one is taken.
+    """
+
+    def rgba() -> Pixels:
+        from PIL import Image
+
+        pixels = [first.rgba(), second.rgba()]
+        width, height = (max(p.shape[axis] for p in pixels) for axis in (1, 0))
+        one, other = (Image.fromarray(p[..., :3]).resize((width, height)) for p in pixels)
+        return np.asarray(Image.blend(one, other, share).convert("RGBA"))
+
+    share = round(share, 4)
+    digest = f"{first.digest}+{second.digest}*{share}"
+    return Picture(f"{first.name}+{second.name}", "", digest, rgba)
+
+
+#: What stands in for a material that no library has.
+GREY = (0.6, 0.6, 0.6, 1.0)
+
+
+def missing_look(name: str) -> Look:
+    """The look of a name without any ``Material.lib``."""
+    return Look(name, "", "missing", GREY, (0.0, 0.0, 0.0), False, False, "", 0)
+
+
+def look_of(name: str, material: Material, step: Literal["name", "DEFAULT", "first"]) -> Look:
+    """The look of a name whose chain led to a material."""
+    red, green, blue = material.diffuse
+    return Look(
+        name,
+        material.name,
+        step,
+        (red, green, blue, material.alpha),
+        material.self_light,
+        material.translucent,
+        material.additive,
+        material.texture,
+        len(material.phases),
+        _animation(material) if len(material.phases) > 1 or material.tracks else "",
+        material.cell,
+    )
+
+
+def _animation(material: Material) -> str:
+    """What glTF cannot play, for those who can: bytes as they are stored."""
+    phases = [
+        {
+            **{name: phase[name].tolist() for name in ("ambient", "diffuse", "specular")},
+            "texture": decode_text(phase["texture"].tobytes().partition(b"\0")[0]),
+            "cell": int(phase["cell"]),
+        }
+        for phase in material.phases
+    ]
+    tracks = [
+        {"mode": t.mode, "lerp": t.lerp_mask, "keys": t.keys[["phase", "end"]].tolist()}
+        for t in material.tracks
+    ]
+    return json.dumps({"phases": phases, "tracks": tracks}, separators=(",", ":"))

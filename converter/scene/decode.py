@@ -1,0 +1,280 @@
+""":class:`~converter.formats.model.MshModel` to :class:`~converter.scene.scene.Scene`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.model import MshModel, largest_indices
+from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_COCKPIT
+from ..numeric.arrays import NONE16, crosses, filled
+from ..numeric.pose import compose, rotate, rotation
+from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
+from ..numeric.sampler import Tracks, sample
+from . import dialect as dialects
+from .dialect import Dialect
+from .scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
+
+
+def decode(
+    model: MshModel,
+    dialect: Dialect,
+    name: str,
+    *,
+    wear: Sequence[str] = (),
+    subframes: int = 1,
+    stored_keys: bool = False,
+) -> Scene:
+    """A sound model as a scene.
+
+    Args:
+        model: checked by ``require_sound``.
+        dialect: which reading of the ambiguous fields holds.
+        name: the scene's name.
+        wear: material names by row.
+        subframes: samples per frame of the clip.
+        stored_keys: the clip holds the stored keys instead of samples.
+    """
+    materials, material_of = _materials(model, dialect, wear)
+    primitives = _primitives(model, material_of)
+    scene = Scene(name, _streams(model, dialect), materials=materials)
+    scene.frame_count = max(1, model.frame_count)
+    if model.legacy:
+        identity = np.array([1.0, 0.0, 0.0, 0.0])
+        scene.legacy = True
+        scene.nodes = [Node("legacy", None, -1, identity, np.zeros(3, np.float32))]
+        if drawn := [p for p in primitives if p is not None]:
+            scene.meshes = [Mesh("legacy", drawn)]
+            scene.parts = [Part(0, 0, 0, 0)]
+        return scene
+    tracks = dialects.tracks(model, dialect)
+    scene.nodes = _nodes(model, dialect, tracks)
+    _parts(model, scene, primitives)
+    if tracks is not None:
+        scene.tracks = _stored_tracks(tracks) if stored_keys else _sampled_tracks(tracks, subframes)
+    return scene
+
+
+def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
+    """Res17 as (L, 2, 3) segments in model space: each point posed by the node it names."""
+    graph = model.graph
+    if graph is None or not len(graph.links) or model.legacy:
+        return None
+    node = graph.points["node"].astype(np.int64)
+    ends = np.stack([graph.links["start"], graph.links["end"]], axis=1).astype(np.int64)
+    ends = ends[(ends < len(node)).all(axis=1)]
+    ends = ends[(node[ends] < len(scene.nodes)).all(axis=1)]
+    if not len(ends):
+        return None
+    world_r, world_t = rest_pose(scene)
+    node = np.minimum(node, len(scene.nodes) - 1)
+    points = graph.points["position"].astype(np.float64)
+    segments: NDArray[np.float64] = (rotate(world_r[node], points) + world_t[node])[ends]
+    return segments
+
+
+def rest_pose(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Model-space rotations (N, 4) and translations (N, 3) at rest, game axes, float64."""
+    if not scene.nodes:
+        return np.empty((0, 4)), np.empty((0, 3))
+    parents = [NONE16 if node.parent < 0 else node.parent for node in scene.nodes]
+    rotations = np.stack([node.rotation for node in scene.nodes])
+    translations = np.stack([node.translation for node in scene.nodes]).astype(np.float64)
+    return compose(parents, rotations, translations)
+
+
+def _materials(
+    model: MshModel, dialect: Dialect, wear: Sequence[str]
+) -> tuple[list[Material], list[int]]:
+    """Distinct materials in order of first use, and the material of every batch."""
+    meaning = dialects.batch_materials(model, dialect)
+    words = (model.batches[f"word{k}"].tolist() for k in (2, 4, 6))
+    index: dict[tuple[int, ...], int] = {}
+    of_batch = [
+        index.setdefault(key, len(index))
+        for key in zip(*(column.tolist() for column in meaning), *words, strict=True)
+    ]
+    named = [
+        Material(wear[key[0]] if key[0] < len(wear) else f"material_{key[0]}", *key)
+        for key in index
+    ]
+    return named, of_batch
+
+
+def _primitives(model: MshModel, material_of: list[int]) -> list[Primitive | None]:
+    """A primitive per batch; ``None`` for a batch without a whole triangle."""
+    batches = model.batches
+    columns = (batches[k].tolist() for k in ("base_vertex", "index_start", "index_count"))
+    largest = largest_indices(model).tolist()
+    return [
+        Primitive(material, base, top + 1, start, count - count % 3) if count >= 3 else None
+        for material, base, start, count, top in zip(material_of, *columns, largest, strict=True)
+    ]
+
+
+def _streams(model: MshModel, dialect: Dialect) -> Streams:
+    count = len(model.positions)
+    streams = Streams(model.positions, model.indices)
+    if model.normals is not None:
+        streams.normals = _normals(model, model.normals[:count])
+    if model.uv0 is not None:
+        streams.uv0 = decode_uv(model.uv0[:count])
+    lightmap = dialects.lightmap_uv_words(model, dialect)
+    if lightmap is not None:
+        streams.uv1 = decode_lightmap_uv(lightmap[:count])
+    colours = dialects.vertex_colours(model, dialect)
+    if colours is not None:
+        streams.colours = colours[:count]
+    return streams
+
+
+def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Unit normals; a zero vector takes the normal of the first triangle that reaches it."""
+    up = np.array([0.0, 0.0, 1.0])
+    unit = normalise(decode_normals(words), up)
+    zero = words.view("<u4")[:, 0] & 0xFFFFFF == 0  # x, y and z; the fourth byte means nothing
+    if np.count_nonzero(zero):
+        corners = corner_vertices(model)
+        points = model.positions[corners].astype(np.float64)
+        flat = normalise(crosses(points), up)
+        first, where = np.unique(corners.ravel(), return_index=True)
+        fallback = np.broadcast_to(up, unit.shape).copy()
+        fallback[first] = flat[where // 3]
+        unit[zero] = fallback[zero]
+    return unit.astype(np.float32)
+
+
+def corner_vertices(model: MshModel) -> NDArray[np.int64]:
+    """Absolute vertex indices of every batch's whole triangles, batch after batch. (T, 3)."""
+    starts, counts, bases = (
+        model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex")
+    )
+    counts = counts - counts % 3
+    batch = np.repeat(np.arange(len(counts)), counts)
+    within = np.arange(len(batch)) - np.repeat(np.cumsum(counts) - counts, counts)
+    corners: NDArray[np.int64] = model.indices[starts[batch] + within] + bases[batch]
+    return corners.reshape(-1, 3)
+
+
+def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Node]:
+    count = len(model.nodes)
+    if tracks is None:
+        rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
+        translations = np.zeros((count, 3), np.float32)
+    else:
+        rest = sample(tracks, np.arange(count), [0.0])
+        rotations, translations = rotation(rest.quaternion[:, 0]), rest.position[:, 0]
+        rotations[~np.isfinite(rotations).all(axis=1)] = [1.0, 0.0, 0.0, 0.0]
+        translations[~np.isfinite(translations).all(axis=1)] = 0
+    animated = set(tracks.animated.tolist()) if tracks is not None else set()
+    names = unique_names(
+        [n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))]
+    )
+    labels = dialects.node_labels(model, dialect)
+    flags, parents = model.nodes["flags"].tolist(), model.parents
+    return [
+        Node(
+            names[i],
+            i,
+            -1 if parents[i] == NONE16 else parents[i],
+            rotations[i],
+            translations[i],
+            flags[i],
+            labels[i],
+            bool(flags[i] & NODE_COCKPIT),
+            i in animated,
+        )
+        for i in range(count)
+    ]
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Names with ``#{index}`` appended where one was met before (``gltf-mapping``, Nodes)."""
+    seen: set[str] = set()
+    out = []
+    for i, name in enumerate(names):
+        while name in seen:
+            name += f"#{i}"
+        seen.add(name)
+        out.append(name)
+    return out
+
+
+def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) -> None:
+    """Meshes per used slot and the cells that show them, in order of (node, lod, group)."""
+    mesh_of: dict[int, int | None] = {}
+    batch_start, batch_count = (model.slots[k].tolist() for k in ("batch_start", "batch_count"))
+    cells: list[list[list[int]]] = model.nodes["slot_index"].tolist()
+    for node in range(len(model.nodes)):
+        for lod in range(LOD_COUNT):
+            for group in range(GROUP_COUNT):
+                slot = cells[node][lod][group]
+                if slot == NONE16:
+                    continue
+                if slot not in mesh_of:
+                    first = batch_start[slot]
+                    rows = primitives[first : first + batch_count[slot]]
+                    drawn = [p for p in rows if p is not None]
+                    mesh_of[slot] = len(scene.meshes) if drawn else None
+                    if drawn:
+                        name = part_name(scene.nodes[node].name, lod, group)
+                        scene.meshes.append(Mesh(name, drawn, slot, lod, group))
+                mesh = mesh_of[slot]
+                if mesh is not None:
+                    scene.parts.append(Part(node, lod, group, mesh))
+
+
+def part_name(node_name: str, lod: int, group: int) -> str:
+    """``{node}.lod{l}.group{g}`` (``gltf-mapping`` page, Scenes)."""
+    return f"{node_name}.lod{lod}.group{group}"
+
+
+def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
+    nodes = tracks.animated
+    if not nodes.size or not tracks.frame_count:
+        return []
+    steps = (tracks.frame_count - 1) * subframes + 1
+    frames = np.arange(steps) / subframes
+    samples = sample(tracks, nodes, frames)
+    rotations = one_hemisphere(rotation(samples.quaternion))
+    positions = samples.position.astype(np.float64)
+    # where keys of one time follow one another, the runtime divides by zero
+    for curves in (rotations, positions):
+        if not np.isfinite(curves).all():
+            curves[:] = [filled(curve) for curve in curves]
+    return [
+        Track(node, Channel(frames, rotations[i]), Channel(frames, positions[i]))
+        for i, node in enumerate(nodes.tolist())
+    ]
+
+
+def _stored_tracks(tracks: Tracks) -> list[Track]:
+    """The keys of each node's own run (animation page, 5.1), first of equal or falling times."""
+    out = []
+    starts = np.concatenate([[0], tracks.fallback[:-1] + 1])
+    for node in tracks.animated.tolist():
+        end, start = int(tracks.fallback[node]), int(starts[node])
+        if start > end:  # runs are out of order: what the node's map reaches
+            at = int(tracks.map_start[node])
+            start = int(tracks.map_words[at : at + tracks.frame_count].min(initial=end))
+        run = np.arange(start, end + 1)
+        time = tracks.time[run].astype(np.float64)
+        rising = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
+        run = run[rising & (time >= 0)]
+        frames = tracks.time[run].astype(np.float64)
+        rotations = one_hemisphere(rotation(tracks.quaternion[run]))
+        positions = tracks.position[run].astype(np.float64)
+        out.append(Track(node, Channel(frames, rotations), Channel(frames, positions)))
+    return out
+
+
+def one_hemisphere(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rotations with signs such that neighbours in time have a dot product >= 0. (..., T, 4)."""
+    dots: NDArray[Any] = np.einsum("...i,...i->...", rotations[..., 1:, :], rotations[..., :-1, :])
+    flips = np.where(dots < 0, -1.0, 1.0)
+    signs = np.concatenate([np.ones((*flips.shape[:-1], 1)), np.cumprod(flips, axis=-1)], axis=-1)
+    signed: NDArray[np.float64] = rotations * signs[..., None]
+    return signed

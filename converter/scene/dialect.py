@@ -1,0 +1,279 @@
+"""The two dialects, and how a file tells which one it is (``evidence`` page, dialects).
+
+Readers of the game's data disagree on four fields. The source documents' reading is ``spec``,
+the one that the retail data proves is ``retail``. All other code is dialect-free: it sees
+``[w, x, y, z]`` quaternions, material rows, names and named vertex streams.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.archive import decode_text
+from ..formats.model import MshModel
+from ..formats.tables import NO_LIGHTMAP, NODE_COCKPIT
+from ..numeric.arrays import NONE16, ranges
+from ..numeric.pose import compose, rotation, rotation_matrix
+from ..numeric.quantize import decode_unit
+from ..numeric.sampler import Tracks, sample
+
+
+class Dialect(StrEnum):
+    """Which reading of the ambiguous fields holds."""
+
+    SPEC = "spec"
+    RETAIL = "retail"
+
+
+#: Column order that turns a stored key quaternion into [w, x, y, z].
+_KEY_ORDER = {Dialect.SPEC: [3, 0, 1, 2], Dialect.RETAIL: [0, 1, 2, 3]}
+#: An identity key's four words as stored, as one number.
+_IDENTITY_KEY = {
+    Dialect.SPEC: np.array([0, 0, 0, 32767], "<i2").view("<u8"),
+    Dialect.RETAIL: np.array([32767, 0, 0, 0], "<i2").view("<u8"),
+}
+
+
+class BatchMaterials(NamedTuple):
+    """Per batch: material row, lightmap row (255 = none), flags. (B,) int64 each."""
+
+    row: NDArray[np.int64]
+    lightmap: NDArray[np.int64]
+    flags: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A dialect and what decided it.
+
+    Attributes:
+        dialect: the answer.
+        step: ``given``, ``a`` (header box), ``bc`` (keys and batch words), ``archive`` (the
+            majority of its archive) or ``d`` (no evidence).
+        reason: one line for people.
+        box_error: header box error under each reading, where it could be computed.
+        identity_keys: number of keys that are an identity under each reading.
+        batch_words: the reading that the batch words vote for, or ``None``.
+    """
+
+    dialect: Dialect
+    step: str
+    reason: str
+    box_error: dict[str, float] = field(default_factory=dict)
+    identity_keys: dict[str, int] = field(default_factory=dict)
+    batch_words: str | None = None
+
+
+# ------------------------------------------------------------------ what the dialects read
+
+
+def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
+    """What the sampler reads; ``None`` for models without keys and for legacy nodes."""
+    if model.keys is None or not len(model.keys) or model.legacy:
+        return None
+    return Tracks(
+        map_start=model.nodes["map_start"].astype(np.int64),
+        fallback=model.nodes["fallback_key"].astype(np.int64),
+        map_words=model.frame_map,
+        frame_count=model.frame_count,
+        position=model.keys["position"],
+        time=model.keys["time"],
+        quaternion=decode_unit(model.keys["quaternion"])[:, _KEY_ORDER[dialect]],
+    )
+
+
+def key_order(dialect: Dialect) -> list[int]:
+    """Columns of a stored key quaternion in ``[w, x, y, z]`` order."""
+    return _KEY_ORDER[dialect]
+
+
+def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
+    """Material row, lightmap row and flags of every batch."""
+    word0, word2, word4 = (model.batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
+    if dialect is Dialect.SPEC:
+        return BatchMaterials(word2, np.full_like(word0, NO_LIGHTMAP), word0)
+    return BatchMaterials(word4 & 0xFF, word4 >> 8, word0 | word2 << 16)
+
+
+def node_names(model: MshModel, dialect: Dialect) -> list[str]:
+    """A name per node, empty where neither table has one (``gltf-mapping`` page, Nodes)."""
+    count = len(model.nodes)
+    res9 = (model.node_names or [])[:count]
+    res9 += [b""] * (count - len(res9))
+    res10 = [(model.strings.text(i) if model.strings else None) or b"" for i in range(count)]
+    first, second = (res9, res10) if dialect is Dialect.RETAIL else (res10, res9)
+    return [decode_text(a or b) for a, b in zip(first, second, strict=True)]
+
+
+def node_labels(model: MshModel, dialect: Dialect) -> list[str]:
+    """Socket labels per node: Res10 of ``retail``, else empty."""
+    if dialect is Dialect.SPEC or model.strings is None:
+        return [""] * len(model.nodes)
+    return [decode_text(model.strings.text(i) or b"") for i in range(len(model.nodes))]
+
+
+def lightmap_uv_words(model: MshModel, dialect: Dialect) -> NDArray[np.uint16] | None:
+    """Res18 as (V, 2) uint16 lightmap coordinates, in ``retail``."""
+    if model.vertex_extra is None or dialect is Dialect.SPEC:
+        return None
+    return model.vertex_extra.view("<u2")
+
+
+def vertex_colours(model: MshModel, dialect: Dialect) -> NDArray[np.uint8] | None:
+    """Res18 as (V, 4) uint8 RGBA, in ``spec`` (stored BGRA)."""
+    if model.vertex_extra is None or dialect is Dialect.RETAIL:
+        return None
+    return model.vertex_extra[:, [2, 1, 0, 3]]
+
+
+# ------------------------------------------------------------------ detection
+
+
+def decide(model: MshModel, wanted: str = "auto") -> Decision:
+    """The dialect of a model, from evidence in the file.
+
+    In order: (a) the header box, posed under both quaternion orders; (b) identity keys and
+    (c) batch words, one vote each; (d) no evidence: ``spec``. The model must be sound
+    (``check_model``).
+
+    Args:
+        model: the model.
+        wanted: ``auto``, ``spec`` or ``retail``; the latter two decide without looking.
+    """
+    if wanted != "auto":
+        return Decision(Dialect(wanted), "given", "given by --dialect")
+    errors = _box_errors(model)
+    box = {d.value: e for d, e in errors.items()}
+    identity = _identity_keys(model)
+    words = _batch_word_vote(model)
+    evidence = {"box_error": box, "identity_keys": identity, "batch_words": words}
+
+    for this, other in ((Dialect.SPEC, Dialect.RETAIL), (Dialect.RETAIL, Dialect.SPEC)):
+        if errors and errors[this] < 0.05 and errors[this] < errors[other] / 2:
+            reason = f"header box: error {errors[this]:.2g} against {errors[other]:.2g}"
+            return Decision(this, "a", reason, **evidence)  # type: ignore[arg-type]
+
+    votes = {}
+    if identity["spec"] != identity["retail"]:
+        votes["identity keys"] = "spec" if identity["spec"] > identity["retail"] else "retail"
+    if words is not None:
+        votes["batch words"] = words
+    if len(set(votes.values())) == 1:
+        reason = " and ".join(votes)
+        dialect = Dialect(next(iter(votes.values())))
+        return Decision(dialect, "bc", reason, **evidence)  # type: ignore[arg-type]
+    reason = "no evidence, so spec" if not votes else "contradicting evidence, so spec"
+    return Decision(Dialect.SPEC, "d", reason, **evidence)  # type: ignore[arg-type]
+
+
+def majority(decisions: Sequence[Decision]) -> Decision | None:
+    """What a model without evidence of its own takes in an archive: the others' dialect.
+
+    Args:
+        decisions: those of the archive's models, in any order.
+
+    Returns:
+        ``None`` where nothing decides: no evidence at all, or a tie.
+    """
+    votes = Counter(d.dialect for d in decisions if d.step in ("a", "bc"))
+    ranked = votes.most_common()
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    dialect, count = ranked[0]
+    reason = f"no evidence in the model; {count} of {votes.total()} in its archive are {dialect}"
+    return Decision(dialect, "archive", reason)
+
+
+def _box_errors(model: MshModel) -> dict[Dialect, float]:
+    """Largest difference of a box face from the header's, over the header's diagonal."""
+    with np.errstate(invalid="ignore"):  # signalling NaNs signal when they are converted
+        hull = model.header["hull"][0].astype(np.float64)
+    low, high = hull.min(0), hull.max(0)
+    diagonal = float(np.linalg.norm(high - low))
+    if not np.isfinite(diagonal) or diagonal == 0:
+        return {}
+    out = {}
+    for dialect, posed in posed_at_rest(model).items():
+        error = max(np.abs(posed.min(0) - low).max(), np.abs(posed.max(0) - high).max())
+        out[dialect] = float(error) / diagonal
+    return out
+
+
+def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
+    """What the header's bounds are of, at rest under each reading of the keys.
+
+    Returns:
+        (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
+    """
+    vertices, nodes, counts = header_vertices(model)
+    dialects = list(Dialect)
+    one = tracks(model, dialects[0])
+    if not vertices.size or one is None:
+        return {}
+    order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
+    everyone = np.arange(len(model.nodes))
+    rest = sample(one, everyone, [0.0])
+    both = [rest.quaternion[:, 0], rest.quaternion[:, 0, order]]
+    if one.time[rest.key[rest.mapped]].any():  # between two keys: the order of sums counts
+        other = replace(one, quaternion=one.quaternion[:, order])
+        both[1] = sample(other, everyone, [0.0]).quaternion[:, 0]
+    translations = np.stack([rest.position[:, 0].astype(np.float64)] * 2)
+    world_r, world_t = compose(model.parents, rotation(np.stack(both)), translations)
+    matrices = rotation_matrix(world_r)
+    # axis after axis in memory: the largest of each is found twenty times as fast
+    points = model.positions.T.astype(np.float64).take(vertices, axis=1)
+    posed = np.empty((len(dialects), *points.shape))
+    end = 0
+    for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
+        start, end = end, end + count
+        here = posed[:, :, start:end]
+        np.matmul(matrices[:, node], points[:, start:end], out=here)
+        here += world_t[:, node, :, None]
+    return {dialect: posed[k].T for k, dialect in enumerate(dialects)}
+
+
+def header_vertices(
+    model: MshModel,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Vertices that LOD 0, group 0 reaches, without cockpit nodes.
+
+    Returns:
+        The vertices node after node, as often as indices reach them; the nodes, and how many of
+        the vertices are each one's.
+    """
+    if model.legacy:
+        none = np.empty(0, np.int64)
+        return none, none, none
+    slot = model.nodes["slot_index"][:, 0, 0]
+    nodes = np.flatnonzero((slot != NONE16) & (model.nodes["flags"] & NODE_COCKPIT == 0))
+    slots = model.slots[slot[nodes]]
+    batches = slots["batch_count"].astype(np.int64)
+    rows = model.batches[ranges(slots["batch_start"].astype(np.int64), batches)]
+    corners = rows["index_count"].astype(np.int64)
+    base = np.repeat(rows["base_vertex"].astype(np.int64), corners)
+    vertices = base + model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
+    before = np.concatenate([[0], np.cumsum(corners)])[np.cumsum(batches)]
+    counts: NDArray[np.int64] = np.diff(before, prepend=0)
+    return vertices, nodes.astype(np.int64), counts
+
+
+def _identity_keys(model: MshModel) -> dict[str, int]:
+    if model.keys is None:
+        return {dialect.value: 0 for dialect in Dialect}
+    words = np.ascontiguousarray(model.keys["quaternion"]).view("<u8")
+    return {d.value: int(np.count_nonzero(words == key)) for d, key in _IDENTITY_KEY.items()}
+
+
+def _batch_word_vote(model: MshModel) -> str | None:
+    if model.batches["word2"].any():
+        return Dialect.SPEC.value
+    if ((model.batches["word4"] >> 8) == NO_LIGHTMAP).any():
+        return Dialect.RETAIL.value
+    return None

@@ -1,0 +1,272 @@
+"""A model as everyone sees it: nodes, parts, materials, a clip. Format-neutral, game axes, float.
+
+``converter.scene.decode`` makes a scene from MSH tables, ``importers.gltf`` from a glTF file.
+Vertex streams and indices are whole arrays; primitives are windows into them, so that nothing is
+copied per batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from ..formats.control_points import ControlPoint
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+
+class Material(NamedTuple):
+    """A distinct material key of the batches.
+
+    Attributes:
+        name: for people; from the model's WEAR, else ``material_{row}``.
+        row: WEAR row.
+        lightmap: lightmap row, 255 = none.
+        batch_flags: flags, u32.
+        w2, w4, w6: the raw words of the batch at +2, +4 and +6.
+    """
+
+    name: str
+    row: int
+    lightmap: int
+    batch_flags: int
+    w2: int
+    w4: int
+    w6: int
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """What makes two materials the same, whatever they are called."""
+        return self[1:]
+
+
+class Primitive(NamedTuple):
+    """One batch: a window of vertices, a range of indices relative to it, a material."""
+
+    material: int
+    vertex_start: int
+    vertex_count: int
+    index_start: int
+    index_count: int
+
+
+@dataclass
+class Mesh:
+    """What one used slot draws."""
+
+    name: str
+    primitives: list[Primitive]
+    slot: int | None = None
+    lod: int | None = None
+    group: int | None = None
+
+    @property
+    def drawn(self) -> bool:
+        """Whether there is a triangle: a part without one is none."""
+        return any(primitive.index_count for primitive in self.primitives)
+
+
+class Part(NamedTuple):
+    """A mesh in a cell (node, lod, group).
+
+    ``matrix`` (4, 4) takes its vertices into the node's frame; ``None`` where they are in it.
+    """
+
+    node: int
+    lod: int
+    group: int
+    mesh: int
+    matrix: F64 | None = None
+
+
+@dataclass
+class Node:
+    """One node of the hierarchy.
+
+    Attributes:
+        name: unique in the scene.
+        index: row in Res1, ``None`` where the scene does not say.
+        parent: index in ``Scene.nodes``, -1 = root.
+        rotation: (4,) float64, unit, textbook sense, ``[w, x, y, z]``.
+        translation: (3,) float32, relative to the parent.
+        flags: Res1 hdr0; ``None`` where the scene does not say.
+        label: socket label, empty = none.
+        cockpit: only the unit's own first-person view draws it.
+        animated: has a frame map.
+    """
+
+    name: str
+    index: int | None
+    parent: int
+    rotation: F64
+    translation: F32
+    flags: int | None = None
+    label: str = ""
+    cockpit: bool = False
+    animated: bool = False
+
+
+@dataclass
+class Channel:
+    """An animation curve of one node and path.
+
+    Attributes:
+        frames: (T,) float64, rising.
+        values: (T, 3) translations or (T, 4) rotations ``[w, x, y, z]`` in game axes; (3T, ...)
+            for ``CUBICSPLINE``: in-tangent, value, out-tangent per key.
+        interpolation: ``LINEAR``, ``STEP`` or ``CUBICSPLINE``.
+    """
+
+    frames: F64
+    values: F64
+    interpolation: str = "LINEAR"
+
+
+@dataclass
+class Track:
+    """The curves of one node; a path without a channel keeps the node's own value."""
+
+    node: int
+    rotation: Channel | None = None
+    translation: Channel | None = None
+
+
+@dataclass
+class Item:
+    """A node of a glTF file before anybody knows what it is; game axes.
+
+    Attributes:
+        name: as in the file, may be empty.
+        parent: index of the item above, -1 = root.
+        translation: (3,) float32.
+        rotation: (4,) float64, unit, ``[w, x, y, z]``.
+        linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
+        mesh: index of its mesh, -1 = none.
+        extras: its ``extras.msh``.
+    """
+
+    name: str
+    parent: int
+    translation: F32
+    rotation: F64
+    linear: F64 | None
+    mesh: int
+    extras: dict[str, Any]
+
+
+@dataclass
+class Streams:
+    """Vertex streams of all meshes, and their indices.
+
+    Attributes:
+        positions: (V, 3) float32, node-local.
+        normals: (V, 3) float32, unit, or ``None``.
+        uv0: (V, 2) float32, or ``None``.
+        uv1: (V, 2) float32, lightmap coordinates, or ``None``.
+        colours: (V, 4) uint8 RGBA, or ``None``.
+        indices: (I,) unsigned integers, relative to a primitive's window.
+        blend: (V,) float32, terrains only: alpha of the second material, or ``None``.
+    """
+
+    positions: F32
+    indices: NDArray[np.uint16] | NDArray[np.uint32]
+    normals: F32 | None = None
+    uv0: F32 | None = None
+    uv1: F32 | None = None
+    colours: NDArray[np.uint8] | None = None
+    blend: F32 | None = None
+
+
+#: Where a vertex may be at most: a box of such a size still has a volume in binary32.
+FARTHEST = 1e12
+
+
+def require_in_reach(what: str, positions: NDArray[Any], label: str | None = None) -> None:
+    """Refuse coordinates that are not finite, or farther out than ``FARTHEST``.
+
+    Args:
+        what: what messages call them.
+        positions: (..., 3).
+        label: the file.
+
+    Raises:
+        ConversionError: there are such.
+    """
+    if not np.abs(positions).max(initial=0) <= FARTHEST:  # also where one is no number
+        far = ~(np.abs(positions) <= FARTHEST)
+        raise ConversionError(
+            f"{what} is not finite, or out of reach",
+            file=label,
+            value=float(np.asarray(positions)[far][0]),
+            expected=f"at most {FARTHEST:g}",
+        )
+
+
+@dataclass
+class Scene:
+    """A whole model.
+
+    Attributes:
+        name: the model's name, without an extension.
+        nodes: parents may come after children only in foreign files.
+        parts: every cell that has a mesh.
+        tracks: one per animated node.
+        frame_count: length of the timeline in frames.
+        paths: (L, 2, 3) float64 segments of the interior path graph in model space.
+        points: control points.
+    """
+
+    name: str
+    streams: Streams
+    nodes: list[Node] = field(default_factory=list)
+    meshes: list[Mesh] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    materials: list[Material] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+    frame_count: int = 1
+    legacy: bool = False
+    paths: F64 | None = None
+    points: list[ControlPoint] = field(default_factory=list)
+
+    def triangle_count(self, mesh: int) -> int:
+        """Number of whole triangles of a mesh."""
+        return sum(p.index_count // 3 for p in self.meshes[mesh].primitives)
+
+
+@dataclass
+class Imported:
+    """A glTF file as it is, before its nodes are told apart; game axes.
+
+    Attributes:
+        name: the default scene's name.
+        info: the default scene's ``extras.msh``.
+        items: nodes of the scenes that are read.
+        tracks: curves by item, of the chosen clip.
+        material_extras: ``extras.msh`` of each material.
+        other_tracks: curves of the other clips for items that the chosen one does not move.
+        warnings: what was passed by, for the user.
+    """
+
+    name: str
+    info: dict[str, Any]
+    items: list[Item] = field(default_factory=list)
+    meshes: list[Mesh] = field(default_factory=list)
+    streams: Streams = field(
+        default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))
+    )
+    materials: list[Material] = field(default_factory=list)
+    material_extras: list[dict[str, Any]] = field(default_factory=list)
+    tracks: list[Track] = field(default_factory=list)
+    other_tracks: list[Track] = field(default_factory=list)
+    fps: float = 24.0
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """The cell that the default scene shows, as far as the file says."""
+        return int(self.info.get("lod", 0)), int(self.info.get("group", 0))

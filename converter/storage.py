@@ -1,0 +1,378 @@
+"""Output files: whole or not at all, and never over an existing one unless told to."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .errors import ConversionError
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+#: What names of unfinished files start with.
+TEMPORARY = ".msh-gltf-"
+_ENDING = ".tmp"
+
+
+def refuse_existing(paths: Sequence[Path], force: bool) -> None:
+    """Stop before any work if an output exists, or a directory is in its place.
+
+    Raises:
+        ConversionError: an output exists and ``force`` is not set; a directory is never replaced.
+    """
+    for path in paths:
+        if not force and os.path.lexists(path):
+            raise ConversionError(
+                "output exists already", file=str(path), hint="--force replaces it"
+            )
+        if os.path.isdir(path) and not os.path.islink(path):
+            raise _cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+
+
+def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
+    """Write files under temporary names, then rename them all, in the given order.
+
+    Missing directories are made, permissions of replaced files kept. On any failure no new output
+    stays, and no temporary file; an interrupt waits for the renames.
+
+    Raises:
+        ConversionError: an output exists, or cannot be written.
+    """
+    refuse_existing([path for path, _ in files], force)
+    with contextlib.ExitStack() as stack:
+        waiting = []
+        for path, data in files:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                _tidy(path.parent)
+                unfinished = stack.enter_context(_Unfinished(path))
+                waiting.append(unfinished)
+                unfinished.file.write(data)
+                unfinished.file.flush()
+                with contextlib.suppress(FileNotFoundError):
+                    os.chmod(unfinished.path, stat.S_IMODE(path.stat().st_mode))
+            except OSError as error:
+                raise _cannot_write(path, error) from error
+        new: list[Path] = []
+        with _undisturbed():
+            try:
+                for unfinished in waiting:
+                    was_there = os.path.lexists(unfinished.target)
+                    unfinished.appear(force)
+                    if not was_there:
+                        new.append(unfinished.target)
+            except ConversionError:
+                for path in new:
+                    _remove(path)
+                raise
+
+
+def copy_output(source: Path, target: Path) -> None:
+    """Copy a file with its times and permissions; the copy appears whole or not at all.
+
+    Raises:
+        ConversionError: it cannot be copied.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with _Unfinished(target) as unfinished:
+            with source.open("rb") as opened:
+                shutil.copyfileobj(opened, unfinished.file, 1 << 20)
+            unfinished.file.flush()
+            shutil.copystat(source, unfinished.path)
+            with _undisturbed():
+                unfinished.appear(force=True)
+    except OSError as error:
+        raise _cannot_write(target, error) from error
+
+
+class _Unfinished:
+    """A file under a temporary name beside its target; it goes with its context.
+
+    While it is open it is locked, so that others can tell it from one that a killed process left.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        while True:
+            # unique over processes and machines
+            self.path = target.with_name(f"{TEMPORARY}{os.urandom(6).hex()}{_ENDING}")
+            self.file = self.path.open("xb")
+            if self._claimed():
+                return
+            self.file.close()
+
+    def __enter__(self) -> _Unfinished:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with contextlib.suppress(OSError):
+            self.file.close()
+        _remove(self.path)
+
+    def _claimed(self) -> bool:
+        """Whether the lock came before somebody took the file for abandoned."""
+        if sys.platform == "win32":
+            return True
+        import fcntl
+
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+        return os.fstat(self.file.fileno()).st_nlink > 0
+
+    def appear(self, force: bool) -> None:
+        """Give the file its name.
+
+        Raises:
+            ConversionError: not possible; without ``force`` also where the name is taken, be it
+                since a moment ago.
+        """
+        try:
+            if sys.platform == "win32":
+                self.file.close()  # Windows renames no open file
+            if force:
+                os.replace(self.path, self.target)
+            elif sys.platform == "win32":
+                os.rename(self.path, self.target)
+            else:
+                self._link()
+        except FileExistsError:
+            refuse_existing([self.target], force)
+            raise
+        except OSError as error:
+            raise _cannot_write(self.target, error) from error
+
+    def _link(self) -> None:
+        """Take the name if it is free: a rename would replace, a link does not."""
+        try:
+            os.link(self.path, self.target)
+        except FileExistsError:
+            raise
+        except OSError:  # FAT has no links
+            refuse_existing([self.target], force=False)
+            os.replace(self.path, self.target)
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let interrupts wait for a few renames, so that a glTF and its sidecar change together.
+
+    Python's handlers are put off, not the signals: another thread, NumPy's, would get those.
+    """
+    came: list[int] = []
+    before = {}
+    if threading.current_thread() is threading.main_thread():  # no other has handlers
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) not in (None, signal.SIG_IGN):
+                before[number] = signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for number in came:
+        signal.raise_signal(number)
+
+
+def _remove(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: str) -> None:
+    """Remove an unfinished file that no living process writes."""
+    if sys.platform == "win32":
+        with contextlib.suppress(OSError):  # an open file cannot be removed
+            os.unlink(path)
+        return
+    import fcntl
+
+    with contextlib.suppress(OSError), open(path, "r+b") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.unlink(path)
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(TEMPORARY) and name.endswith(_ENDING)
+
+
+@cache
+def _tidy(directory: Path) -> None:
+    """Remove what killed processes left in a directory; once per process."""
+    if sys.platform == "win32":
+        return  # an unfinished file is not always open there: only whole runs tidy up
+    with contextlib.suppress(OSError):
+        for name in os.listdir(directory):
+            if _is_temporary(name):
+                _remove_abandoned(os.path.join(directory, name))
+
+
+def remove_temporary(root: Path) -> None:
+    """Remove what killed runs left behind below a directory; no link is followed."""
+    for here, _, names in os.walk(root):
+        for name in filter(_is_temporary, names):
+            _remove_abandoned(os.path.join(here, name))
+
+
+def said_of_links(path: Path) -> str | None:
+    """What a user should know whose file is to be replaced: other names do not follow.
+
+    A file is replaced by a rename, so nothing is written through a link.
+    """
+    about = path.lstat()
+    if stat.S_ISLNK(about.st_mode):
+        there = os.readlink(path)
+        return f"{path} was a link to {there}: it is a file of its own now, {there} is as it was"
+    if about.st_nlink > 1:
+        return f"{path} had {about.st_nlink} names (hard links): the others hold what they did"
+    return None
+
+
+def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
+    """Stop where a link would lead an output out of its directory, or into another one.
+
+    Args:
+        root: the output directory.
+        path: what is to be written, below it.
+        but_not: a directory that must not be written to.
+
+    Raises:
+        ConversionError: the path's real place is elsewhere.
+    """
+    real = path.parent.resolve()
+    if not real.is_relative_to(root.resolve()):
+        raise ConversionError(
+            "a link leads out of the output directory", file=str(path), value=str(real)
+        )
+    if but_not is not None and real.is_relative_to(but_not.resolve()):
+        raise ConversionError(
+            "would be written into the game's directory", file=str(path), value=str(real)
+        )
+
+
+@contextlib.contextmanager
+def only_run(directory: Path) -> Iterator[None]:
+    """Keep other runs out of an output directory; the lock goes with the process.
+
+    Raises:
+        ConversionError: another run is at work there, the directory cannot be made, or it was
+            taken away meanwhile.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = _lock(directory)
+    except BlockingIOError:
+        raise _at_work(directory) from None
+    except OSError as error:
+        raise _cannot_write(directory, error) from error
+    try:
+        yield
+        if sys.platform != "win32" and not _still_there(directory, handle):
+            raise ConversionError(
+                "the directory was removed or replaced while this run was at work",
+                file=str(directory),
+                hint="run it again",
+            )
+    finally:
+        _unlock(directory, handle)
+
+
+@contextlib.contextmanager
+def no_run(directory: Path) -> Iterator[None]:
+    """Keep runs from writing into a directory while it is read; others may read it too.
+
+    Raises:
+        ConversionError: a run is at work there.
+    """
+    try:
+        handle = _lock(directory, shared=True)
+    except BlockingIOError:
+        raise _at_work(directory) from None
+    except OSError:  # a directory of others: nobody else writes there, or reading it says why
+        yield
+        return
+    try:
+        yield
+    finally:
+        _unlock(directory, handle)
+
+
+def _at_work(directory: Path) -> ConversionError:
+    return ConversionError(
+        "another run is at work in this directory", file=str(directory), hint="wait for it"
+    )
+
+
+def _still_there(directory: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(directory))
+    except OSError:
+        return False
+
+
+def _lock(directory: Path, shared: bool = False) -> int:
+    if sys.platform == "win32":
+        import msvcrt
+
+        # Windows opens no directories; the byte is locked for as long as the process lives
+        handle = os.open(directory / f"{TEMPORARY}lock", os.O_RDWR | os.O_CREAT)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            os.close(handle)
+            raise BlockingIOError from None
+        return handle
+    import fcntl
+
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        pass  # a file system without locks: work without
+    return handle
+
+
+def _unlock(directory: Path, handle: int) -> None:
+    os.close(handle)
+    if sys.platform == "win32":
+        with contextlib.suppress(OSError):  # another run has it open already
+            os.unlink(directory / f"{TEMPORARY}lock")
+
+
+def _cannot_write(path: Path, error: OSError) -> ConversionError:
+    return ConversionError(f"cannot be written ({error.strerror or error})", file=str(path))
+
+
+def read_json(data: bytes) -> Any:
+    """The value of a JSON text in UTF-8, with or without a byte order mark.
+
+    Numbers may be NaN or infinite, as some exporters write them: who uses them looks at them.
+
+    Raises:
+        ValueError: no JSON, nested too deeply (some hundred levels), a number of thousands of
+            digits, or half a character, which nobody could write again.
+    """
+    text = data.decode("utf-8-sig")
+    try:
+        value = json.loads(text)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value

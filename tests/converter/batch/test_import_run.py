@@ -1,0 +1,450 @@
+"""``gltf2msh OUT_DIR --game GAME_DIR``: only what changed is replaced, nothing else moves."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.exporters.nres import add_entry, write_nres
+from msh_gltf.importers.msh import read_msh
+from msh_gltf.importers.nres import read_file, read_nres
+from msh_gltf.importers.wear import read_wear_names
+from tests.support.corpus import CORPUS, DATA
+from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.runs import call, require, run
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    return make_game(tmp_path / "game")
+
+
+@pytest.fixture
+def out(game: Path, tmp_path: Path) -> Path:
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
+    return tmp_path / "out"
+
+
+def back(tmp_path: Path, *arguments: object, code: int = 0) -> dict[str, Any]:
+    """Run ``gltf2msh`` on the output directory and read its report."""
+    path = tmp_path / "report.json"
+    game = ("--game", tmp_path / "game")
+    assert call(cli.gltf2msh, tmp_path / "out", *game, *arguments, "--report", path, "-q") == code
+    facts: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return facts
+
+
+def move(path: Path, by: float = 1.0) -> None:
+    """Move a node of a glTF file, as an artist would."""
+    document = Editable(path)
+    node = next(n for n in document.json["nodes"] if "translation" in n)
+    node["translation"] = [node["translation"][0] + by, *node["translation"][1:]]
+    document.save(path)
+
+
+def entries_of(path: Path) -> list[bytes]:
+    return [bytes(e.payload) for e in read_nres(read_file(path), "x").entries]
+
+
+def same_but_for(old: Path, new: Path, index: int) -> None:
+    """Every byte of two archives is the same, but for one entry and what its size moves."""
+    a, b = (read_nres(read_file(p), "x") for p in (old, new))
+    assert len(a.entries) == len(b.entries)
+    for i, (one, two) in enumerate(zip(a.entries, b.entries, strict=True)):
+        assert (bytes(one.payload) == bytes(two.payload)) == (i != index), one.name
+        assert one.raw_name == two.raw_name
+        assert (one.type_id, one.attr1, one.attr2, one.attr3, one.sort_index) == (
+            two.type_id, two.attr1, two.attr2, two.attr3, two.sort_index,
+        )  # fmt: skip
+    assert b"\x01forgotten data\xff" in bytes(read_file(new))
+
+
+def test_unchanged(game: Path, out: Path, tmp_path: Path) -> None:
+    before = snapshot(game)
+    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"unchanged": 10}
+    assert snapshot(tmp_path / "new") == before == snapshot(game)
+
+
+def test_unchanged_even_when_every_file_is_read(game: Path, out: Path, tmp_path: Path) -> None:
+    """Without the short cut of equal digests: as if every file had been saved again."""
+    for path in out.rglob("*.glb"):
+        document = Editable(path)
+        document.save(path)
+    facts = back(tmp_path, "-o", tmp_path / "new")
+    assert facts["counts"] == {"unchanged": 10}
+    assert snapshot(tmp_path / "new") == snapshot(game)
+
+
+def test_only_what_changed_is_replaced(game: Path, out: Path, tmp_path: Path) -> None:
+    before = snapshot(game)
+    for target in ("static.rlb/s_rock_057.glb", "SYSTEM.RLB/птица.glb"):
+        move(out / target)
+    facts = back(tmp_path, "-o", tmp_path / "new")
+    assert facts["counts"] == {"changed": 2, "unchanged": 8}
+    changed = next(row for row in facts["items"] if row["id"] == "SYSTEM.RLB::птица.msh")
+    assert changed["changes"]
+    new = snapshot(tmp_path / "new")
+    assert {k for k in new if new[k] != before[k]} == {"static.rlb", "SYSTEM.RLB"}
+    same_but_for(game / "static.rlb", tmp_path / "new/static.rlb", 4)
+    same_but_for(game / "SYSTEM.RLB", tmp_path / "new/SYSTEM.RLB", 4)
+    lone = to_model(out / "SYSTEM.RLB/птица.glb").data
+    assert entries_of(tmp_path / "new/SYSTEM.RLB")[4] == lone
+    assert snapshot(game) == before
+
+
+def test_a_loose_model(game: Path, out: Path, tmp_path: Path) -> None:
+    path = out / "DATA/Loose/Дом.glb"
+    move(path)
+    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"changed": 1, "unchanged": 9}
+    assert (tmp_path / "new" / LOOSE).read_bytes() == to_model(path).data
+
+
+def test_blenders_gltf_is_taken(game: Path, out: Path, tmp_path: Path) -> None:
+    """A .glb that was saved as .gltf under the same name; and one that was deleted."""
+    path = out / "static.rlb/s_rock_057.glb"
+    move(path)
+    expected = to_model(path).data
+    view = Editable(path)
+    path.unlink()
+    view.save(path.with_suffix(".gltf"))
+    (out / "static.rlb/MTCHECK.glb").unlink()
+    facts = back(tmp_path, "-o", tmp_path / "new")
+    assert facts["counts"] == {"changed": 1, "kept": 1, "unchanged": 8}
+    assert facts["skipped"] == []
+    kept = next(row for row in facts["items"] if row["status"] == "kept")
+    assert kept["detail"] == "its glTF is gone: kept as it is in the game"
+    assert entries_of(tmp_path / "new/static.rlb")[4] == expected
+
+
+def test_any_number_of_jobs(game: Path, out: Path, tmp_path: Path) -> None:
+    for target in ("static.rlb/s_rock_057.glb", "SYSTEM.RLB/R_H_002.glb"):
+        move(out / target)
+    reports = []
+    for jobs in (1, 3):
+        facts = back(tmp_path, "-o", tmp_path / f"new{jobs}", "-j", jobs)
+        del facts["times"]
+        reports.append(facts)
+    assert reports[0] == reports[1]
+    assert snapshot(tmp_path / "new1") == snapshot(tmp_path / "new3")
+
+
+# ------------------------------------------------------------------ new entries
+
+
+def test_a_new_gltf_becomes_an_entry(game: Path, out: Path, tmp_path: Path) -> None:
+    """In the archive's dialect, last in its directory, found through the sort table."""
+    tower = DATA.parents[1] / "examples"
+    assert call(cli.msh2gltf, tower / "tree.msh", "-o", tmp_path / "t.glb", "--no-sidecar") == 0
+    document = Editable(tmp_path / "t.glb")
+    drop_extras(document)
+    for material, name in zip(document.json["materials"], ("BARK", "LEAVES.001"), strict=True):
+        material["name"] = name
+    for folder in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB"):
+        (out / folder).mkdir(exist_ok=True)
+        document.save(out / folder / "дерево.glb")
+    shutil.copy(out / "static.rlb/дерево.glb", out / "DATA/Loose/tree.glb")
+    facts = back(tmp_path, "-o", tmp_path / "plain")
+    assert snapshot(tmp_path / "plain") == snapshot(game)
+    assert {(p["id"], p["reason"]) for p in facts["skipped"]} == {
+        ("DATA/Loose/tree.glb", "new, but not in an archive's folder"),
+        *(
+            (f"{name}/дерево.glb", "a new glTF; --add makes it an entry")
+            for name in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB")
+        ),
+    }
+    facts = back(tmp_path, "-o", tmp_path / "new", "--add")
+    assert facts["counts"] == {"added": 3, "unchanged": 10}
+    rows = [r["wear"] for r in facts["items"] if r["status"] == "added"]
+    assert rows == [["BARK", "LEAVES"]] * 3
+    dialects = {r["id"]: r["dialect"] for r in facts["items"] if r["status"] == "added"}
+    assert dialects == {
+        "static.rlb::дерево.msh": "retail",
+        "SYSTEM.RLB::дерево.msh": "spec",
+        "OBJECTS.RLB::дерево.msh": "spec",
+    }
+    for name in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB"):
+        old, new = (read_nres(read_file(d / name), name) for d in (game, tmp_path / "new"))
+        assert [bytes(e.payload) for e in new.entries[: len(old.entries)]] == [
+            bytes(e.payload) for e in old.entries
+        ]
+        assert new.sort_table_fold() is not None
+        assert new.find("ДЕРЕВО.msh") is None  # ASCII folding only
+        assert new.find("дерево.MSH") == len(old.entries)
+        # a WEAR of its own, where the archive's other models have one
+        added = [(e.name, e.type_text) for e in new.entries[len(old.entries) :]]
+        wear = [] if name == "OBJECTS.RLB" else [("дерево.wea", "WEAR")]
+        assert added == [("дерево.msh", "MESH"), *wear]
+        if wear:
+            assert read_wear_names(new.entries[-1].payload) == ["BARK", "LEAVES"]
+        assert read_msh(tmp_path / "new" / name, "дерево.msh").name == "дерево.msh"
+    assert b"\x01forgotten data\xff" in (tmp_path / "new/static.rlb").read_bytes()
+
+
+def test_a_new_entry_that_does_not_fit(game: Path, out: Path, tmp_path: Path) -> None:
+    source = out / "static.rlb/s_rock_057.glb"
+    for name in ("r_h_002%2Emsh", "%52_h_002", "длинное имя в сорок букв никуда не войдёт"):
+        shutil.copy(source, out / "static.rlb" / f"{name}.glb")
+    facts = back(tmp_path, "-o", tmp_path / "new", "--add", code=1)
+    details = {r["id"]: r["detail"] for r in facts["items"] if r["status"] == "failed"}
+    assert len(details) == 2
+    assert facts["counts"]["added"] == 1  # r_h_002.msh.msh
+    assert any("has an entry of this name already" in d for d in details.values())
+    assert any("expected 1 to 35 bytes of CP1251" in d for d in details.values())
+
+
+def test_the_wea_of_a_new_entry_that_is_there(game: Path, out: Path, tmp_path: Path) -> None:
+    """An entry of its name stays; a warning says what does not fit."""
+    archive = read_nres((game / "static.rlb").read_bytes(), "x")
+    for name, text in ((b"one.wea", b"1\r\n0 WALL\r\n"), (b"two.WEA", b"1\r\n0 other\r\n")):
+        archive = add_entry(archive, name, WEAR, text)
+    write(game / "static.rlb", write_nres(archive))
+    document = Editable(out / "static.rlb/s_rock_057.glb")
+    drop_extras(document)
+    for material in document.json["materials"]:
+        material["name"] = "wall"
+    for name in ("one", "two"):
+        document.save(out / "static.rlb" / f"{name}.glb")
+    facts = back(tmp_path, "-o", tmp_path / "new", "--add", "--force")
+    said = {r["id"]: r["warnings"] for r in facts["items"] if r["status"] == "added"}
+    assert not any(".wea" in warning for warning in said["static.rlb::one.msh"])
+    (warning,) = (w for w in said["static.rlb::two.msh"] if ".wea" in w)
+    assert warning.startswith("two.wea is there already and stays")
+    names = [e.name for e in read_nres(read_file(tmp_path / "new/static.rlb"), "x").entries]
+    assert names[-4:] == ["one.wea", "two.WEA", "one.msh", "two.msh"]
+
+
+# ------------------------------------------------------------------ in place
+
+
+def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
+    before = snapshot(game)
+    assert back(tmp_path, "--in-place")["counts"] == {"unchanged": 10}
+    assert snapshot(game) == before
+    path = out / "static.rlb/s_rock_057.glb"
+    move(path)
+    assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
+    after = snapshot(game)
+    assert after.pop("static.rlb.bak") == before["static.rlb"]
+    assert {k for k in after if after[k] != before[k]} == {"static.rlb"}
+    assert after.keys() == before.keys()
+    same_but_for(game / "static.rlb.bak", game / "static.rlb", 4)
+
+    # once more, nothing new: nothing to do; and the backup is no archive of the game
+    facts = back(tmp_path, "--in-place")
+    assert facts["counts"] == {"unchanged": 10}
+    listed = run("msh2gltf", game, "--list").stdout
+    assert ".bak" not in listed
+
+    # a second edit: the game has another model now, and the backup is there
+    move(path)
+    result = run("gltf2msh", out, "--game", game, "--in-place")
+    assert result.returncode == 1
+    assert "what the game has is not the one that was converted" in result.stdout
+    kept = snapshot(game)
+    # a backup of the very file that is to be changed: a run was killed between the two
+    shutil.copy(game / "static.rlb.bak", game / "static.rlb")
+    (game / ".msh-gltf-0123.tmp").write_bytes(b"half")
+    assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
+    assert not (game / ".msh-gltf-0123.tmp").exists()
+    assert snapshot(game)["static.rlb.bak"] == before["static.rlb"]
+    shutil.copy(game / "static.rlb.bak", game / "static.rlb")
+    (game / "static.rlb.bak").write_bytes(b"somebody's own backup")
+    result = run("gltf2msh", out, "--game", game, "--in-place")
+    assert result.returncode == 2
+    assert "static.rlb.bak: backup exists already; --force replaces it" in result.stderr
+    assert back(tmp_path, "--in-place", "--force")["counts"] == {"changed": 1, "unchanged": 9}
+    assert snapshot(game)["static.rlb"] not in (kept["static.rlb"], before["static.rlb"])
+
+
+# ------------------------------------------------------------------ repeats and refusals
+
+
+def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
+    """The same command again is harmless; what would be lost needs --force."""
+    new = tmp_path / "new"
+    assert back(tmp_path, "-o", new)["counts"] == {"unchanged": 10}
+    path = out / "static.rlb/s_rock_057.glb"
+    move(path)
+    back(tmp_path, "-o", new)  # the old copy is what the game has: nothing is lost
+    done = snapshot(new)
+    back(tmp_path, "-o", new)
+    assert snapshot(new) == done
+    move(path)
+    result = run("gltf2msh", out, "--game", game, "-o", new)
+    assert result.returncode == 2
+    assert "new/static.rlb: output exists already; --force replaces it" in result.stderr
+    assert snapshot(new) == done
+    back(tmp_path, "-o", new, "--force")
+    assert snapshot(new)["static.rlb"] != done["static.rlb"]
+    (new / "zero.dat").write_bytes(b"mine")
+    assert run("gltf2msh", out, "--game", game, "-o", new).returncode == 2
+    assert (new / "zero.dat").read_bytes() == b"mine"
+
+
+def test_another_game(game: Path, out: Path, tmp_path: Path) -> None:
+    """An edit of a model that the game no longer has fails; all others are put back."""
+    rock, bird = out / "static.rlb/s_rock_057.glb", out / "SYSTEM.RLB/птица.glb"
+    for path in (rock, bird):
+        move(path)
+    data = bytearray((game / "static.rlb").read_bytes())
+    entry = read_nres(bytes(data), "x").entries[4]
+    data[entry.data_offset + entry.size - 1] ^= 1
+    (game / "static.rlb").write_bytes(data)
+    facts = back(tmp_path, "-o", tmp_path / "new", code=1)
+    assert facts["counts"] == {"changed": 1, "failed": 1, "unchanged": 8}
+    assert (tmp_path / "new/static.rlb").read_bytes() == data
+    assert back(tmp_path, "-o", tmp_path / "new", "--force")["counts"] == {
+        "changed": 2, "unchanged": 8,
+    }  # fmt: skip
+    (game / "SYSTEM.RLB").unlink()
+    facts = back(tmp_path, "-o", tmp_path / "other", "--force", code=1)
+    failed = next(row for row in facts["items"] if row["status"] == "failed")
+    assert failed["detail"] == "SYSTEM.RLB: is not in the game's directory"
+
+
+def test_shifted_entries_are_found_by_name(game: Path, out: Path, tmp_path: Path) -> None:
+    """Another tool has added an entry in front: the edit finds its model all the same."""
+    from tests.support.game import WEAR, archive, entry
+
+    path = out / "static.rlb/s_rock_057.glb"
+    move(path)
+    old = read_nres(read_file(game / "static.rlb"), "x").entries
+    entries = [entry(WEAR, b"a.wea", b"0")]
+    entries += [entry(e.type_id, e.name_bytes, bytes(e.payload)) for e in old]
+    write(game / "static.rlb", archive(entries))
+    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"changed": 1, "unchanged": 9}
+    assert entries_of(tmp_path / "new/static.rlb")[5] == to_model(path).data
+
+
+def test_a_bad_gltf_does_not_stop_the_run(game: Path, out: Path, tmp_path: Path) -> None:
+    (out / "static.rlb/MTCHECK.glb").write_bytes(b"glTF broken")
+    rock = out / "static.rlb/s_rock_057.glb"
+    move(rock)
+    facts = back(tmp_path, "-o", tmp_path / "new", code=1)
+    assert facts["counts"] == {"changed": 1, "failed": 1, "unchanged": 8}
+    same_but_for(game / "static.rlb", tmp_path / "new/static.rlb", 4)
+    facts = back(tmp_path, "-o", tmp_path / "none", "--fail-fast", "-j", 1, code=1)
+    assert not (tmp_path / "none").exists() or snapshot(tmp_path / "none") == {}
+
+
+@linux
+def test_links(game: Path, out: Path, tmp_path: Path) -> None:
+    """Links come over as links, files behind links as files; no link is written through."""
+    elsewhere = tmp_path / "elsewhere"
+    write(elsewhere / "far.txt", b"far")
+    (game / "loop").symlink_to(".")
+    (game / "outside").symlink_to(elsewhere)
+    (game / "up").symlink_to("../elsewhere")
+    (game / "nowhere").symlink_to("missing")
+    (game / "file").symlink_to("DATA/notes.msh")
+    os.mkfifo(game / "pipe")
+    new = tmp_path / "new"
+    back(tmp_path, "-o", new)
+    assert os.readlink(new / "loop") == "."
+    assert (new / "outside/far.txt").read_bytes() == b"far"
+    assert (new / "up/far.txt").read_bytes() == b"far"
+    assert os.readlink(new / "nowhere") == "missing"
+    assert (new / "file").read_bytes() == (game / "DATA/notes.msh").read_bytes()
+    assert not (new / "pipe").exists()
+    back(tmp_path, "-o", new)  # and again
+
+    trap = tmp_path / "trap"
+    trap.mkdir()
+    (trap / "DATA").symlink_to(game / "DATA")
+    before = snapshot(game)
+    facts = back(tmp_path, "-o", trap, "--force", code=1)
+    assert snapshot(game) == before
+    assert any(
+        "a link leads out of the output directory" in f["reason"] for f in facts["unreadable"]
+    )
+
+
+@linux
+def test_names_of_any_bytes(tmp_path: Path) -> None:
+    """CP1251 file names on a UTF-8 system come back as they were."""
+    game = tmp_path / "game"
+    name = os.fsdecode("Здания/Дом".encode("cp1251"))
+    write(game / f"{name}.msh", model("retail__odd__s_rock_009"))
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
+    path = tmp_path / "out/Здания/Дом.glb"
+    assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"unchanged": 1}
+    assert snapshot(tmp_path / "new") == snapshot(game)
+    move(path)
+    back(tmp_path, "-o", tmp_path / "new")
+    assert (tmp_path / "new" / f"{name}.msh").read_bytes() == to_model(path).data
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["out"], "a directory of glTF needs the game: --game GAME_DIR"),
+        (["out", "--game", "game"], "give a new game directory with -o NEW_GAME_DIR, or"),
+        (["out", "--game", "game", "-o", "n", "--in-place"], "give a new game directory"),
+        (["out", "--game", "missing", "-o", "new"], "missing: is not a directory"),
+        (["out", "--game", "game", "-o", "game"], "the new game directory overlaps the game's"),
+        (["out", "--game", "game", "-o", "game/new"], "overlaps the game's directory"),
+        (["out", "--game", "game", "-o", "."], "overlaps the game's directory"),
+        (["out", "--game", "game", "-o", "out/new"], "overlaps the glTF directory"),
+        (["game", "--game", "game", "-o", "new"], "game: has no manifest.json; give the directory"),
+        (["out", "--game", "game", "-o", "new", "--sidecar", "x"], "--sidecar is for one file"),
+        (["out/static.rlb/MTCHECK.glb", "--game", "game"], "--game is for directories"),
+        (["out/static.rlb/MTCHECK.glb", "--add"], "--add is for directories"),
+    ],
+)
+def test_refusals(arguments: list[str], said: str, game: Path, out: Path, tmp_path: Path) -> None:
+    before = snapshot(tmp_path)
+    result = run("gltf2msh", *arguments, cwd=tmp_path)
+    assert result.returncode == 2, result.stdout
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+    assert snapshot(tmp_path) == before
+
+
+def test_dry_run(game: Path, out: Path, tmp_path: Path) -> None:
+    path = out / "static.rlb/s_rock_057.glb"
+    move(path)
+    before = snapshot(tmp_path)
+    result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new", "--dry-run")
+    assert "1   changed" in result.stdout
+    assert "dry run: nothing was written" in result.stdout
+    assert snapshot(tmp_path) == before
+
+
+def test_rebuilt_games_convert_again(game: Path, out: Path, tmp_path: Path) -> None:
+    """--no-sidecar rebuilds every model; the new game is as readable as the old one."""
+    for target in ("static.rlb/MTCHECK.glb", "static.rlb/MTCHECK.msh-sidecar"):
+        (out / target).unlink()  # the stride-24 outlier cannot be rebuilt
+    facts = back(tmp_path, "-o", tmp_path / "new", "--no-sidecar")
+    assert facts["counts"]["changed"] == 7
+    assert call(cli.msh2gltf, tmp_path / "new", "-o", tmp_path / "again", "-q") == 0
+
+
+@pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
+def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
+    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
+    game = Path(str(CORPUS)) / name / "game"
+    assert call(cli.msh2gltf, game, "-o", tmp_path / "out", "-q") == 0
+    truth = json.loads((game.parent / "truth/manifest.json").read_text("utf-8"))
+    facts = json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))
+    made = {(row["source"].casefold(), row["name"].casefold()): row for row in facts["models"]}
+    assert len(made) == len(truth["models"]) + 1 + 2 * len(truth["maps"])
+    assert facts["failed"] == facts["unreadable"] == []
+    for expected in truth["models"]:
+        row = made[expected["archive"].casefold(), expected["entry"].casefold()]
+        assert row["dialect"] == expected["dialect"], row
+    for path in (tmp_path / "out").rglob("*.glb"):
+        Editable(path).save(path)  # every file is read and compared
+    arguments = ("--game", game, "-o", tmp_path / "new", "-q")
+    assert call(cli.gltf2msh, tmp_path / "out", *arguments) == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)

@@ -1,0 +1,104 @@
+"""Every kind of the catalogue is found under its code, and converts or is refused in one line."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.batch.check import check_item, check_tasks
+from msh_gltf.converter.cli import msh2gltf
+from msh_gltf.converter.findings import RULES
+from msh_gltf.converter.pipeline.check import Checked
+from tests.support.corruption import CATALOGUE
+from tests.support.runs import call
+
+SECONDS = 20
+MEMORY = 512 << 20
+#: How many samples of a kind are converted as well; all are checked.
+CONVERTED = 2
+#: Formats that msh2gltf is for.
+MODELS = ("model", "file", "terrain", "areal map")
+
+
+STATM = Path("/proc/self/statm")
+
+
+@contextmanager
+def bounded() -> Iterator[None]:
+    """Not more than so much time, and memory beyond what is in use (where Linux tells)."""
+    if not STATM.exists():
+        yield
+        return
+    import resource
+
+    def late(signal: int, frame: object) -> None:
+        raise AssertionError(f"not done in {SECONDS} s")
+
+    size = int(STATM.read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    old = signal.signal(signal.SIGALRM, late)
+    resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, before[1]))
+    signal.alarm(SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def checked(path: Path) -> list[Checked]:
+    """What a check of a file or a directory finds."""
+    tasks, run = check_tasks([path])
+    found = list(run.checked)
+    for task in tasks:
+        outcome = check_item(task)
+        assert outcome.status == "checked", (task.source, outcome.detail)
+        found += outcome.result
+    return found
+
+
+@pytest.mark.parametrize("kind", CATALOGUE, ids=[kind.name for kind in CATALOGUE])
+def test_every_corruption_is_found(kind, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
+    done = 0
+    for done, case in enumerate(kind.make(tmp_path / "cases"), 1):
+        with bounded():
+            found = {f.code for one in checked(case.path) for f in one.findings}
+        assert kind.code in found, (case.sample, found)
+        if done > CONVERTED or case.path.is_dir() or kind.format == "system":
+            continue
+        out = tmp_path / f"{done}.glb"
+        with bounded():
+            code = call(msh2gltf, case.path, "-o", out, "--no-textures", "-q")
+        said = capfd.readouterr().err
+        assert "internal error" not in said, (case.sample, said)
+        if kind.format in MODELS:
+            wanted = 2 if RULES[kind.code].severity == "error" else 0
+            assert code == wanted, (case.sample, said)
+        assert code in (0, 2)
+        if code == 2:
+            assert said.startswith("msh2gltf: error: "), said
+            assert said.count("\n") == 1, said
+            assert not out.exists()
+        else:
+            assert out.stat().st_size
+    assert done, "no sample has a place for it"
+
+
+def test_names_are_unique() -> None:
+    names = [kind.name for kind in CATALOGUE]
+    assert len(set(names)) == len(names)
+    assert len(names) >= 100
+
+
+#: Not about a file: what a user asked for is not there.
+OF_A_REQUEST = {"points-none"}
+
+
+def test_every_rule_is_broken_by_some_corruption() -> None:
+    assert RULES.keys() - {kind.code for kind in CATALOGUE} == OF_A_REQUEST
+    assert {kind.code for kind in CATALOGUE} - RULES.keys() == set()

@@ -1,0 +1,281 @@
+"""gltf2msh: unchanged content gives the same bytes, whatever the file looks like; edits do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pygltflib
+import pytest
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.model import to_model
+from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
+from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
+from tests.support.runs import call, first_difference, to_gltf
+
+ANIMATED = "retail__odd__s_rock_009"
+
+
+@every_sample
+@pytest.mark.parametrize("form", ["glb", "gltf"])
+def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
+    back = to_model(to_gltf(sample, tmp_path / f"m.{form}"))
+    assert back.changes == []
+    assert first_difference(sample.source, back.data) is None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--fps", 30], ["--fps", 23.976], ["--lod", 1], ["--group", 4], ["--parts", "visible"],
+        ["--parts", "visible", "--lod", 2], ["--subframes", 3], ["--keys"], ["--vertex-ids"],
+        ["--paths"],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "retail__static__i_room_006"])
+def test_every_option_has_a_way_back(name: str, options: list, tmp_path: Path) -> None:
+    assert to_model(to_gltf(sample_called(name), tmp_path / "m.glb", *options)).changes == []
+
+
+@every_sample
+@pytest.mark.parametrize("change", HARMLESS)
+def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    HARMLESS[change](document)
+    back = to_model(document.save(tmp_path / "m.gltf", indent=1))
+    assert back.changes == []
+    assert first_difference(sample.source, back.data) is None
+
+
+def test_parts_at_the_origin_are_warned_of(tmp_path: Path) -> None:
+    """What Blender makes of collections that are switched off in a reopened .blend."""
+    walker = Path(__file__).parents[3] / "examples/walker.msh"
+    path = tmp_path / "m.glb"
+    assert call(cli.msh2gltf, walker, "-o", path, "-q") == 0
+    assert to_model(path).warnings == []
+    document = Editable(path)
+    for name in ("gun.lod1.group0", "turret.lod1.group0"):
+        document.node(name)["translation"] = [0, 0, 0]
+    document.node("shin_l.lod1.group0")["translation"][0] += 1
+    back = to_model(document.save(path))
+    assert len(back.changes) == 3
+    (warning,) = back.warnings
+    assert "'turret.lod1.group0' and 1 more came to the origin" in warning
+
+
+def test_saved_by_pygltflib(tmp_path: Path) -> None:
+    path = to_gltf(sample_called(ANIMATED), tmp_path / "m.glb")
+    document = pygltflib.GLTF2().load(str(path))
+    document.save(str(path))
+    assert to_model(path).changes == []
+
+
+# ------------------------------------------------------------------ edits
+
+
+def move_node(d: Editable) -> None:
+    d.node("BTCP_6")["translation"][0] += 1e-3
+
+
+def turn_node(d: Editable) -> None:
+    d.node("BTCP_6")["rotation"] = [0, 0, 0, 1]
+
+
+def rename(d: Editable) -> None:
+    d.node("foot_m3o2")["name"] = "нога"
+
+
+def reparent(d: Editable) -> None:
+    d.node("BTCP_6")["children"].remove(7)
+    d.node("Base_TM")["children"].append(7)
+
+
+def flags(d: Editable) -> None:
+    d.node("CP_7")["extras"]["msh"]["flags"] += 1
+
+
+def move_vertex(d: Editable) -> None:
+    positions = d.arrays[d.primitives()[0]["attributes"]["POSITION"]]
+    positions[0, 0] = np.nextafter(positions[0, 0], np.float32(1e9))
+
+
+def move_uv(d: Editable) -> None:
+    d.arrays[d.primitives()[0]["attributes"]["TEXCOORD_0"]][0, 0] += 1 / 1024
+
+
+def turn_normal(d: Editable) -> None:
+    normals = d.arrays[d.primitives()[0]["attributes"]["NORMAL"]]
+    normals[0] = normals[0][[1, 2, 0]]
+
+
+def delete_face(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    primitive["indices"] = d.add(d.arrays[primitive["indices"]][3:])
+
+
+def flip_face(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    index = d.arrays[primitive["indices"]].copy()
+    index[[0, 1]] = index[[1, 0]]
+    primitive["indices"] = d.add(index)
+
+
+def change_material(d: Editable) -> None:
+    primitive = d.primitives()[0]
+    primitive["material"] = 1 if primitive["material"] == 0 else 0
+
+
+def new_material(d: Editable) -> None:
+    d.json["materials"].append({"name": "red"})
+    d.primitives()[0]["material"] = len(d.json["materials"]) - 1
+
+
+def new_node(d: Editable) -> None:
+    d.json["nodes"].append({"name": "antenna", "mesh": 0})
+    d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
+
+
+def delete_shown_mesh(d: Editable) -> None:
+    del d.node("foot_m2o3")["mesh"]
+
+
+def delete_other_part(d: Editable) -> None:
+    scene = next(s for s in d.json["scenes"] if s["name"] == "lod0.group1")
+    gone = scene["nodes"].pop()
+    del d.json["nodes"][gone]["mesh"]
+
+
+def move_key(d: Editable) -> None:
+    channel = d.json["animations"][0]["channels"][0]
+    d.arrays[d.json["animations"][0]["samplers"][channel["sampler"]]["output"]][3, 0] += 0.01
+
+
+def delete_channel(d: Editable) -> None:
+    d.json["animations"][0]["channels"].pop()
+
+
+def delete_clip(d: Editable) -> None:
+    del d.json["animations"]
+
+
+def retime(d: Editable) -> None:
+    d.arrays[d.json["animations"][0]["samplers"][0]["input"]][:, 0] *= 2
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (move_node, "node 'BTCP_6': translation changed"),
+        (turn_node, "node 'BTCP_6': rotation changed"),
+        (rename, "node 'foot_m3o2': renamed to 'нога'"),
+        (reparent, "node 'CP_7': moved under 'Base_TM'"),
+        (flags, "node 'CP_7': flags"),
+        (move_vertex, "positions or texture coordinates changed"),
+        (move_uv, "positions or texture coordinates changed"),
+        (turn_normal, "normals changed"),
+        (delete_face, "triangles became"),
+        (flip_face, "positions or texture coordinates changed"),
+        (change_material, "materials changed"),
+        (new_material, "materials changed"),
+        (new_node, "node 'antenna': is new"),
+        (delete_shown_mesh, "part 'foot_m2o3' lod 0 group 0: is missing"),
+        (delete_other_part, "lod 0 group 1: is missing"),
+        (move_key, "translation changed at frame 3"),
+        (delete_channel, "rotation changed at frame 1"),
+        (delete_clip, "animation of node 'Base_TM': rotation changed at frame 1"),
+        (retime, "changed at frame 1"),
+    ],
+)
+def test_edits_are_seen(edit, said: str, tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    edit(document)
+    changes = [str(change) for change in to_model(document.save(tmp_path / "m.glb")).changes]
+    assert any(said in change for change in changes), changes
+
+
+def test_normals_may_be_rounded(tmp_path: Path) -> None:
+    """Blender turns normals by up to 0.36 degrees; a step of a stored one is 0.45."""
+    for degrees, unchanged in ((0.05, True), (0.4, True), (0.6, False)):
+        document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / f"{degrees}.glb"))
+        for primitive in document.primitives():
+            normals = document.arrays[primitive["attributes"]["NORMAL"]].astype(np.float64)
+            side = np.cross(normals, [0.3, 0.5, 0.8])
+            side /= np.linalg.norm(side, axis=1, keepdims=True)
+            turned = normals + np.tan(np.radians(degrees)) * side
+            turned /= np.linalg.norm(turned, axis=1, keepdims=True)
+            accessor = document.add(turned.astype(np.float32))
+            primitive["attributes"]["NORMAL"] = accessor
+        changes = to_model(document.save(tmp_path / f"{degrees}.glb")).changes
+        assert (changes == []) is unchanged
+
+
+def test_rotation_sign_is_free(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    node = document.node("foot_m3o2")
+    node["rotation"] = [-c for c in node["rotation"]]
+    assert to_model(document.save(tmp_path / "m.glb")).changes == []
+
+
+def test_missing_scene_is_kept(tmp_path: Path) -> None:
+    """A scene that was not in the input is not a deletion."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    for scene in document.json["scenes"][1:]:
+        for node in scene["nodes"]:
+            del document.json["nodes"][node]["mesh"]
+    del document.json["scenes"][1:]
+    assert to_model(document.save(tmp_path / "m.glb")).changes == []
+
+
+def test_names_alone_tell_edits(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    drop_extras(document)
+    rename(document)
+    changes = to_model(document.save(tmp_path / "m.glb")).changes
+    assert [str(change) for change in changes] == ["node 'foot_m3o2': renamed to 'нога'"]
+
+
+def test_blenders_hex_text(tmp_path: Path) -> None:
+    """Integers beyond int32 are written as text, and read back."""
+    from msh_gltf.importers.gltf import read_gltf
+
+    sample = sample_called(ANIMATED)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    document.json["materials"][0]["extras"]["msh"]["batch_flags"] = "0x80000001"
+    got = read_gltf(document.save(tmp_path / "m.glb"))
+    assert got.materials[0].batch_flags == 0x80000001
+
+
+def test_all_bundled_models_are_tested() -> None:
+    assert len(SAMPLES) >= 13
+    assert json.loads((SAMPLES[0].truth_stem.with_suffix(".json")).read_text("utf-8"))
+
+
+def test_edits_of_hidden_parts_without_extras(tmp_path: Path) -> None:
+    """A part in another scene, in a file whose extras an editor dropped."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    part = document.node("foot_m2o3.lod0.group1")
+    primitive = document.json["meshes"][part["mesh"]]["primitives"][0]
+    document.arrays[primitive["attributes"]["POSITION"]][0] += 1
+    drop_extras(document)
+    changes = to_model(document.save(tmp_path / "m.glb")).changes
+    assert [c.where for c in changes] == ["part 'foot_m2o3' lod 0 group 1"]
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize("name", ["foot_m2o3", "foot_m2o3.lod0.group1"])
+def test_a_copy_is_new(name: str, extras: bool, tmp_path: Path) -> None:
+    """Shift-D in Blender copies extras too: the copy is an object of its own."""
+    document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
+    copy = json.loads(json.dumps(document.node(name)))
+    copy.pop("children", None)
+    copy["name"] += ".001"
+    copy["translation"] = [0, 9, 0]
+    document.json["nodes"].append(copy)
+    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
+    if not extras:
+        drop_extras(document)
+    changes = [str(c) for c in to_model(document.save(tmp_path / "m.glb")).changes]
+    assert f"node '{name}.001': is new" in changes
+    assert not any("missing" in change for change in changes)

@@ -1,0 +1,617 @@
+"""Queries against plain loops over the raw tables, on every sample and on crafted models.
+
+``slot_for`` and ``node_string`` are tested in ``test_model_structure.py``.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.queries import model as queries
+from msh_gltf.converter.queries.model import (
+    Hit,
+    neighbour_set,
+    neighbours,
+    owner_slot,
+    owner_slots,
+    pick,
+    posed_matrices,
+    walk_triangles,
+    world_bounds,
+)
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.importers.msh import read_msh
+from tests.support import scalar_sampler
+from tests.support.corpus import every_sample, sample_called
+
+V3 = tuple[float, float, float]
+Row = tuple[int, int, int, int, tuple[int, int, int]]
+
+
+# ------------------------------------------------------------------ the twins
+
+
+@dataclass
+class Raw:
+    """The tables of a model as bytes, read record by record."""
+
+    model: MshModel
+    retail: bool
+
+    @cached_property
+    def bytes_of(self) -> dict[int, bytes]:
+        tables = {kind: table.tobytes() for kind, table in self.model.streams.items()}
+        return tables | {1: self.model.nodes.tobytes(), 2: self.model.slots.tobytes()}
+
+    def read(self, table: int, form: str, at: int) -> tuple:
+        return struct.unpack_from(form, self.bytes_of[table], at)
+
+    def count(self, table: int, stride: int) -> int:
+        return len(self.bytes_of.get(table, b"")) // stride
+
+    def cell(self, node: int, lod: int, group: int) -> int:
+        return self.read(1, "<H", node * 38 + 8 + 2 * (lod * 5 + group))[0]
+
+    def walk(self, lod=0, group=0, nodes=None, masks=(0, 0, 0, 0)) -> Iterator[Row]:
+        need, clear, batch_need, batch_clear = masks
+        for node in range(self.count(1, 38)) if nodes is None else nodes:
+            slot = self.cell(node, lod, group)
+            if slot == 0xFFFF:
+                continue
+            triangle, _, first, batches = self.read(2, "<4H", slot * 68)
+            for batch in range(first, first + batches):
+                low, high, _, _, count, start, _, base = self.read(13, "<HHHHHIHI", batch * 20)
+                flags = low + high * 65536 if self.retail else low
+                drawn = flags & batch_need == batch_need and not flags & batch_clear
+                for k in range((count + 2) // 3):
+                    bits = self.read(7, "<H", triangle * 16)[0] if self.has_row(triangle) else 0
+                    whole = 3 * k + 3 <= count
+                    if drawn and whole and bits & need == need and not bits & clear:
+                        a, b, c = self.read(6, "<3H", 2 * (start + 3 * k))
+                        yield node, slot, batch, triangle, (a + base, b + base, c + base)
+                    triangle += 1
+
+    def has_row(self, triangle: int) -> bool:
+        return triangle < self.count(7, 16)
+
+    def vertex(self, row: int) -> V3:
+        return self.read(3, "<3f", 12 * row)
+
+    def poses(self, time: float) -> list[tuple[list[list[float]], V3]]:
+        """(rows of the rotation matrix, translation) of every node in model space."""
+        count = self.count(1, 38)
+        if not self.count(8, 24):
+            return [([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], (0.0, 0.0, 0.0))] * count
+        sampler = scalar_sampler.ScalarModel(
+            self.bytes_of[1],
+            self.bytes_of[8],
+            self.bytes_of.get(19, b""),
+            self.model.frame_count,
+            self.retail,
+        )
+        local = []
+        for node in range(count):
+            q, p = scalar_sampler.sample(sampler, node, time)
+            local.append((runtime_rows([float(v) for v in q]), tuple(float(v) for v in p)))
+
+        def world(node: int) -> tuple[list[list[float]], V3]:
+            parent = self.read(1, "<H", node * 38 + 2)[0]
+            if parent == 0xFFFF:
+                return local[node]
+            rows, move = world(parent)
+            below, by = local[node]
+            turned = [
+                [sum(rows[i][k] * below[k][j] for k in range(3)) for j in range(3)]
+                for i in range(3)
+            ]
+            return turned, plus(apply(rows, by), move)
+
+        return [world(node) for node in range(count)]
+
+
+def runtime_rows(q: list[float]) -> list[list[float]]:
+    """The engine's ``quat_to_matrix`` of the unit quaternion (animation page, 4.4)."""
+    length = math.sqrt(sum(v * v for v in q))
+    w, x, y, z = [v / length for v in q] if length else [1.0, 0.0, 0.0, 0.0]
+    return [
+        [1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)],
+        [2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)],
+        [2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)],
+    ]
+
+
+def apply(rows, v) -> V3:
+    return tuple(sum(r * c for r, c in zip(row, v, strict=True)) for row in rows)  # type: ignore
+
+
+def plus(a, b) -> V3:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+def minus(a, b) -> V3:
+    return (a[0] - b[0], a[1] - b[1], a[2] - b[2])
+
+
+def times(a, k: float) -> V3:
+    return (a[0] * k, a[1] * k, a[2] * k)
+
+
+def dot(a, b) -> float:
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def cross(a, b) -> V3:
+    return (a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0])
+
+
+def meets(corners: list[V3], start: V3, ray: V3) -> tuple[float, bool] | None:
+    """Distance, and whether the hit is off the edges.
+
+    Plane first, then the side of every edge: not the algorithm under test.
+    """
+    a, b, c = corners
+    normal = cross(minus(b, a), minus(c, a))
+    steep = dot(normal, ray)
+    if abs(steep) <= 1e-11 * math.sqrt(dot(normal, normal) * dot(ray, ray)):
+        return None
+    distance = dot(normal, minus(a, start)) / steep
+    point = plus(start, times(ray, distance))
+    side = min(
+        dot(normal, cross(minus(q, p), minus(point, p))) for p, q in ((a, b), (b, c), (c, a))
+    )
+    share = side / dot(normal, normal)  # the smallest barycentric coordinate
+    return (distance, share > 1e-7) if distance >= 0 and share > -1e-7 else None
+
+
+def all_hits(raw: Raw, start: V3, ray: V3, time: float, lod=0, group=0):
+    """(distance, off the edges, row) of every hit, no sphere looked at."""
+    poses = raw.poses(time)
+    found = []
+    for row in raw.walk(lod, group):
+        rows, move = poses[row[0]]
+        corners = [plus(apply(rows, raw.vertex(v)), move) for v in row[4]]
+        hit = meets(corners, start, ray)
+        if hit is not None:
+            found.append((*hit, row))
+    return found
+
+
+# ------------------------------------------------------------------ what is tested
+
+
+def load(sample) -> tuple[MshModel, Dialect, Raw]:
+    model = read_msh(sample.path, sample.entry)
+    if model.legacy:
+        pytest.skip("legacy nodes have no slots: see test_legacy_models_are_refused")
+    return model, Dialect(sample.dialect), Raw(model, sample.dialect == "retail")
+
+
+def rock() -> tuple[MshModel, Dialect, Raw]:
+    return load(sample_called("retail__odd__s_rock_009"))
+
+
+def rows_of(walk) -> list[Row]:
+    columns = [walk.node, walk.slot, walk.batch, walk.triangle]
+    return [
+        (*numbers, tuple(vertex))
+        for *numbers, vertex in zip(
+            *(c.tolist() for c in columns), walk.vertex.tolist(), strict=True
+        )
+    ]
+
+
+def change(model: MshModel, stream: StreamType, row, **values) -> None:
+    if stream is StreamType.SLOTS:
+        table = model.slots = model.slots.copy()
+    elif stream is StreamType.NODES:
+        table = model.nodes = model.nodes.copy()
+    else:
+        table = model.streams[stream] = model.streams[stream].copy()
+    for name, value in values.items():
+        table[name][row] = value
+
+
+MASKS = [(0, 0, 0, 0), (2, 0, 0, 0), (0, 2, 0, 0), (0x20, 0x10, 0, 0), (0, 0, 0x2000, 0)]
+MASKS += [(0, 0, 0, 0x2000), (0, 0, 0, 0x8), (0, 0x32, 0, 0x102)]
+
+
+@every_sample
+def test_walk(sample) -> None:
+    model, dialect, raw = load(sample)
+    total = 0
+    for lod in range(3):
+        for group in range(5):
+            walk = walk_triangles(model, dialect, lod=lod, group=group)
+            assert [column.dtype for column in walk] == [np.int64] * 5
+            assert walk.vertex.shape == (len(walk.node), 3)
+            assert rows_of(walk) == list(raw.walk(lod, group))
+            total += len(walk.node)
+    assert total
+    for masks in MASKS:
+        names = ("tri_required", "tri_forbidden", "batch_required", "batch_forbidden")
+        walk = walk_triangles(model, dialect, **dict(zip(names, masks, strict=True)))
+        assert rows_of(walk) == list(raw.walk(masks=masks))
+    some = [*range(len(model.nodes))][::-2]
+    walk = walk_triangles(model, dialect, nodes=some)
+    assert rows_of(walk) == list(raw.walk(nodes=some))
+
+
+@every_sample
+def test_owners(sample) -> None:
+    """Also of legacy models: their slots are known."""
+    model = read_msh(sample.path, sample.entry)
+    raw = Raw(model, False)
+    ranges = [raw.read(2, "<HH", 68 * slot) for slot in range(raw.count(2, 68))]
+    last = max((start + count for start, count in ranges), default=0)
+    wanted = range(-2, last + 3)
+    first = owner_slot(model, list(wanted))
+    for triangle, got in zip(wanted, first.tolist(), strict=True):
+        owners = [s for s, (start, n) in enumerate(ranges) if start <= triangle < start + n]
+        assert owner_slots(model, triangle) == owners
+        assert got == (owners[0] if owners else -1)
+
+
+@every_sample
+def test_neighbours(sample) -> None:
+    model = read_msh(sample.path, sample.entry)
+    raw = Raw(model, False)
+    if not raw.count(7, 16):
+        pytest.skip("no Res7: see test_no_res7")
+    links = {}
+    for triangle in range(raw.count(7, 16)):
+        _, a, b, c, *_, packed = raw.read(7, "<8H", 16 * triangle)
+        digits = [packed % 4, packed // 4 % 4, packed // 16 % 4]
+        expected = [
+            (edge, link, 0xFFFF if digit == 3 else digit)
+            for edge, (link, digit) in enumerate(zip((a, b, c), digits, strict=True))
+            if link != 0xFFFF
+        ]
+        assert neighbours(model, triangle) == expected
+        links[triangle] = [link for _, link, _ in expected]
+    for triangle in random.Random(7).choices(list(links), k=5):
+        near = {triangle}
+        for depth in range(5):
+            got = neighbour_set(model, triangle, depth)
+            assert got.dtype == np.int64
+            assert got.tolist() == sorted(near)
+            near |= {link for t in near for link in links[t]}
+    far = neighbour_set(model, 0, 10**9)
+    assert {link for t in far.tolist() for link in links[t]} <= set(far.tolist())
+
+
+@every_sample
+def test_world_bounds(sample) -> None:
+    model = read_msh(sample.path, sample.entry)
+    raw = Raw(model, False)
+    rng = random.Random(5)
+    for slot in range(raw.count(2, 68)):
+        numbers = raw.read(2, "<10f", 68 * slot + 8)
+        low, high, centre, radius = numbers[:3], numbers[3:6], numbers[6:9], numbers[9]
+        matrix = [[rng.uniform(-2, 2) for _ in range(4)] for _ in range(3)] + [[0, 0, 0, 1]]
+        moved = []
+        for corner in range(8):
+            point = [(high if corner >> k & 1 else low)[k] for k in range(3)]
+            moved.append([dot(row, point) + row[3] for row in matrix[:3]])
+        got = world_bounds(model, slot, matrix)
+        np.testing.assert_allclose(got.box_min, [min(p[k] for p in moved) for k in range(3)])
+        np.testing.assert_allclose(got.box_max, [max(p[k] for p in moved) for k in range(3)])
+        expected = [dot(row, centre) + row[3] for row in matrix[:3]]
+        np.testing.assert_allclose(got.sphere_centre, expected, atol=1e-12)
+        scales = [math.sqrt(sum(matrix[i][j] ** 2 for i in range(3))) for j in range(3)]
+        assert got.sphere_radius == pytest.approx(radius * max(scales))
+
+
+@every_sample
+def test_poses(sample) -> None:
+    model, dialect, raw = load(sample)
+    for time in (0.0, 1.25, model.frame_count - 0.5, 1e9):
+        got = posed_matrices(model, dialect, time)
+        assert got.shape == (len(model.nodes), 4, 4)
+        for matrix, (rows, move) in zip(got, raw.poses(time), strict=True):
+            np.testing.assert_allclose(matrix[:3, :3], rows, atol=1e-9)
+            np.testing.assert_allclose(matrix[:3, 3], move, rtol=1e-9, atol=1e-7)
+            assert matrix[3].tolist() == [0, 0, 0, 1]
+
+
+def rays(raw: Raw, time: float, count: int, lod=0, group=0) -> list[tuple[V3, V3]]:
+    """At random points of random triangles, from outside, from inside, and past the model."""
+    rng = random.Random(3)
+    poses = raw.poses(time)
+    rows = list(raw.walk(lod, group))
+    out = []
+    for _ in range(count if rows else 0):
+        row = rng.choice(rows)
+        turn, move = poses[row[0]]
+        a, b, c = (plus(apply(turn, raw.vertex(v)), move) for v in row[4])
+        u, v = rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.4)
+        target = plus(plus(times(a, 1 - u - v), times(b, u)), times(c, v))
+        span = rng.choice([0.5, 20.0, 300.0])
+        start = plus(target, tuple(rng.uniform(-span, span) for _ in range(3)))
+        aim = minus(target, start) if rng.random() < 0.8 else minus(start, target)
+        out.append((start, times(aim, rng.choice([1.0, 1e-3, 40.0]))))
+    return out
+
+
+def check_pick(got: Hit | None, hits: list) -> None:
+    """Equal to the nearest hit; on an edge, rounding may decide either way."""
+    sure = [distance for distance, inside, _ in hits if inside]
+    if got is None:
+        assert not sure
+        return
+    slack = 1e-7 * got.distance + 1e-9
+    assert all(got.distance <= distance + slack for distance in sure)
+    close = [row for distance, _, row in hits if abs(distance - got.distance) <= slack]
+    assert (got.node, got.slot, got.batch, got.triangle) in {row[:4] for row in close}
+
+
+@every_sample
+def test_pick(sample) -> None:
+    model, dialect, raw = load(sample)
+    met = 0
+    for time, lod, group in ((0.0, 0, 0), (model.frame_count / 3, 0, 0), (0.0, 1, 0), (0.5, 0, 1)):
+        for start, ray in rays(raw, time, 6, lod, group):
+            got = pick(model, dialect, start, ray, time=time, lod=lod, group=group)
+            check_pick(got, all_hits(raw, start, ray, time, lod, group))
+            if got is not None:
+                met += 1
+                expected = plus(start, times(ray, got.distance))
+                np.testing.assert_allclose(got.point, expected, rtol=1e-12, atol=1e-9)
+    assert met
+
+
+# ------------------------------------------------------------------ crafted models
+
+
+def test_an_incomplete_triple_advances_the_descriptor() -> None:
+    model, dialect, raw = rock()
+    slot = next(s for s in range(raw.count(2, 68)) if raw.read(2, "<4H", 68 * s)[3] >= 2)
+    node, place = next(
+        (n, p)
+        for n in range(raw.count(1, 38))
+        for p in range(15)
+        if raw.cell(n, *divmod(p, 5)) == slot
+    )
+    start, _, batch, _ = raw.read(2, "<4H", 68 * slot)
+    for cut in (1, 2):
+        count = raw.read(13, "<H", 20 * batch + 8)[0] - cut
+        change(model, StreamType.BATCHES, batch, index_count=count)
+        lod, group = divmod(place, 5)
+        walk = walk_triangles(model, dialect, lod=lod, group=group, nodes=[node])
+        fresh = Raw(model, True)
+        assert rows_of(walk) == list(fresh.walk(lod, group, [node]))
+        second = walk.triangle[walk.batch == batch + 1]
+        assert second[0] == start + -(-count // 3)
+        assert (walk.batch == batch).sum() == count // 3
+        raw = fresh
+        change(model, StreamType.BATCHES, batch, index_count=count + cut)
+
+
+def test_masks_see_32_bits_and_the_dialect() -> None:
+    model, _, _ = rock()
+    change(model, StreamType.BATCHES, slice(None), word0=0x4, word2=0x8001)
+    for dialect, flags in ((Dialect.SPEC, 0x4), (Dialect.RETAIL, 0x80010004)):
+        everything = len(walk_triangles(model, dialect).node)
+        for mask in (0x4, 0x10000, 0x80000000, 0x80010004):
+            required = walk_triangles(model, dialect, batch_required=mask)
+            forbidden = walk_triangles(model, dialect, batch_forbidden=mask)
+            assert len(required.node) == (everything if flags & mask == mask else 0)
+            assert len(forbidden.node) == (0 if flags & mask else everything)
+
+
+def test_no_res7() -> None:
+    model, dialect, _ = rock()
+    whole = rows_of(walk_triangles(model, dialect))
+    del model.streams[StreamType.TRIANGLES]
+    assert rows_of(walk_triangles(model, dialect)) == whole
+    assert list(Raw(model, True).walk()) == whole
+    assert len(walk_triangles(model, dialect, tri_required=1).node) == 0
+    assert len(walk_triangles(model, dialect, tri_forbidden=0xFFFF).node) == len(whole)
+    assert neighbours(model, 0) == []
+    assert neighbour_set(model, 5, 3).tolist() == [5]
+
+
+def test_rows_past_res7_have_no_flags() -> None:
+    model, dialect, _ = rock()
+    model.streams[StreamType.TRIANGLES] = model.streams[StreamType.TRIANGLES][:20].copy()
+    model.streams[StreamType.TRIANGLES]["tri_flags"] = 1
+    walk = walk_triangles(model, dialect, tri_forbidden=1)
+    assert rows_of(walk) == list(Raw(model, True).walk(masks=(0, 1, 0, 0)))
+    assert len(walk.node) > 0
+    assert walk.triangle.min() >= 20
+
+
+def test_several_owners_and_a_selector_of_3() -> None:
+    model, _, _ = rock()
+    change(model, StreamType.SLOTS, [3, 5], tri_start=2, tri_count=2)
+    assert owner_slots(model, 3) == [0, 3, 5]
+    assert owner_slot(model, [3]).tolist() == [0]
+    change(model, StreamType.TRIANGLES, 4, link=(7, NONE16, 9), selectors=0b110011 | 0xFFC0)
+    assert neighbours(model, 4) == [(0, 7, 0xFFFF), (2, 9, 0xFFFF)]
+
+
+def two_sheets(z: tuple[float, ...] = (0.0, 1.0)) -> tuple[MshModel, Dialect]:
+    """One node at the origin that shows big flat triangles 0, 1, ... at these heights."""
+    model, dialect, _ = rock()
+    for stream in (StreamType.KEYS, StreamType.FRAME_MAP):
+        model.streams.pop(stream)
+    change(model, StreamType.NODES, slice(None), slot_index=NONE16)
+    change(model, StreamType.NODES, 0, slot_index=0)
+    n = len(z)
+    change(model, StreamType.SLOTS, 0, tri_start=0, tri_count=n, batch_start=0, batch_count=n)
+    change(model, StreamType.SLOTS, 0, sphere_center=0, sphere_radius=99)
+    change(model, StreamType.TRIANGLES, slice(None), tri_flags=0)
+    change(model, StreamType.BATCHES, slice(None), word0=0, word2=0)
+    for i in range(n):
+        change(model, StreamType.BATCHES, i, index_start=3 * i, index_count=3, base_vertex=3 * i)
+    model.streams[StreamType.INDICES] = np.array([0, 1, 2] * n, "<u2")
+    flat = [[(-4, -4, h), (8, -4, h), (-4, 8, h)] for h in z]
+    model.streams[StreamType.POSITIONS] = np.array(flat, "<f4").reshape(-1, 3)
+    return model, dialect
+
+
+def test_pick_by_hand() -> None:
+    model, dialect = two_sheets()
+    hit = pick(model, dialect, (0, 0, 5), (0, 0, -2))
+    assert hit is not None
+    assert hit[:5] == (2.0, 0, 0, 1, 1)
+    assert hit.point.tolist() == [0, 0, 1]
+    below = pick(model, dialect, (0, 0, -5), (0, 0, 1))  # the back of triangle 0
+    assert below is not None
+    assert (below.distance, below.triangle) == (5.0, 0)
+    assert pick(model, dialect, (0, 0, 5), (0, 0, 1)) is None  # behind the origin
+    assert pick(model, dialect, (9, 9, 5), (0, 0, -1)) is None
+    assert pick(model, dialect, (-9, 0, 1), (1, 0, 0)) is None  # edge-on
+    inside = pick(model, dialect, (0, 0, 0.5), (0, 0, 1))
+    assert inside is not None
+    assert (inside.distance, inside.triangle) == (0.5, 1)
+    on_it = pick(model, dialect, (0, 0, 1), (0, 0, 1))
+    assert on_it is not None
+    assert on_it.distance == 0
+
+
+def test_ties_go_to_the_lowest_triangle() -> None:
+    model, dialect = two_sheets((1.0, 1.0, 1.0))
+    hit = pick(model, dialect, (0, 0, 5), (0, 0, -1))
+    assert hit is not None
+    assert hit.triangle == 0
+    # the same three at the same place, but node 0 shows the last one first
+    change(model, StreamType.NODES, 1, slot_index=0)
+    change(model, StreamType.NODES, 0, slot_index=1)
+    change(model, StreamType.SLOTS, 1, tri_start=2, tri_count=1, batch_start=2, batch_count=1)
+    change(model, StreamType.NODES, [0, 1], parent=NONE16)
+    assert walk_triangles(model, dialect).triangle.tolist() == [2, 0, 1, 2]
+    hit = pick(model, dialect, (0, 0, 5), (0, 0, -1))
+    assert hit is not None
+    assert (hit.node, hit.triangle) == (1, 0)
+
+
+def test_masks_let_the_ray_through() -> None:
+    model, dialect = two_sheets()
+    change(model, StreamType.TRIANGLES, 1, tri_flags=4)
+    change(model, StreamType.BATCHES, 0, word0=0x100)
+    down = ((0, 0, 5), (0, 0, -1))
+    first = pick(model, dialect, *down)
+    second = pick(model, dialect, *down, tri_forbidden=4)
+    assert first is not None
+    assert second is not None
+    assert (first.triangle, second.triangle) == (1, 0)
+    assert pick(model, dialect, *down, tri_forbidden=4, batch_forbidden=0x100) is None
+
+
+def test_cockpits_take_part() -> None:
+    model, dialect = two_sheets()
+    change(model, StreamType.NODES, 0, flags=0x20)
+    assert pick(model, dialect, (0, 0, 5), (0, 0, -1)) is not None
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, 1e-3, np.nan, np.inf])
+@pytest.mark.parametrize("centre", [0.0, 1e5, np.nan, np.inf])
+def test_spheres_hide_nothing(radius: float, centre: float) -> None:
+    """Whatever the stored spheres say, the answer is that of a walk without them."""
+    model, dialect, raw = rock()
+    change(model, StreamType.SLOTS, slice(None), sphere_center=centre, sphere_radius=radius)
+    for start, ray in rays(raw, 0.0, 12):
+        check_pick(pick(model, dialect, start, ray), all_hits(raw, start, ray, 0.0))
+
+
+def test_rays_that_graze_a_sphere_count() -> None:
+    """A corner on its sphere, and rays that touch the sphere in that corner."""
+    model, dialect = two_sheets((0.0,))
+    change(model, StreamType.SLOTS, 0, sphere_center=(1, 2, 3), sphere_radius=0)
+    walk, matrices = walk_triangles(model, dialect), posed_matrices(model, dialect)
+    corners = [tuple(float(v) for v in row) for row in model.positions]
+    corner = max(corners, key=lambda c: dot(minus(c, (1, 2, 3)), minus(c, (1, 2, 3))))
+    rng = random.Random(4)
+    for _ in range(50):
+        ray = cross(minus(corner, (1, 2, 3)), tuple(rng.uniform(-9, 9) for _ in range(3)))
+        start = minus(corner, times(ray, rng.uniform(0, 9)))
+        assert queries._near(model, walk, matrices, np.array(start), np.array(ray)).all()
+
+
+def test_slots_whose_sphere_is_missed_are_passed_by() -> None:
+    model, dialect, raw = rock()
+    walk = walk_triangles(model, dialect)
+    poses = raw.poses(2.0)
+    matrices = posed_matrices(model, dialect, 2.0)
+    seen = set()
+    for start, ray in rays(raw, 2.0, 12):
+        got = queries._near(model, walk, matrices, np.array(start), np.array(ray))
+        for node, slot, near in zip(walk.node.tolist(), walk.slot.tolist(), got, strict=True):
+            *centre, radius = raw.read(2, "<4f", 68 * slot + 32)
+            rows, move = poses[node]
+            away = minus(plus(apply(rows, centre), move), start)
+            along = max(0.0, dot(away, ray) / dot(ray, ray))
+            gap = minus(away, times(ray, along))
+            assert near == (math.sqrt(dot(gap, gap)) <= radius)
+            seen.add(bool(near))
+    assert seen == {True, False}
+
+
+def test_no_ray_slips_through_an_edge() -> None:
+    """Two triangles of a turned square share a diagonal; rays aim at points on it."""
+    rng = random.Random(1)
+    for _ in range(3000):
+        a, b, c, d = (np.array([rng.uniform(-9, 9) for _ in range(3)], "f4") for _ in range(4))
+        corners = np.array([[a, b, c], [c, b, d]], np.float64)
+        k = rng.random()
+        target = corners[0, 1] * k + corners[0, 2] * (1 - k)
+        corners = np.stack([np.roll(t, rng.randrange(3), axis=0) for t in corners])
+        start = np.array([rng.uniform(-500, 500) for _ in range(3)])
+        distance = queries._hit_distance(corners, start, target - start)
+        normals = [cross(t[1] - t[0], t[2] - t[0]) for t in corners]
+        sides = [dot(n, start - t[0]) for n, t in zip(normals, corners, strict=True)]
+        if sides[0] * sides[1] > 0:  # seen from a side where the two do not hide each other's edge
+            assert np.isfinite(distance).any()
+
+
+# ------------------------------------------------------------------ what is refused
+
+
+def test_legacy_models_are_refused() -> None:
+    model = read_msh(sample_called("retail__system__MTCHECK").path)
+    for query in (walk_triangles, posed_matrices, lambda m, d: pick(m, d, (0, 0, 0), (0, 0, 1))):
+        with pytest.raises(ConversionError, match="legacy nodes"):
+            query(model, Dialect.RETAIL)
+
+
+@pytest.mark.parametrize(
+    ("ask", "error"),
+    [
+        (lambda m, d: walk_triangles(m, d, nodes=[0, 99]), IndexError),
+        (lambda m, d: walk_triangles(m, d, nodes=[-1]), IndexError),
+        (lambda m, d: walk_triangles(m, d, lod=3), IndexError),
+        (lambda m, d: walk_triangles(m, d, lod=-1), IndexError),
+        (lambda m, d: walk_triangles(m, d, group=5), IndexError),
+        (lambda m, d: walk_triangles(m, d, group=-1), IndexError),
+        (lambda m, d: walk_triangles(m, d, tri_required=-1), ConversionError),
+        (lambda m, d: neighbours(m, -1), IndexError),
+        (lambda m, d: neighbours(m, 204), IndexError),
+        (lambda m, d: neighbour_set(m, 204, 1), IndexError),
+        (lambda m, d: neighbour_set(m, -1, 1), IndexError),
+        (lambda m, d: neighbour_set(m, 0, -1), ConversionError),
+        (lambda m, d: world_bounds(m, 19, np.eye(4)), IndexError),
+        (lambda m, d: world_bounds(m, -1, np.eye(4)), IndexError),
+        (lambda m, d: world_bounds(m, 0, np.eye(3)), ConversionError),
+        (lambda m, d: pick(m, d, (0, 0, 0), (0, 0, 0)), ConversionError),
+        (lambda m, d: pick(m, d, (0, np.nan, 0), (0, 0, 1)), ConversionError),
+        (lambda m, d: pick(m, d, (0, 0, 0), (0, np.inf, 1)), ConversionError),
+        (lambda m, d: pick(m, d, (0, 0), (0, 0, 1)), ConversionError),
+        (lambda m, d: pick(m, d, (0, 0, 0), (0, 0, 1, 0)), ConversionError),
+    ],
+)
+def test_questions_without_an_answer(ask, error) -> None:
+    model, dialect, _ = rock()
+    with pytest.raises(error):
+        ask(model, dialect)

@@ -1,0 +1,228 @@
+"""Terrain queries equal a search over all faces, one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.formats.terrain import FINE, Terrain
+from msh_gltf.converter.numeric.face_flags import FaceFlag
+from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
+from tests.converter.formats.test_terrain import load
+from tests.support.maps import every_level, level_called
+
+LEVEL = "spec__AutoMAP_00"
+
+
+def probes(terrain: Terrain, count: int, seed: int = 0) -> np.ndarray:
+    """Points all over a terrain, beyond it, on its vertices, edges and squares' borders."""
+    chance = np.random.default_rng(seed)
+    grid = terrain.grid
+    extent = grid.size * [grid.across, grid.down]
+    free = grid.low + (chance.random((count, 2)) * 1.1 - 0.05) * extent
+    vertices = terrain.positions[chance.integers(0, len(terrain.positions), count), :2]
+    faces = terrain.faces["vertex"][chance.integers(0, len(terrain.faces), count)]
+    edges = terrain.positions[faces[:, :2], :2].astype("f8").mean(axis=1)
+    borders = free.copy()
+    borders[:, 0] = grid.low[0] + chance.integers(0, grid.across + 1, count) * grid.size[0]
+    return np.concatenate([free, vertices, edges, borders])
+
+
+class Brute:
+    """Every face, one after the other, in plain Python."""
+
+    def __init__(self, terrain: Terrain, level: int = FINE) -> None:
+        self.rows = [int(i) for i in terrain.faces_of(level)]
+        self.corner = {
+            i: [tuple(map(float, terrain.positions[v])) for v in terrain.faces["vertex"][i]]
+            for i in self.rows
+        }
+        self.rise = {i: float(terrain.faces["normal"][i][2]) / 32767 for i in self.rows}
+        self.flags = {i: int(terrain.faces["flags"][i]) for i in self.rows}
+
+    def is_ground(self, i: int, forbidden: int = 8) -> bool:
+        return self.rise[i] > GROUND_NORMAL and not self.flags[i] & forbidden
+
+    def height(self, x: float, y: float, forbidden: int = 8) -> tuple[float, int]:
+        best, face = -np.inf, -1
+        for i in self.rows:
+            (ax, ay, az), (bx, by, bz), (cx, cy, cz) = self.corner[i]
+            if not (min(ax, bx, cx) <= x <= max(ax, bx, cx)):
+                continue
+            if not self.is_ground(i, forbidden):
+                continue
+            area = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+            if area == 0:
+                continue
+            u = ((x - ax) * (cy - ay) - (y - ay) * (cx - ax)) / area
+            v = ((bx - ax) * (y - ay) - (by - ay) * (x - ax)) / area
+            if u >= -1e-9 and v >= -1e-9 and u + v <= 1 + 1e-9:
+                z = az + u * (bz - az) + v * (cz - az)
+                if z > best:
+                    best, face = z, i
+        return best, face
+
+    def trace(self, a: np.ndarray, b: np.ndarray, forbidden: int) -> tuple[float, int]:
+        best, face = np.inf, -1
+        along = b - a
+        for i in self.rows:
+            if self.flags[i] & forbidden:
+                continue
+            p, q, r = map(np.array, self.corner[i])
+            normal = np.cross(q - p, r - p)
+            slope = normal @ along
+            if slope == 0:
+                continue
+            t = normal @ (p - a) / slope
+            if not 0 <= t <= 1 or t >= best:
+                continue
+            at = a + t * along
+            sides = [np.cross(w - v, at - v) @ normal for v, w in ((p, q), (q, r), (r, p))]
+            if min(sides) >= -1e-9 * (normal @ normal):
+                best, face = t, i
+        return best, face
+
+
+@every_level
+def test_heights(level) -> None:
+    terrain = load(level)
+    queries, brute = TerrainQueries(terrain), Brute(terrain)
+    points = probes(terrain, 20)
+    height, face = queries.height_at(points)
+    for i, (x, y) in enumerate(points.tolist()):
+        z, row = brute.height(x, y)
+        assert (face[i] < 0) == (row < 0), points[i]
+        if row >= 0:
+            assert abs(height[i] - z) < 1e-6
+            if face[i] != row:  # a corner of both
+                assert abs(queries._heights(np.array([row]), points[i : i + 1])[0] - z) < 1e-6
+
+
+def test_masks_and_levels() -> None:
+    terrain = load(level_called(LEVEL))
+    queries, brute = TerrainQueries(terrain), Brute(terrain)
+    water = np.flatnonzero(terrain.faces["flags"] & FaceFlag.WATER)
+    points = terrain.positions[terrain.faces["vertex"][water[:40]]].mean(axis=1)[:, :2]
+    dry, _ = queries.height_at(points)
+    wet, faces = queries.height_at(points, forbidden=0)
+    assert (terrain.faces["flags"][faces] & FaceFlag.WATER).any()
+    assert (wet >= dry).all()
+    for i, (x, y) in enumerate(points.tolist()):
+        assert abs(brute.height(x, y, forbidden=0)[0] - wet[i]) < 1e-6
+    _, only = queries.height_at(points, required=int(FaceFlag.WATER), forbidden=0)
+    assert (terrain.faces["flags"][only[only >= 0]] & FaceFlag.WATER).all()
+    coarse = TerrainQueries(terrain, 1)
+    _, face = coarse.height_at(probes(terrain, 50))
+    assert np.isin(face[face >= 0], terrain.faces_of(1)).all()
+    assert (face >= 0).any()
+    z, _ = queries.height_at([[np.nan, 0], [1e30, 0], [-1e30, np.inf]])
+    assert np.isnan(z).all()
+
+
+@every_level
+def test_candidates(level) -> None:
+    """Every face whose plan-view box touches the box is among them, and none twice."""
+    terrain = load(level)
+    queries = TerrainQueries(terrain)
+    chance = np.random.default_rng(1)
+    rows = terrain.faces_of(FINE)
+    plan = terrain.positions[terrain.faces["vertex"][rows]][..., :2].astype("f8")
+    low, high = plan.min(axis=1), plan.max(axis=1)
+    grid = terrain.grid
+    boxes = [np.sort(probes(terrain, 1, s)[[0, 3]], axis=0) for s in range(20)]
+    corner = grid.low + grid.size
+    boxes += [np.array([corner, corner]), np.array([grid.low, grid.low])]  # on squares' corners
+    for a, b in boxes:
+        forbidden = int(chance.choice([0, 8, 0x2000]))
+        got = queries.candidates(a, b, forbidden=forbidden)
+        assert (np.diff(got) > 0).all()
+        assert not (terrain.faces["flags"][got] & forbidden).any()
+        touching = rows[((low <= b) & (high >= a)).all(axis=1)]
+        touching = touching[(terrain.faces["flags"][touching] & forbidden) == 0]
+        assert np.isin(touching, got).all()
+
+
+def test_the_grid() -> None:
+    terrain = load(level_called(LEVEL))
+    queries = TerrainQueries(terrain)
+    assert queries.grid.low.tolist() == [0, 0]
+    assert queries.inverse_size.tolist() == [1 / 150, 1 / 150]
+    assert (queries.grid.across, queries.grid.down) == (8, 8)
+    assert queries.cell_range((0, 0), (149.9, 150)) == (0, 0, 0, 1)
+    assert queries.cell_range((-1e9, 300), (1e9, 460)) == (0, 7, 2, 3)
+    start, entries = queries.cell_lists
+    assert len(start) == 65
+    assert not entries["aux"].any()
+    square = np.repeat(np.arange(64), np.diff(start))
+    own = terrain.square_of_face[entries["id"]]
+    assert (own != square).all()
+    low, high = terrain.grid.box(square)
+    plan = terrain.positions[terrain.faces["vertex"][entries["id"]]][..., :2]
+    assert (plan.min(axis=1) <= high + 1e-3).all()
+    assert (plan.max(axis=1) >= low - 1e-3).all()
+
+
+@every_level
+def test_traces(level) -> None:
+    terrain = load(level)
+    queries, brute = TerrainQueries(terrain), Brute(terrain)
+    chance = np.random.default_rng(2)
+    grid = terrain.grid
+    extent = np.append(grid.size * [grid.across, grid.down], 60)
+    origin = np.append(grid.low, -30)
+    hits = 0
+    for i in range(24):
+        a, b = origin + chance.random((2, 3)) * extent
+        if i % 4 == 0:
+            b[:2] = a[:2]  # straight down
+        forbidden = int(chance.choice([0, 8]))
+        hit = queries.trace(a, b, forbidden=forbidden)
+        t, face = brute.trace(a, b, forbidden)
+        assert (hit is None) == (face < 0)
+        if hit is not None:
+            hits += 1
+            assert hit.fraction == pytest.approx(t, abs=1e-9)
+            np.testing.assert_allclose(hit.point, a + t * (b - a), atol=1e-6)
+    assert hits > 5
+
+
+@every_level
+def test_walks(level) -> None:
+    """A walk ends where a search over all faces says, where there is one sheet of ground."""
+    terrain = load(level)
+    queries, brute = TerrainQueries(terrain), Brute(terrain)
+    chance, rows = np.random.default_rng(3), terrain.faces_of(FINE)
+    start = probes(terrain, 120, 4)[:120]
+    _, faces = queries.height_at(start)
+    walked = searched = 0
+    for i in np.flatnonzero(faces >= 0)[:40].tolist():
+        reach = terrain.grid.size * chance.choice([0.05, 0.3, 4.0])
+        end = start[i] + (chance.random(2) - 0.5) * 2 * reach
+        step = queries.walk(int(faces[i]), start[i], end)
+        z, row = brute.height(*end.tolist())
+        if row < 0:
+            assert step.face == -1
+            continue
+        walked, searched = walked + (step.crossed > 0), searched + (step.crossed < 0)
+        on_it = queries._heights(np.array([step.face]), end[None])[0]
+        assert step.height == pytest.approx(on_it, abs=1e-9)
+        over = queries._heights(rows, np.broadcast_to(end, (len(rows), 2))) > -np.inf
+        sheets = [r for r in rows[over].tolist() if brute.is_ground(r)]
+        if len(sheets) == 1:
+            assert step.face == row
+        assert step.height == pytest.approx(z, abs=1e-6) or len(sheets) > 1
+        assert step.crossed < 24
+    assert walked > 5
+    assert searched > 0
+
+
+def test_a_walk_that_stays_and_one_that_is_blocked() -> None:
+    terrain = load(level_called(LEVEL))
+    queries = TerrainQueries(terrain)
+    inside = terrain.positions[terrain.faces["vertex"][0]][:, :2].astype("f8").mean(axis=0)
+    face = int(queries.height_at(inside[None])[1][0])
+    assert queries.walk(face, inside, inside + 1e-4).crossed == 0
+    outside = terrain.grid.low - 50
+    step = queries.walk(face, inside, outside)
+    assert step.face == -1
+    assert np.isnan(step.height)

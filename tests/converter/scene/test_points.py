@@ -1,0 +1,281 @@
+"""Control points: shown on request below their nodes, never read back, never in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.importers.control_points import read_points
+from msh_gltf.importers.nres import read_file, read_nres
+from tests.support.corpus import CORPUS, sample_called
+from tests.support.game import MESH, archive, entry, write
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.gltf_view import GltfView
+from tests.support.points import Point, cpt
+from tests.support.runs import call, require, run
+
+ROBOT = sample_called("retail__system__R_H_002")
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+CTPT = int.from_bytes(b"CTPT", "little")
+POINTS: list[Point] = [
+    ("CameraCenter", 2, (0.0, 0.0, 0.876), (0.0, 1.0, 0.0)),
+    ("Dir_1", 0, (1.5, -2.25, 3.0), (0.0, 4.849, 0.0)),
+    ("Свет", 3, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
+    ("Dir_1", 3, (0.5, 0.25, -0.125), (0.0, 0.0, 0.42)),
+]
+NAMES = ["CameraCenter.point", "Dir_1.point", "Свет.point", "Dir_1.point#3"]
+
+
+@pytest.fixture
+def robot(tmp_path: Path) -> Path:
+    """A loose model with control points beside it."""
+    (tmp_path / "robot.CPT").write_bytes(cpt(POINTS))
+    return Path(shutil.copy(ROBOT.path, tmp_path / "robot.msh"))
+
+
+def shown(model: Path, target: Path, *options: object) -> Path:
+    asked = ("-o", target, "--force", "--points", "--dialect", ROBOT.dialect)
+    assert call(cli.msh2gltf, model, *asked, "-q", *options) == 0
+    return target
+
+
+def test_points_are_below_their_nodes(robot: Path, tmp_path: Path) -> None:
+    view = GltfView(shown(robot, tmp_path / "robot.glb"))
+    plain = GltfView(shown(robot, tmp_path / "plain.glb", "--no-sidecar"))
+    above = {c: i for i, node in enumerate(view["nodes"]) for c in node.get("children", [])}
+    found = [
+        i for i, n in enumerate(view["nodes"]) if n.get("extras", {}).get("msh", {}).get("kind")
+    ]
+    assert [view["nodes"][i]["name"] for i in found] == NAMES
+    assert len({node["name"] for node in view["nodes"]}) == len(view["nodes"])
+    for row, i in enumerate(found):
+        node, (_, parent, (x, y, z), direction) = view["nodes"][i], POINTS[row]
+        about = node["extras"]["msh"]
+        assert "mesh" not in node
+        assert about["point"] == row
+        np.testing.assert_allclose(list(map(float, about["direction"].split())), direction, 1e-6)
+        assert view["nodes"][above[i]]["extras"]["msh"]["node"] == parent
+        # game z is up, glTF y is
+        np.testing.assert_allclose(node.get("translation", [0, 0, 0]), [x, z, -y], rtol=1e-6)
+    assert len(plain["nodes"]) == len(view["nodes"])
+
+
+def test_not_asked_not_shown(robot: Path, tmp_path: Path) -> None:
+    """And then the files are what they would be without a .cpt."""
+    for name in ("with", "without"):
+        assert call(cli.msh2gltf, robot, "-o", tmp_path / name / "r.glb", "-q") == 0
+        (tmp_path / "robot.CPT").unlink(missing_ok=True)
+    for suffix in ("glb", "msh-sidecar"):
+        one, two = (tmp_path / name / f"r.{suffix}" for name in ("with", "without"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_the_way_back_ignores_them(robot: Path, tmp_path: Path, extras: bool) -> None:
+    """With a sidecar and untouched, nothing is said; moved, new and deleted ones are."""
+    target = shown(robot, tmp_path / "robot.glb")
+    document = Editable(target)
+    if not extras:
+        drop_extras(document)
+    document.save(target)
+    back = to_model(target)
+    assert (back.changes, back.warnings) == ([], [])
+    assert back.data == ROBOT.source
+
+    document.node("Dir_1.point")["translation"][0] += 0.5
+    document.node("Свет.point")["name"] = "Light.point.001" if extras else "Свет.point.001"
+    gone = document.node("Dir_1.point#3")
+    gone["name"] = "elsewhere" if not extras else gone["name"]
+    copied = dict(document.node("CameraCenter.point"), name="CameraCenter.point.002")
+    document.json["nodes"].append(copied)
+    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
+    document.save(target)
+    back = to_model(target)
+    (said,) = [w for w in back.warnings if "control points" in w]
+    assert "Dir_1.point was moved" in said
+    assert "Свет" not in said
+    if extras:
+        assert "1 are new" in said
+        assert back.data == ROBOT.source
+    else:  # it has lost its name and is no point any more, as far as anybody can tell
+        assert "Dir_1.point#3 is gone" in said
+        assert [str(change) for change in back.changes] == ["node 'elsewhere': is new"]
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_a_rebuild_passes_them_by(robot: Path, tmp_path: Path, extras: bool) -> None:
+    nodes = []
+    for name, options in (("with", ("--points",)), ("without", ())):
+        target = tmp_path / name / "r.glb"
+        assert call(cli.msh2gltf, robot, "-o", target, "-q", "--no-sidecar", *options) == 0
+        document = Editable(target)
+        if not extras:
+            drop_extras(document)
+        document.save(target)
+        back = to_model(target, options=ImportOptions(dialect="retail"))
+        said = [w for w in back.warnings if "control points" in w]
+        assert said == (["4 control points (NAME.point) are passed by"] if options else [])
+        nodes.append(back.data)
+    assert nodes[0] == nodes[1]
+
+
+def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
+    """It is a node of the model: it stays one, and nothing is said."""
+    target = tmp_path / "a.glb"
+    assert call(cli.msh2gltf, ROBOT.path, "-o", target, "-q", "--no-sidecar") == 0
+    document = Editable(target)
+    empty = next(n for n in document.json["nodes"] if "mesh" not in n)
+    empty["name"] = "socket.point"
+    document.save(target)
+    assert call(cli.gltf2msh, target, "-o", tmp_path / "b.msh", "-q") == 0
+    assert call(cli.msh2gltf, tmp_path / "b.msh", "-q", "-o", tmp_path / "b.glb") == 0
+    document = Editable(tmp_path / "b.glb")
+    assert document.node("socket.point")
+    drop_extras(document)
+    document.save(tmp_path / "b.glb")
+    back = to_model(tmp_path / "b.glb")
+    assert (back.kept_all, back.warnings) == (True, [])
+
+
+@pytest.mark.parametrize(
+    ("points", "said"),
+    [
+        (
+            [("a", 99, (0, 0, 0), (0, 0, 1))],
+            "control point 'a' has no place: no node 99 in the model",
+        ),
+        ([("a", -1, (0, 0, 0), (0, 0, 1))], "no node -1 in the model"),
+        ([("a", 0, (float("nan"), 0, 0), (0, 0, 1))], "numbers that no place has: nan 0 0 0 0 1"),
+        ([("a", 0, (0, float("inf"), 0), (0, 0, 1))], "numbers that no place has"),
+        ([("a", 0, (0, 2e6, 0), (0, 0, 1))], "numbers that no place has"),
+        ([("a", 0, (0, 0, 0), (0, 0, float("nan")))], "numbers that no place has"),
+        ([], "has no control points (.cpt)"),
+    ],
+)
+def test_points_that_cannot_be(robot: Path, tmp_path: Path, points: list[Point], said: str) -> None:
+    """The others are shown, the model too."""
+    good: Point = ("good", 1, (1, 2, 3), (0, 0, 1))
+    (tmp_path / "robot.CPT").write_bytes(cpt([*points, good] if points else []))
+    out = run("msh2gltf", robot, "--points", "-o", tmp_path / "r.glb")
+    assert out.returncode == 0
+    assert said in out.stderr
+    names = [node["name"] for node in GltfView(tmp_path / "r.glb")["nodes"]]
+    assert [n for n in names if n.endswith(".point")] == (["good.point"] if points else [])
+
+
+def test_broken_files(robot: Path, tmp_path: Path) -> None:
+    whole = cpt(POINTS)
+    for data in (whole[:-1], whole + b"\0", b"\1", b"\xff\xff\xff\xff", whole[:3]):
+        (tmp_path / "robot.CPT").write_bytes(data)
+        out = run("msh2gltf", robot, "--points", "-o", tmp_path / "r.glb", "--force")
+        assert out.returncode == 0
+        assert "size does not fit its count of" in out.stderr
+    with pytest.raises(ConversionError, match="6 control points"):
+        read_points(b"\6\0\0\0", "x")
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    try:
+        points = read_points(data, "x")
+    except ConversionError:
+        return
+    assert len(data) == (4 + 68 * len(points.records) if data else 0)
+
+
+def test_a_whole_game(tmp_path: Path) -> None:
+    """From the archive's own entries; a changed .cpt converts its model again."""
+    game, out = tmp_path / "game", tmp_path / "out"
+
+    def make(points: list[Point]) -> None:
+        entries = [
+            entry(MESH, b"R_H.msh", ROBOT.source),
+            entry(CTPT, b"r_h.CPT", cpt(points)),
+            entry(MESH, b"other.msh", ROBOT.source),
+            entry(MESH, b"other.cpt", b"not of that type"),
+        ]
+        write(game / "a.rlb", archive(entries))
+
+    def counts() -> dict[str, int]:
+        report = tmp_path / "report.json"
+        arguments = (game, "-o", out, "--points", "-q", "--report", report, "--force")
+        assert call(cli.msh2gltf, *[a for a in arguments if a != "--force"]) == 0
+        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
+        return found
+
+    make(POINTS)
+    assert counts() == {"converted": 2}
+    assert counts() == {"unchanged": 2}
+    names = [node["name"] for node in GltfView(out / "a.rlb/R_H.glb")["nodes"]]
+    assert [n for n in names if ".point" in n] == NAMES
+    assert not any(".point" in n["name"] for n in GltfView(out / "a.rlb/other.glb")["nodes"])
+    make(POINTS[:1])
+    assert counts() == {"converted": 1, "unchanged": 1}
+    names = [node["name"] for node in GltfView(out / "a.rlb/R_H.glb")["nodes"]]
+    assert [n for n in names if ".point" in n] == NAMES[:1]
+    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
+    assert (tmp_path / "new/a.rlb").read_bytes() == (game / "a.rlb").read_bytes()
+
+
+def test_the_corpus_has_files_of_this_size() -> None:
+    """Every .cpt: a count, 36 bytes each, and names of 32 bytes that end in NUL."""
+    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
+    seen = 0
+    for path in sorted(Path(str(CORPUS)).glob("*/game/*.rlb")):
+        data = read_file(path)
+        if bytes(data[:4]) != b"NRes":
+            continue
+        for found in read_nres(data, path.name).entries:
+            if found.type_id == CTPT:
+                points = read_points(found.payload, found.name)
+                assert len(points.records) == found.attr1
+                assert all(points.name(row).isprintable() for row in range(found.attr1))
+                seen += 1
+    assert seen
+
+
+@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python")
+def test_through_blender(robot: Path, tmp_path: Path) -> None:
+    """Import, export, nothing touched; and with a point and a node moved."""
+    target = shown(robot, tmp_path / "robot.glb")
+    script = Path(__file__).parents[2] / "blender/roundtrip.py"
+    subprocess.run([BLENDER, script, tmp_path, target], check=True, capture_output=True)
+    for kind in ("plain", "extras"):
+        back = to_model(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
+        assert ([str(c) for c in back.changes], back.warnings) == ([], [])
+        assert back.data == ROBOT.source
+    code = f"""
+import bpy
+from mathutils import Vector
+bpy.ops.wm.read_factory_settings(use_empty=True)
+bpy.ops.import_scene.gltf(filepath={str(target)!r})
+for name in ("CameraCenter.point", "Свет.point"):
+    found = bpy.data.objects[name]
+    assert found.type == "EMPTY"
+    print(name, found.parent.name)
+bpy.data.objects["Dir_1.point"].location += Vector((0, 0, 1))
+bpy.data.objects["Dir_1.point#3"].name = "Mine.point"
+for kind in (False, True):
+    path = {str(tmp_path)!r} + f"/moved{{kind}}.glb"
+    bpy.ops.export_scene.gltf(filepath=path, export_extras=kind)
+"""
+    done = subprocess.run([BLENDER, "-c", code], check=True, capture_output=True, text=True)
+    nodes = {n["extras"]["msh"]["node"]: n["name"] for n in GltfView(target)["nodes"][:4]}
+    assert f"CameraCenter.point {nodes[2]}" in done.stdout
+    for kind in (False, True):
+        back = to_model(tmp_path / f"moved{kind}.glb", tmp_path / "robot.msh-sidecar")
+        (said,) = [w for w in back.warnings if "control points" in w]
+        assert "Dir_1.point was moved" in said
+        assert ("Dir_1.point#3 is gone" in said) == (not kind)
+        assert back.data == ROBOT.source

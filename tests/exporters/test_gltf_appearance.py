@@ -1,0 +1,199 @@
+"""Materials as the game shows them: colours, textures, translucency, in the glTF and back."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.model import to_model
+from tests.exporters.test_gltf_terrain import VALIDATOR
+from tests.support.corpus import CORPUS, LIBS, sample_called
+from tests.support.gltf_view import GltfView
+from tests.support.runs import call, require, run
+
+ROOM = sample_called("retail__static__i_room_006")
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    """The libraries, and a model with its WEAR in a folder below."""
+    game = tmp_path / "game"
+    (game / "models").mkdir(parents=True)
+    for name in ("Material.lib", "Textures.lib"):
+        shutil.copy(LIBS / name, game / name)
+    for suffix in (".msh", ".wea"):
+        shutil.copy(ROOM.path.with_suffix(suffix), game / "models" / f"room{suffix}")
+    return game
+
+
+def export(source: Path, target: Path, *options: object) -> GltfView:
+    assert call(cli.msh2gltf, source, "-o", target, "-q", "--force", *options) == 0
+    return GltfView(target)
+
+
+def picture(view: GltfView, image: dict[str, Any]) -> np.ndarray:
+    where = view["bufferViews"][image["bufferView"]]
+    raw = view.buffer[where["byteOffset"] : where["byteOffset"] + where["byteLength"]]
+    return np.asarray(Image.open(BytesIO(raw)).convert("RGBA"))
+
+
+def check_materials(
+    view: GltfView, materials: dict[str, Any], pixels: dict[str, np.ndarray]
+) -> int:
+    """Every named material against the recorded truth; returns how many have a texture."""
+    textured = 0
+    for made in view["materials"]:
+        about = made["extras"]["msh"]
+        if "material" not in about:
+            continue
+        name = made["name"].casefold()
+        truth = materials.get(name, materials["default"])
+        if name not in materials:
+            assert about["material"].casefold() == "default"
+        surface = made["pbrMetallicRoughness"]
+        expected = [v / 255 for v in truth["diffuse"]] + [truth["alpha"] / 100]
+        np.testing.assert_allclose(surface["baseColorFactor"], expected, atol=1e-6)
+        emissive = [v / 255 for v in truth["ambient"]]
+        np.testing.assert_allclose(made.get("emissiveFactor", [0, 0, 0]), emissive, atol=1e-6)
+        assert made.get("alphaMode", "OPAQUE") == (
+            "BLEND" if truth["flags"] in (4, 8) else "OPAQUE"
+        )
+        assert about["phases"] == truth["phases"]
+        assert ("additive" in about) == (truth["flags"] == 8)
+        key = f"textures.lib::{truth['texture']}".casefold()
+        if key in pixels:
+            texture = view["textures"][surface["baseColorTexture"]["index"]]
+            shown = picture(view, view["images"][texture["source"]])
+            np.testing.assert_array_equal(shown, pixels[key])
+            textured += 1
+        else:
+            assert "baseColorTexture" not in surface
+    return textured
+
+
+def truth_of(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    materials = json.loads((folder / "manifest.json").read_text("utf-8"))["materials"]
+    with np.load(folder / "textures.npz") as file:
+        pixels = {key.casefold(): file[key] for key in file}
+    return {key.casefold(): value for key, value in materials.items()}, pixels
+
+
+@pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
+def test_whole_games(name: str, tmp_path: Path) -> None:
+    """Every model of a game with its textures embedded; and all of them back."""
+    require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
+    root = Path(str(CORPUS)) / name
+    out = tmp_path / "out"
+    assert call(cli.msh2gltf, root / "game", "-o", out, "--embed-textures", "-q") == 0
+    truth = truth_of(root / "truth")
+    models = [p for p in out.rglob("*.glb") if not p.name.startswith("Land")]
+    assert sum(check_materials(GltfView(p), *truth) for p in models) > len(models)
+    arguments = ("--game", root / "game", "-o", tmp_path / "new", "-q")
+    assert call(cli.gltf2msh, out, *arguments) == 0
+
+
+def test_where_libraries_are_looked_for(game: Path, tmp_path: Path) -> None:
+    model, target = game / "models/room.msh", tmp_path / "room.glb"
+    assert "images" not in export(model, target).json  # no library beside the model: colours
+    plain = target.read_bytes()
+    dressed = export(model, target, "--game", game).json
+    assert dressed["images"]
+    assert target.read_bytes() != plain
+    again = export(model, tmp_path / "other.glb", "--textures", game).json
+    assert again["materials"] == dressed["materials"]
+    for name in ("Material.lib", "Textures.lib"):
+        shutil.move(game / name, game / "models" / name.upper())
+    assert export(model, target).json["materials"] == dressed["materials"]
+    assert "images" not in export(model, target, "--no-textures").json
+    (tmp_path / "mine").mkdir()
+    shutil.copy(game / "models/MATERIAL.LIB", tmp_path / "mine/Material.lib")
+    colours = export(model, target, "--textures", tmp_path / "mine").json
+    assert colours["materials"] != dressed["materials"] or colours == dressed
+
+
+def test_missing_links_are_warnings(game: Path, tmp_path: Path) -> None:
+    (game / "Textures.lib").unlink()
+    wear = game / "models/room.wea"
+    wear.write_text(wear.read_text().replace("Metal_002", "Nothing_9"))
+    target = tmp_path / "room.glb"
+    result = run("msh2gltf", game / "models/room.msh", "--game", game, "-o", target)
+    assert result.returncode == 0
+    assert f"no Textures.lib in {game}, {game / 'models'}" in result.stderr
+    assert "has no material 'Nothing_9': 'DEFAULT' is shown" in result.stderr
+    (game / "Material.lib").unlink()
+    result = run("msh2gltf", game / "models/room.msh", "--game", game, "-o", target, "--force")
+    assert f"no Material.lib in {game}, {game / 'models'}" in result.stderr
+    view = GltfView(target)
+    assert len({str(m["pbrMetallicRoughness"]) for m in view["materials"]}) > 1
+    wrong = run("msh2gltf", game / "models/room.msh", "--game", tmp_path / "none", "-o", target)
+    assert wrong.returncode == 2
+    assert "expected a directory with the game's libraries" in wrong.stderr
+
+
+def test_repeats_follow_the_libraries(game: Path, tmp_path: Path) -> None:
+    """With embedded textures a run over a game depends on what is in the libraries."""
+    report, out = tmp_path / "report.json", tmp_path / "out"
+
+    def counts() -> dict[str, int]:
+        options = ("--embed-textures", "-q", "--report", report)
+        assert call(cli.msh2gltf, game, "-o", out, *options) == 0
+        found: dict[str, int] = json.loads(report.read_text("utf-8"))["counts"]
+        return found
+
+    assert counts() == {"converted": 1}
+    assert GltfView(out / "models/room.glb").json["images"]
+    assert counts() == {"unchanged": 1}
+    for number, options in enumerate(((), ("--game", game), ("--textures", game, "--no-textures"))):
+        target = tmp_path / f"other{number}"
+        assert call(cli.msh2gltf, game, "-o", target, "-q", *options) == 0
+        shown = GltfView(target / "models/room.glb").json
+        assert ("images" in shown) == (number < 2)
+    data = bytearray((game / "Textures.lib").read_bytes())
+    data[200] ^= 0xFF
+    (game / "Textures.lib").write_bytes(data)
+    assert counts() in ({"converted": 1}, {"unchanged": 1})  # that byte may be of another texture
+    (game / "Textures.lib").unlink()
+    assert counts() == {"converted": 1}
+    assert "images" not in GltfView(out / "models/room.glb").json
+
+
+def test_way_back_and_validator(game: Path, tmp_path: Path) -> None:
+    files = []
+    for suffix in ("glb", "gltf"):
+        target = tmp_path / f"room.{suffix}"
+        export(game / "models/room.msh", target, "--game", game)
+        assert to_model(target).data == ROOM.source
+        files.append(target)
+    node = shutil.which("node")
+    require(node, "node is not installed: the Khronos validator cannot run")
+    require((VALIDATOR / "node_modules/gltf-validator").is_dir(), "gltf-validator is not installed")
+    result = subprocess.run(
+        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
+    )
+    for line in result.stdout.splitlines():
+        assert json.loads(line)["issues"] == [], line
+
+
+def test_through_blender(game: Path, tmp_path: Path) -> None:
+    require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+    export(game / "models/room.msh", tmp_path / "room.glb", "--game", game)
+    script = Path(__file__).parents[1] / "blender/roundtrip.py"
+    subprocess.run(
+        [BLENDER, script, tmp_path, tmp_path / "room.glb"], capture_output=True, check=True
+    )
+    for kind in ("plain", "extras"):
+        shown = GltfView(tmp_path / kind / "room.glb")
+        assert shown.json["images"]
+        back = to_model(tmp_path / kind / "room.glb", tmp_path / "room.msh-sidecar")
+        assert back.data == ROOM.source
