@@ -110,6 +110,21 @@ def add_lod(node):
     copy.matrix_world = found.matrix_world.copy()
 
 
+def mirror(node):
+    """Negative scale in object mode, as Ctrl+M leaves it."""
+    bpy.data.objects[node].scale.x *= -1
+
+
+def mirror_twice(node):
+    """Two negative scales: half a turn."""
+    found = bpy.data.objects[node]
+    found.scale = (-found.scale.x, found.scale.y, -found.scale.z)
+
+
+def mirror_bigger(node):
+    bpy.data.objects[node].scale = (-1.5, 1.5, 1.5)
+
+
 source, out, node, *edits = sys.argv[1:]
 for name in edits:
     bpy.ops.wm.read_factory_settings(use_empty=True)

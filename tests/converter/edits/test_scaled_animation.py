@@ -61,7 +61,8 @@ def matrix(translation: Any, rotation: Any, scale: Any) -> np.ndarray:
 
 
 def file_points(document: Editable, frame: int) -> np.ndarray:
-    """(N, 3) corners of everything that a file's first scene shows at a frame, game axes."""
+    """(N, 3) corners that a file's first scene shows at a frame, game axes; no other LODs, which
+    Blender exports beside the first."""
     json = document.json
     posed: dict[int, dict[str, Any]] = {}
     for clip in json.get("animations", []):
@@ -80,7 +81,7 @@ def file_points(document: Editable, frame: int) -> np.ndarray:
             node.get("rotation", [0, 0, 0, 1]),
             node.get("scale", [1, 1, 1]),
         )
-        if "mesh" in node:
+        if "mesh" in node and ".lod" not in node.get("name", ""):
             for primitive in json["meshes"][node["mesh"]]["primitives"]:
                 corners = document.arrays[primitive["attributes"]["POSITION"]].astype(np.float64)
                 points.append(corners @ here[:3, :3].T + here[:3, 3])

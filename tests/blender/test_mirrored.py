@@ -1,0 +1,42 @@
+"""Nodes mirrored in real Blender: what moves below them is where Blender shows it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from tests.converter.edits.test_scaled_animation import WALKER, assert_same_places
+from tests.support.corpus import Sample
+from tests.support.gltf_edit import Editable
+from tests.support.runs import to_gltf
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+EDITS = ("mirror", "mirror_twice", "mirror_bigger")
+FRAMES = 25
+
+
+@pytest.mark.parametrize("node", ["Base_TM", "turret", "hip_l"])
+def test_mirrored_nodes_with_animation(tmp_path: Path, node: str) -> None:
+    source = to_gltf(Sample("walker", WALKER, None, WALKER), tmp_path / "model.glb")
+    script = Path(__file__).parent / "edit.py"
+    result = subprocess.run(
+        [BLENDER, script, source, tmp_path, node, *EDITS],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    for name in EDITS:
+        file = tmp_path / f"{name}.glb"
+        back = to_model(file, tmp_path / "model.msh-sidecar")
+        assert not back.kept_all
+        assert_same_places(Editable(file), back.data, back.dialect, FRAMES)
+        alone = to_model(file, None, ImportOptions(use_sidecar=False))
+        assert_same_places(Editable(file), alone.data, alone.dialect, FRAMES)
