@@ -11,7 +11,7 @@ from benchmarks import floor, game, libraries
 from benchmarks.commands import large_game
 from benchmarks.measure import as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
-from msh_gltf.converter.numeric.adjacency import links
+from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
@@ -91,8 +91,8 @@ def neighbours(rounds: int) -> list[Row]:
     """Neighbour links of one slot."""
     meshes = {size: torus(size) for size in SIZES}
     for corners in meshes.values():
-        assert (links(corners)[0] != 0xFFFF).all(), "a torus is closed"
-    jobs = {str(size): timed(partial(links, corners)) for size, corners in meshes.items()}
+        assert (neighbour_links(corners)[0] != 0xFFFF).all(), "a torus is closed"
+    jobs = {str(size): timed(partial(neighbour_links, corners)) for size, corners in meshes.items()}
     times = by_turns(jobs, 3 * rounds)
     growth = exponent([len(corners) for corners in meshes.values()], list(times.values()))
     return [

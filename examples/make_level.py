@@ -26,7 +26,7 @@ from msh_gltf.converter.formats.tables import (
     SLOT_DTYPE,
     TerrainStream,
 )
-from msh_gltf.converter.numeric.adjacency import links
+from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.numeric.bounds import hull, sphere_radius
 from msh_gltf.converter.numeric.quantize import encode_normals, encode_unit, encode_uv
@@ -97,7 +97,7 @@ def terrain() -> bytes:
     faces["flags"] = 0x600 | np.where(second != NO_MATERIAL, 0x4, 0)
     for number in (0, 1):
         rows = np.flatnonzero(level == number)
-        link, selectors = links(np.ascontiguousarray(corners[rows]))
+        link, selectors = neighbour_links(np.ascontiguousarray(corners[rows]))
         faces["link"][rows] = np.where(link == NONE16, NONE16, rows[0] + link)
         faces["selectors"][rows] = selectors
 

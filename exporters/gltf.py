@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
-from ..converter.scene.appearance import Dress
+from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
 from ..converter.scene.scene import Channel, Material, Node, Part, Primitive, Scene
 from .gltf_appearance import Pictures, dress_material
@@ -64,7 +64,7 @@ class GltfOptions:
     visible_only: bool = False
     vertex_ids: bool = False
     extras: Json = field(default_factory=dict)
-    dress: Dress | None = None
+    dress: Appearance | None = None
 
 
 def export_gltf(scene: Scene, options: GltfOptions) -> Document:
@@ -307,7 +307,7 @@ class _Writer:
 
     def _materials(self) -> Json:
         """Materials, and the pictures that they need, each once."""
-        pictures = Pictures(self.file, self.options.dress or Dress())
+        pictures = Pictures(self.file, self.options.dress or Appearance())
         lit = self.scene.streams.uv0 is not None and self.scene.streams.uv1 is not None
         materials = [_material(material, pictures, lit) for material in self.scene.materials]
         return {"materials": materials, **pictures.document()}

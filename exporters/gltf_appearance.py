@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..converter.scene.appearance import Dress, Look, Picture
+from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from .gltf_file import Builder, Json
 from .png import png_bytes
 
@@ -19,7 +19,7 @@ _LIGHTMAP_UV = 1
 class Pictures:
     """The images of a document, each once; inside its buffer or beside it."""
 
-    def __init__(self, file: Builder, dress: Dress) -> None:
+    def __init__(self, file: Builder, dress: Appearance) -> None:
         self.dress = dress
         self._file = file
         self._numbers: dict[Picture, int] = {}
@@ -50,7 +50,7 @@ class Pictures:
 def dress_material(
     out: Json,
     pictures: Pictures,
-    look: Look,
+    look: MaterialAppearance,
     picture: Picture | None,
     light: Picture | None = None,
 ) -> dict[str, int | float | str]:
@@ -96,7 +96,7 @@ def dress_material(
     return about
 
 
-def _seen(look: Look, picture: Picture | None) -> tuple[float, float, float]:
+def _seen(look: MaterialAppearance, picture: Picture | None) -> tuple[float, float, float]:
     """The colour of a surface as a whole: its diffuse colour, times the texture's mean."""
     red, green, blue = picture.mean if picture is not None else (1.0, 1.0, 1.0)
     return look.colour[0] * red, look.colour[1] * green, look.colour[2] * blue

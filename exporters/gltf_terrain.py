@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
-from ..converter.scene.appearance import Dress
-from ..converter.scene.terrain import Ground, TerrainScene
+from ..converter.scene.appearance import Appearance
+from ..converter.scene.terrain import MaterialPair, TerrainScene
 from .gltf_appearance import Pictures, dress_material
 from .gltf_file import Builder, Document, Json, extras, row_colour
 
@@ -14,7 +14,7 @@ NODE_NAMES = ("terrain", "coarse")
 
 
 def export_terrain(
-    scene: TerrainScene, info: Json, dress: Dress | None = None, *, visible_only: bool = False
+    scene: TerrainScene, info: Json, dress: Appearance | None = None, *, visible_only: bool = False
 ) -> Document:
     """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
 
@@ -27,7 +27,7 @@ def export_terrain(
         visible_only: leave the coarse level out.
     """
     file = Builder()
-    pictures = Pictures(file, dress or Dress())
+    pictures = Pictures(file, dress or Appearance())
     meshes: list[Json] = []
     nodes: list[Json] = []
     scenes: list[Json] = []
@@ -59,7 +59,7 @@ def export_terrain(
             "scenes": scenes,
             "nodes": nodes,
             "meshes": meshes,
-            "materials": [_material(g, pictures) for g in scene.grounds] if meshes else [],
+            "materials": [_material(g, pictures) for g in scene.material_pairs] if meshes else [],
             **pictures.document(),
         }
     )
@@ -77,7 +77,7 @@ def _attributes(file: Builder, scene: TerrainScene) -> Json:
     return out
 
 
-def _material(ground: Ground, pictures: Pictures) -> Json:
+def _material(ground: MaterialPair, pictures: Pictures) -> Json:
     """The first material; where there is a second, both textures in one (decision 0019)."""
     values: dict[str, int | float | str] = {"first": ground.first, "second": ground.second}
     values["microtexture"] = ground.micro

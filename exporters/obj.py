@@ -20,7 +20,7 @@ from ..converter.errors import ConversionError, printable
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.appearance import Look
+from ..converter.scene.appearance import MaterialAppearance
 from ..converter.scene.decode import part_name, unique_names
 from ..converter.scene.scene import Part, Scene, Streams
 from .gltf_file import row_colour
@@ -41,7 +41,7 @@ def export_obj(
     up: str = "y",
     mtl_name: str = "",
     info: Mapping[str, int | float | str] | None = None,
-    looks: Mapping[int, Look] | None = None,
+    looks: Mapping[int, MaterialAppearance] | None = None,
     pictures: Mapping[str, str] | None = None,
 ) -> tuple[bytes, bytes]:
     """A scene as OBJ and MTL text; the same scene gives the same bytes.
@@ -173,7 +173,9 @@ def _lines(line: str, values: NDArray[Any]) -> str:
     return (line * len(values)) % tuple(values.reshape(-1).tolist())
 
 
-def _material(name: str, row: int, look: Look | None, pictures: Mapping[str, str]) -> str:
+def _material(
+    name: str, row: int, look: MaterialAppearance | None, pictures: Mapping[str, str]
+) -> str:
     """A material as its look says, else the colour of its row."""
     known = look is not None and look.step != "missing"
     colour = look.colour if look is not None and known else row_colour(row)["baseColorFactor"]

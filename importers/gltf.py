@@ -1,7 +1,7 @@
 """glTF 2.0 to :class:`~converter.scene.scene.Imported` (``gltf-mapping`` page, The way back).
 
 Nodes keep what the file says; which of them are nodes, parts or strangers is decided by
-``converter.edits.identify``, which also knows the sidecar.
+``converter.edits.identify_nodes``, which also knows the sidecar.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.numeric.arrays import NONE16, crosses
+from ..converter.numeric.arrays import NONE16, cross_products
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first
 from ..converter.numeric.quantize import normalise
@@ -451,7 +451,7 @@ def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
 def _flat_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.float32]:
     """Area-weighted vertex normals, glTF axes, for a primitive that brings none."""
     corners = positions[index.reshape(-1, 3)].astype(np.float64)
-    cross = crosses(corners)
+    cross = cross_products(corners)
     total = np.zeros((len(positions), 3))
     for corner in range(3):
         np.add.at(total, index.reshape(-1, 3)[:, corner], cross)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
-from ..converter.scene.scene import Imported, require_in_reach
+from ..converter.scene.scene import Imported, require_in_range
 from .gltf_file import Json
 
 #: What is a whole number in ``extras.msh``, with the largest; and what is a text.
@@ -69,7 +69,7 @@ def require_finite(read: Imported, label: str) -> None:
         ConversionError: a number that is not finite, or that became so as float32; or out of reach.
     """
     streams = read.streams
-    require_in_reach("a position", streams.positions, label)
+    require_in_range("a position", streams.positions, label)
     named: dict[str, NDArray[Any] | None] = {
         "a normal": streams.normals,
         "a texture coordinate": streams.uv0,
@@ -79,13 +79,13 @@ def require_finite(read: Imported, label: str) -> None:
     for item in read.items:
         for part in (item.translation, item.rotation, item.linear):
             if part is not None:
-                require_in_reach(f"the transform of node {item.name!r}", part, label)
+                require_in_range(f"the transform of node {item.name!r}", part, label)
     for track in [*read.tracks, *read.other_tracks]:
         node = f"the animation of node {read.items[track.node].name!r}"
         for channel in (track.translation, track.rotation):
             if channel is not None:
-                require_in_reach(f"a time of {node}", channel.frames, label)
-                require_in_reach(f"a value of {node}", channel.values, label)
+                require_in_range(f"a time of {node}", channel.frames, label)
+                require_in_range(f"a value of {node}", channel.values, label)
     for what, values in named.items():
         if values is not None and not np.isfinite(values).all():
             raise ConversionError(f"{what} is not finite", file=label, expected="a float32")

@@ -14,7 +14,7 @@ import numpy as np
 from ..converter.errors import ConversionError
 from ..converter.formats.archive import Archive, Entry, Later
 from ..converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
-from ..converter.numeric.arrays import USES
+from ..converter.numeric.arrays import MAX_USES
 
 _DIRECTORY = "NRes directory"
 _NUL = b"\0"
@@ -203,13 +203,13 @@ def _rows(
             )
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
-    if shared > USES * total:
+    if shared > MAX_USES * total:
         raise ConversionError(
             "payloads lie in one another too often",
             file=label,
             table=_DIRECTORY,
             value=f"{shared} bytes in all",
-            expected=f"at most {USES} times the file's {total}",
+            expected=f"at most {MAX_USES} times the file's {total}",
             code="nres-reuse",
         )
     return rows

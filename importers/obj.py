@@ -23,7 +23,7 @@ from ..converter.formats.archive import decode_text
 from ..converter.formats.names import readable, stem
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
 from ..converter.numeric.adjacency import position_ids
-from ..converter.numeric.arrays import crosses
+from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.scene import (
@@ -33,7 +33,7 @@ from ..converter.scene.scene import (
     Mesh,
     Primitive,
     Streams,
-    require_in_reach,
+    require_in_range,
 )
 from .nres import read_file
 
@@ -364,7 +364,7 @@ def _fill(
             np.concatenate(normals).astype(np.float32),
             np.concatenate(uvs).astype(np.float32) if any(s.has_uv for s in shapes) else None,
         )
-    require_in_reach("a position", out.streams.positions, label)
+    require_in_range("a position", out.streams.positions, label)
     if out.streams.uv0 is not None and not np.isfinite(out.streams.uv0).all():
         raise ConversionError("a texture coordinate is beyond float32", file=label)
     for item, made in zip(out.items, out.meshes, strict=True):
@@ -389,7 +389,7 @@ def _numbers(values: Any, width: int, name: str, label: str) -> NDArray[np.float
 def _smooth(points: NDArray[np.float64], corners: I64) -> NDArray[np.float64]:
     """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
-    cross = crosses(triangles)
+    cross = cross_products(triangles)
     with np.errstate(over="ignore"):
         same = position_ids(triangles.astype(np.float32))
     total = np.zeros((int(same.max()) + 1, 3))

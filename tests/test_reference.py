@@ -185,9 +185,9 @@ def test_the_contract_of_gltf_is_whole(tmp_path: Path, source: Path, options: li
 
 def test_numbers_in_diagrams_are_right() -> None:
     """The frame map, the sample and the shared edge that are drawn are what the code makes."""
-    from msh_gltf.converter.numeric.adjacency import links
+    from msh_gltf.converter.numeric.adjacency import neighbour_links
     from msh_gltf.converter.numeric.sampler import frame_index
-    from msh_gltf.converter.rebuild.tracks import frame_map
+    from msh_gltf.converter.rebuild.key_reduction import frame_map
 
     make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
     keys, words = make["_KEYS"], make["_WORDS"]
@@ -202,7 +202,7 @@ def test_numbers_in_diagrams_are_right() -> None:
     assert f">{alpha:.5f}...<" in drawn
 
     a, b, c, e = (0, 0, 0), (1, -1, 0), (1, 1, 0), (2, 0, 0)
-    link, packed = links(np.array([(a, b, c), (c, b, e)], np.float32))
+    link, packed = neighbour_links(np.array([(a, b, c), (c, b, e)], np.float32))
     assert link[0].tolist() == [0xFFFF, 1, 0xFFFF]
     assert link[1].tolist() == [0, 0xFFFF, 0xFFFF]
     for number in packed.tolist():

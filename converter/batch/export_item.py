@@ -22,7 +22,7 @@ from ..formats.archive import Archive
 from ..formats.sidecar import sha256
 from ..pipeline.appearance import dress_of
 from ..pipeline.model import ExportOptions, gltf_files, load_from, with_dress
-from ..scene.appearance import Dress
+from ..scene.appearance import Appearance
 from ..scene.dialect import Decision, decide, majority
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
@@ -151,7 +151,7 @@ def _when(nanoseconds: int) -> str:
 
 
 def _convert(
-    task: ExportTask, archive: Archive, now: Stamp, target: Path, dress: Dress | None
+    task: ExportTask, archive: Archive, now: Stamp, target: Path, dress: Appearance | None
 ) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item, path, out = task.item, Path(task.item.path), Path(task.out)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..findings import Finding
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
-from ..numeric.arrays import NONE16, USES
+from ..numeric.arrays import MAX_USES, NONE16
 from .model_structure import findings_at
 
 Ints = NDArray[np.int64]
@@ -141,7 +141,7 @@ def _maps(model: MshModel) -> Iterator[Finding]:
     runs = _runs(model)
     if runs is None or model.keys is None or not len(mapped):
         return
-    if len(mapped) * frames > USES * len(words):
+    if len(mapped) * frames > MAX_USES * len(words):
         return
     first, last = runs
     bad = {"map-track": np.zeros(len(words), np.bool_), "map-words": np.zeros(len(words), np.bool_)}

@@ -12,7 +12,7 @@ from ..findings import Finding
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import NONE16, USES, crosses, ranges
+from ..numeric.arrays import MAX_USES, NONE16, cross_products, ranges
 from .model_structure import check_links, findings_at
 
 Ints = NDArray[np.int64]
@@ -38,11 +38,11 @@ def _bounded(model: MshModel) -> bool:
     """Whether ranges are used so seldom that what they reach is not much larger than the file."""
     batches, slots = model.batches, model.slots
     rows = int(slots["batch_count"].astype(np.int64).sum())
-    if rows > USES * (len(batches) + 1):
+    if rows > MAX_USES * (len(batches) + 1):
         return False
     at = ranges(slots["batch_start"].astype(np.int64), slots["batch_count"].astype(np.int64))
     indices = batches["index_count"].astype(np.int64)
-    most = USES * (len(model.indices) + 1)
+    most = MAX_USES * (len(model.indices) + 1)
     return int(indices.sum()) <= most and int(indices[at].sum()) <= most
 
 
@@ -180,7 +180,7 @@ def _slots(model: MshModel) -> Iterator[Finding]:
         )  # fmt: skip
         if (count % 3 == 0).all():
             corners = points.reshape(-1, 3, 3)
-            sides = crosses(corners)
+            sides = cross_products(corners)
             area = np.add.reduceat(np.linalg.norm(sides, axis=1) / 2, starts // 3)
             stored = slots["area"][some].astype(np.float64)
             yield from found(
@@ -242,7 +242,7 @@ def _normals(model: MshModel) -> Iterator[Finding]:
         return
     points = model.positions[vertex].astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        side = crosses(points)
+        side = cross_products(points)
         size = np.linalg.norm(side, axis=1)
         real = size > 1e-6 * np.square(np.abs(points - points[:, :1]).max(axis=(1, 2)))
         side = side / size[:, None]

@@ -17,7 +17,7 @@ from ..errors import printable
 from ..findings import Finding, more, without_errors
 from ..formats.model import MshModel, largest_indices
 from ..formats.tables import GROUP_COUNT, LOD_COUNT, SLOT_DTYPE, TABLES, Presence, StreamType
-from ..numeric.arrays import NONE16, most_uses
+from ..numeric.arrays import NONE16, max_uses
 from ..numeric.pose import parents_first
 
 
@@ -149,7 +149,7 @@ def _check_entries(model: MshModel) -> Iterator[Finding]:
 
 
 def _check_reuse(model: MshModel) -> Iterator[Finding]:
-    """Work is bounded by the file's size (see ``tables.USES``)."""
+    """Work is bounded by the file's size (see ``tables.MAX_USES``)."""
     slots, batches = model.slots, model.batches
     corners = batches["index_count"].astype(np.int64)
     start, count = slots["batch_start"].astype(np.int64), slots["batch_count"].astype(np.int64)
@@ -160,7 +160,7 @@ def _check_reuse(model: MshModel) -> Iterator[Finding]:
     shown = np.empty(0, np.int64) if model.legacy else model.nodes["slot_index"][:, 0, 0]
     # no slot or node can reach more than that: most models are done here
     bound = max(int(count.sum()), len(shown) * int(count.max(initial=0)))
-    if bound * int(corners.max(initial=0)) > most_uses(len(model.indices)):
+    if bound * int(corners.max(initial=0)) > max_uses(len(model.indices)):
         before = np.concatenate([[0], np.cumsum(corners)])
         ends = np.minimum(start + count, len(batches))
         of_slot = before[ends] - before[np.minimum(start, ends)]
@@ -175,8 +175,8 @@ def _check_reuse(model: MshModel) -> Iterator[Finding]:
         moved = int(np.count_nonzero(mapped)) * model.frame_count
         reached.append((StreamType.FRAME_MAP, "nodes reach frames", moved, len(model.frame_map)))
     for stream, what, number, rows in reached:
-        if number > most_uses(rows):
-            label, most = TABLES[stream].label, most_uses(rows)
+        if number > max_uses(rows):
+            label, most = TABLES[stream].label, max_uses(rows)
             problem = f"{what} too often"
             yield Finding("model-reuse", problem, label, value=number, expected=f"at most {most}")
             return

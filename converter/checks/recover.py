@@ -19,7 +19,7 @@ from ..errors import ConversionError
 from ..findings import Finding, Mode, without_errors
 from ..formats.model import MshModel, StringTable, largest_indices
 from ..formats.tables import KEY_DTYPE, StreamType
-from ..numeric.arrays import NONE16, covered, filled, ranges
+from ..numeric.arrays import NONE16, covered, fill_non_finite, ranges
 from .model_structure import check_model, entry_of
 
 T = TypeVar("T")
@@ -263,7 +263,7 @@ def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
     high = np.minimum(low + np.where(count > 0, largest_indices(model) + 1, 0), len(bad))
     touched = before[high] > before[np.minimum(low, len(bad))]
     model = _without_triangles(model, finding, touched, bad)
-    return _with(model, StreamType.POSITIONS, filled(model.positions))
+    return _with(model, StreamType.POSITIONS, fill_non_finite(model.positions))
 
 
 def _without_triangles(

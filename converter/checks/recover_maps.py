@@ -15,7 +15,7 @@ from ..formats.areal_map import ArealMap, link_targets
 from ..formats.tables import TerrainStream
 from ..formats.terrain import FINE, Terrain
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import NONE16, filled
+from ..numeric.arrays import NONE16, fill_non_finite
 from .areal_structure import check_areal_map
 from .recover import Steps, rows_of, without_broken
 from .terrain_structure import check_terrain
@@ -78,7 +78,7 @@ def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
     bad = np.zeros(NONE16 + 1, np.bool_)
     bad[rows_of(finding)] = True
     terrain = _without_faces(terrain, bad[terrain.faces["vertex"]].any(axis=1))
-    return _with(terrain, _T.POSITIONS, filled(terrain.positions))
+    return _with(terrain, _T.POSITIONS, fill_non_finite(terrain.positions))
 
 
 def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:

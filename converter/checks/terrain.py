@@ -10,7 +10,7 @@ import numpy as np
 from ..findings import Finding
 from ..formats.tables import TerrainStream
 from ..formats.terrain import NO_MATERIAL, Terrain, label
-from ..numeric.arrays import NONE16, crosses
+from ..numeric.arrays import NONE16, cross_products
 from .terrain_structure import find_rows
 
 _T = TerrainStream
@@ -111,7 +111,7 @@ def _slots(terrain: Terrain) -> Iterator[Finding]:
 def _faces(terrain: Terrain) -> Iterator[Finding]:
     faces = terrain.faces
     points = terrain.positions[faces["vertex"]].astype(np.float64)
-    side = crosses(points)
+    side = cross_products(points)
     size = np.linalg.norm(side, axis=1)
     normal = faces["normal"].astype(np.float64) / 32767
     length = np.linalg.norm(normal, axis=1)

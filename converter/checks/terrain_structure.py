@@ -26,7 +26,7 @@ from ..formats.terrain import (
     label,
 )
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import NONE16, most_uses
+from ..numeric.arrays import NONE16, max_uses
 from ..numeric.face_flags import FaceFlag
 
 _T = TerrainStream
@@ -148,7 +148,7 @@ def _squares(terrain: Terrain) -> Iterator[Finding]:
         terrain, "terrain-slot-faces", _T.SLOTS, "slot reaches past the faces",
         end > len(terrain.faces), 0, end, f"at most {len(terrain.faces)}",
     )  # fmt: skip
-    reached, most = int(slots["tri_count"].sum(dtype=np.int64)), most_uses(len(terrain.faces))
+    reached, most = int(slots["tri_count"].sum(dtype=np.int64)), max_uses(len(terrain.faces))
     if reached > most:
         yield from find_rows(
             terrain, "terrain-reuse", _T.SLOTS, "slots reach the same faces too often",

@@ -1,8 +1,9 @@
-"""What a glTF file changed in a terrain, level by level (``rebuild`` page, Terrain).
+"""Compare a terrain in a glTF file with the stored one, level by level.
 
-Faces are compared as sets of corner triples, as for core models (``converter.edits.match``). What
-is left on both sides is paired inside a square and a material, in order, as long as every stored
-vertex then has one new value: those faces moved. All others are deleted or new.
+Faces are compared as sets of corner triples, as for core models
+(``converter.edits.match_triangles``). What is left on both sides is paired inside a square and a
+material, in order, as long as every stored vertex then has one new value: those faces moved. All
+others are deleted or new (docs/reference/terrain.md, What the writer does).
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from ..numeric.arrays import NONE16
 from ..numeric.pose import parents_first, rotation_matrix
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.scene import Imported, Part, Scene
-from ..scene.terrain import Ground, TerrainScene
-from .compare import Change
-from .match import Match, Soup, canonical, join, match, soup_of
+from ..scene.terrain import MaterialPair, TerrainScene
+from .compare_model import Change
+from .match_triangles import Match, TriangleList, canonical, join, match, triangle_list
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -34,16 +35,16 @@ _PLACE_NOISE = 1e-6
 
 
 @dataclass
-class GivenLevel:
+class EditedLevel:
     """One level as a file shows it.
 
     Attributes:
-        soup: T triangles in game space; ``extra`` is the microtexture UV as stored.
+        triangles: T triangles in game space; ``extra`` is the microtexture UV as stored.
         blend: (T, 3) float32, or ``None`` where the file has none.
         owner: (T,) item of the file that each triangle belongs to.
     """
 
-    soup: Soup
+    triangles: TriangleList
     blend: NDArray[np.float32] | None
     owner: I64
 
@@ -54,7 +55,7 @@ class LevelPlan:
 
     Attributes:
         rows: (F,) stored faces of the level, rows of the face table.
-        given: the file's triangles.
+        edited: the file's triangles.
         old, new, turn: (P,), (P,), (P, 3): stored faces that are still there (positions in
             ``rows``), their triangles, and the new corner per old corner.
         exact: (P,) whether they are equal in positions and texture coordinates.
@@ -65,7 +66,7 @@ class LevelPlan:
     """
 
     rows: I64
-    given: GivenLevel
+    edited: EditedLevel
     match: Match
     old: I64
     new: I64
@@ -106,12 +107,12 @@ class TerrainPlan:
 
 
 def compare_terrain(
-    given: Imported, terrain: Terrain, scene: TerrainScene, wear: list[str]
+    edited: Imported, terrain: Terrain, scene: TerrainScene, wear: list[str]
 ) -> TerrainPlan:
     """Every difference between a file and the terrain in its sidecar.
 
     Args:
-        given: the file.
+        edited: the file.
         terrain: the sidecar's terrain; sound.
         scene: what it looks like.
         wear: names by row of ``Land1.wea``: new material pairs are looked up there.
@@ -120,20 +121,23 @@ def compare_terrain(
         ConversionError: the file shows no terrain.
     """
     plan = TerrainPlan(
-        names=[item.name for item in given.items],
-        materials=[material.name for material in given.materials],
+        names=[item.name for item in edited.items],
+        materials=[material.name for material in edited.materials],
     )
-    same = _same_grounds(given, scene.grounds)
+    same = _same_pairs(edited, scene.material_pairs)
     plan.pairs = [
-        _pair(given.materials[i].name, given.material_extras[i], group, scene.grounds, wear)
+        _pair(
+            edited.materials[i].name, edited.material_extras[i], group, scene.material_pairs, wear
+        )
         for i, group in enumerate(same)
     ]
     plan.choices = [
-        [(scene.grounds[i].first, scene.grounds[i].second) for i in sorted(group)] for group in same
+        [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)]
+        for group in same
     ]
-    for level, shown in _levels(given).items():
+    for level, shown in _levels(edited).items():
         if level == COARSE:
-            shown.soup.normals = shown.blend = None  # its vertices are the fine level's
+            shown.triangles.normals = shown.blend = None  # its vertices are the fine level's
         rows = terrain.faces_of(level)
         plan.levels[level] = _compare(shown, rows, terrain, scene, same, plan)
     if FINE not in plan.levels:
@@ -147,9 +151,9 @@ def compare_terrain(
             if found.match.unchanged:
                 what = f"blend changed on {int(found.blend.sum())} triangles"
             plan.changes.append(Change(f"{LEVELS[level]} level", what))
-    if clamped := sum(found.given.soup.clamped for found in plan.levels.values()):
+    if clamped := sum(found.edited.triangles.clamped for found in plan.levels.values()):
         plan.warnings.append(f"{clamped} texture coordinates beyond -32..32 were clamped")
-    if terrain.blend is None and any(p.given.blend is not None for p in plan.levels.values()):
+    if terrain.blend is None and any(p.edited.blend is not None for p in plan.levels.values()):
         plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is passed by")
     return plan
 
@@ -157,22 +161,22 @@ def compare_terrain(
 # ------------------------------------------------------------------ what the file shows
 
 
-def _levels(given: Imported) -> dict[int, GivenLevel]:
+def _levels(edited: Imported) -> dict[int, EditedLevel]:
     """The file's triangles by level; objects that nobody knows belong to the fine one."""
-    scene = Scene(given.name, given.streams, meshes=given.meshes)
-    world = _world(given)
-    parts: dict[int, list[tuple[int, Soup]]] = {}
-    for i, item in enumerate(given.items):
-        if item.mesh < 0 or not given.meshes[item.mesh].primitives:
+    scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
+    world = _world(edited)
+    parts: dict[int, list[tuple[int, TriangleList]]] = {}
+    for i, item in enumerate(edited.items):
+        if item.mesh < 0 or not edited.meshes[item.mesh].primitives:
             continue
-        soup = soup_of(scene, Part(i, 0, 0, item.mesh, world[i]), lightmap=False)
-        soup.extra, soup.lightmap = None, True
-        if given.streams.uv1 is not None:
-            words, clamped = encode_uv(given.streams.uv1[soup.vertex])
-            soup.clamped += clamped
-            soup.extra = np.ascontiguousarray(words).view(np.uint8)
-        parts.setdefault(_level(item.name, item.extras), []).append((i, soup))
-    return {level: _joined(found, given.streams.blend) for level, found in parts.items()}
+        triangles = triangle_list(scene, Part(i, 0, 0, item.mesh, world[i]), lightmap=False)
+        triangles.extra, triangles.lightmap = None, True
+        if edited.streams.uv1 is not None:
+            words, clamped = encode_uv(edited.streams.uv1[triangles.vertex])
+            triangles.clamped += clamped
+            triangles.extra = np.ascontiguousarray(words).view(np.uint8)
+        parts.setdefault(_level(item.name, item.extras), []).append((i, triangles))
+    return {level: _joined(found, edited.streams.blend) for level, found in parts.items()}
 
 
 def _level(name: str, extras: dict[str, Any]) -> int:
@@ -181,45 +185,47 @@ def _level(name: str, extras: dict[str, Any]) -> int:
     return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
 
 
-def _world(given: Imported) -> list[NDArray[np.float64] | None]:
+def _world(edited: Imported) -> list[NDArray[np.float64] | None]:
     """Placement of every item in the scene; ``None`` where it stands at the origin."""
     out: dict[int, NDArray[np.float64]] = {}
-    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in given.items]):
-        item = given.items[i]
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in edited.items]):
+        item = edited.items[i]
         local = np.eye(4)
         turned = item.linear if item.linear is not None else rotation_matrix(item.rotation)
         local[:3, :3], local[:3, 3] = turned, item.translation
         out[i] = out[item.parent] @ local if item.parent >= 0 else local
-    still = [np.abs(out[i] - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(given.items))]
-    return [None if still[i] else out[i] for i in range(len(given.items))]
+    still = [np.abs(out[i] - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(edited.items))]
+    return [None if still[i] else out[i] for i in range(len(edited.items))]
 
 
-def _joined(parts: list[tuple[int, Soup]], blend: NDArray[np.float32] | None) -> GivenLevel:
-    soups = [soup for _, soup in parts]
+def _joined(
+    parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | None
+) -> EditedLevel:
+    lists = [triangles for _, triangles in parts]
 
     def join(name: str) -> Any:
-        arrays = [getattr(soup, name) for soup in soups]
+        arrays = [getattr(triangles, name) for triangles in lists]
         return None if any(a is None for a in arrays) else np.concatenate(arrays)
 
-    soup = Soup(
+    triangles = TriangleList(
         join("positions"), join("normals"), join("uv0"), join("extra"), join("material"),
-        join("vertex"), True, sum(s.clamped for s in soups),
+        join("vertex"), True, sum(s.clamped for s in lists),
     )  # fmt: skip
-    owner = np.repeat([i for i, _ in parts], [len(s) for s in soups])
-    return GivenLevel(soup, None if blend is None else blend[soup.vertex], owner)
+    owner = np.repeat([i for i, _ in parts], [len(s) for s in lists])
+    return EditedLevel(triangles, None if blend is None else blend[triangles.vertex], owner)
 
 
 # ------------------------------------------------------------------ materials
 
 
-def _same_grounds(given: Imported, grounds: list[Ground]) -> list[set[int]]:
+def _same_pairs(edited: Imported, material_pairs: list[MaterialPair]) -> list[set[int]]:
     """Per material of the file the stored pairs that it may be: by its rows, else by its name."""
-    by_rows = {(g.first, g.second): i for i, g in enumerate(grounds)}
+    by_rows = {(g.first, g.second): i for i, g in enumerate(material_pairs)}
     by_name: dict[str, set[int]] = {}
-    for i, ground in enumerate(grounds):
-        by_name.setdefault(ground.name, set()).add(i)
+    for i, pair in enumerate(material_pairs):
+        by_name.setdefault(pair.name, set()).add(i)
     out = []
-    for material, extras in zip(given.materials, given.material_extras, strict=True):
+    for material, extras in zip(edited.materials, edited.material_extras, strict=True):
         if "first" in extras:
             at = by_rows.get((int(extras["first"]), int(extras.get("second", NO_MATERIAL))))
             out.append(set() if at is None else {at})
@@ -231,15 +237,19 @@ def _same_grounds(given: Imported, grounds: list[Ground]) -> list[set[int]]:
 
 
 def _pair(
-    name: str, extras: dict[str, Any], group: set[int], grounds: list[Ground], wear: list[str]
+    name: str,
+    extras: dict[str, Any],
+    group: set[int],
+    material_pairs: list[MaterialPair],
+    wear: list[str],
 ) -> tuple[int, int] | None:
     """Rows of ``Land1.wea`` that a material of the file stands for."""
     if "first" in extras:
         rows = int(extras["first"]), int(extras.get("second", NO_MATERIAL))
         return rows if all(0 <= row <= NO_MATERIAL for row in rows) else None
     if group:
-        ground = grounds[min(group)]
-        return ground.first, ground.second
+        pair = material_pairs[min(group)]
+        return pair.first, pair.second
     for candidate in (name, without_number(name)):
         known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
         found = [known.get(part.strip().casefold()) for part in candidate.split("+")]
@@ -254,25 +264,25 @@ def _pair(
 # ------------------------------------------------------------------ faces
 
 
-def _stored(terrain: Terrain, scene: TerrainScene, rows: I64) -> Soup:
+def _stored(terrain: Terrain, scene: TerrainScene, rows: I64) -> TriangleList:
     """The stored faces of a level as triangles."""
     vertex = terrain.faces["vertex"][rows].astype(np.int64)
-    ground = {(g.first, g.second): i for i, g in enumerate(scene.grounds)}
+    row_of = {(g.first, g.second): i for i, g in enumerate(scene.material_pairs)}
     first, second = (terrain.faces[k][rows].tolist() for k in ("first", "second"))
     extra = np.ascontiguousarray(terrain.micro_uv[vertex]).view(np.uint8)
-    return Soup(
+    return TriangleList(
         terrain.positions[vertex],
         decode_normals(terrain.normals[vertex]),
         terrain.uv0[vertex],
         extra.reshape(*vertex.shape, 4),
-        np.array([ground[pair] for pair in zip(first, second, strict=True)], np.int64),
+        np.array([row_of[pair] for pair in zip(first, second, strict=True)], np.int64),
         vertex,
         True,
     )
 
 
 def _compare(
-    given: GivenLevel,
+    edited: EditedLevel,
     rows: I64,
     terrain: Terrain,
     scene: TerrainScene,
@@ -280,30 +290,30 @@ def _compare(
     plan: TerrainPlan,
 ) -> LevelPlan:
     old = _stored(terrain, scene, rows)
-    found = match(given.soup, old, same, TERRAIN_NORMAL_DEGREES)
+    found = match(edited.triangles, old, same, TERRAIN_NORMAL_DEGREES)
     hit = np.flatnonzero(found.old_of >= 0)
     partner = found.old_of[hit]
     turn = np.empty((len(hit), 3), np.int64)
     np.put_along_axis(turn, found.old_turn[partner], found.new_turn[hit], axis=1)
     lost, fresh = found.lost, np.flatnonzero(found.old_of < 0)
-    moved_old, moved_new = _pair_moved(lost, fresh, old, given.soup, terrain, rows, same)
-    moved_turn = _best_turn(old, given.soup, moved_old, moved_new)
+    moved_old, moved_new = _pair_moved(lost, fresh, old, edited.triangles, terrain, rows, same)
+    moved_turn = _best_turn(old, edited.triangles, moved_old, moved_new)
     every = (
         np.concatenate([partner, moved_old]),
         np.concatenate([hit, moved_new]),
         np.concatenate([turn, moved_turn]),
     )
     exact = np.concatenate([np.ones(len(hit), np.bool_), np.zeros(len(moved_old), np.bool_)])
-    keep = _consistent(old, given.soup, *every, exact)
+    keep = _consistent(old, edited.triangles, *every, exact)
     pair_old, pair_new, pair_turn = (array[keep] for array in every)
     blend = np.zeros(len(pair_old), np.bool_)
-    if given.blend is not None and terrain.blend is not None:
-        shown = given.blend[pair_new[:, None], pair_turn]
+    if edited.blend is not None and terrain.blend is not None:
+        shown = edited.blend[pair_new[:, None], pair_turn]
         stored = terrain.blend[old.vertex[pair_old]]
         blend = (np.abs(shown - stored) > _BLEND_NOISE).any(axis=1)
     return LevelPlan(
         rows,
-        given,
+        edited,
         found,
         pair_old,
         pair_new,
@@ -320,8 +330,8 @@ def _compare(
 def _pair_moved(
     lost: I64,
     fresh: I64,
-    old: Soup,
-    new: Soup,
+    old: TriangleList,
+    new: TriangleList,
     terrain: Terrain,
     rows: I64,
     same: list[set[int]],
@@ -358,13 +368,13 @@ def _pair_moved(
     return lost[old_of[found]], fresh[found]
 
 
-def _plan_view(new: Soup, fresh: I64, old: Soup, lost: I64) -> tuple[I64, I64]:
+def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> tuple[I64, I64]:
     """A key per triangle from x, y and the texture coordinates of its corners."""
     columns = []
-    for soup, rows in ((new, fresh), (old, lost)):
-        own = [(soup.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
-        if new.uv0 is not None and soup.uv0 is not None:
-            own.append(soup.uv0[rows].astype(np.int32))
+    for triangles, rows in ((new, fresh), (old, lost)):
+        own = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
+        if new.uv0 is not None and triangles.uv0 is not None:
+            own.append(triangles.uv0[rows].astype(np.int32))
         stacked = np.concatenate(own, axis=-1)
         columns.append(stacked.reshape(3 * len(rows), stacked.shape[-1]))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
@@ -372,15 +382,17 @@ def _plan_view(new: Soup, fresh: I64, old: Soup, lost: I64) -> tuple[I64, I64]:
     return key[: len(fresh)], key[len(fresh) :]
 
 
-def _best_turn(old: Soup, new: Soup, old_rows: I64, new_rows: I64) -> I64:
+def _best_turn(old: TriangleList, new: TriangleList, old_rows: I64, new_rows: I64) -> I64:
     """The rotation of each new triangle in which most of its corners are the old ones."""
     turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
     score = np.zeros((len(old_rows), 3), np.int64)
     for k, rolled in enumerate(turns):
-        given = new.positions[new_rows][:, rolled]
-        score[:, k] = 2 * (given == old.positions[old_rows]).all(axis=-1).sum(axis=1)
+        edited = new.positions[new_rows][:, rolled]
+        score[:, k] = 2 * (edited == old.positions[old_rows]).all(axis=-1).sum(axis=1)
         # of a face that moved as a whole, the plan view and the texture say which corner is which
-        score[:, k] += (given[..., :2] == old.positions[old_rows][..., :2]).all(axis=-1).sum(axis=1)
+        score[:, k] += (
+            (edited[..., :2] == old.positions[old_rows][..., :2]).all(axis=-1).sum(axis=1)
+        )
         if new.uv0 is not None and old.uv0 is not None:
             shown = new.uv0[new_rows][:, rolled]
             score[:, k] += (shown == old.uv0[old_rows]).all(axis=-1).sum(axis=1)
@@ -389,7 +401,12 @@ def _best_turn(old: Soup, new: Soup, old_rows: I64, new_rows: I64) -> I64:
 
 
 def _consistent(
-    old: Soup, new: Soup, pair_old: I64, pair_new: I64, turn: I64, exact: NDArray[np.bool_]
+    old: TriangleList,
+    new: TriangleList,
+    pair_old: I64,
+    pair_new: I64,
+    turn: I64,
+    exact: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
     """Pairs under which every stored vertex has one new value; equal pairs all stay."""
     at = (pair_new[:, None], turn)

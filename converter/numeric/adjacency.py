@@ -54,7 +54,7 @@ def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
-def links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+def neighbour_links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
     """Links and packed selectors of the triangles of one slot.
 
     On an edge with exactly two triangles they link to each other. On an edge with more, pairs

@@ -17,7 +17,7 @@ Bools = NDArray[np.bool_]
 NONE16 = 0xFFFF
 #: Rows of a table may be reached this often on the mean, and payloads lie in one another: sound
 #: files use each once. What is made of a file then stays a small multiple of its size.
-USES = 16
+MAX_USES = 16
 #: A table may be reached so often whatever its size.
 USES_FLOOR = 1 << 20
 
@@ -41,7 +41,7 @@ def covered(starts: NDArray[Any], counts: NDArray[Any], size: int) -> NDArray[np
     return np.asarray(np.cumsum(depth)[:size] > 0)
 
 
-def crosses(corners: NDArray[F]) -> NDArray[F]:
+def cross_products(corners: NDArray[F]) -> NDArray[F]:
     """``(p1 - p0) x (p2 - p0)`` of triangles, twice as long as they are large. (T, 3, 3) -> (T, 3).
 
     As ``np.cross``, which takes ten times as long on few.
@@ -51,14 +51,14 @@ def crosses(corners: NDArray[F]) -> NDArray[F]:
     return out
 
 
-def joined(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+def concatenate_records(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
     """Records of one dtype end to end: ``np.concatenate`` promotes every field of every part."""
     dtype = parts[0].dtype
     plain = [np.ascontiguousarray(part).view(f"V{dtype.itemsize}") for part in parts]
     return np.concatenate(plain).view(dtype)
 
 
-def filled(rows: NDArray[F]) -> NDArray[F]:
+def fill_non_finite(rows: NDArray[F]) -> NDArray[F]:
     """Rows of which those that are not finite are as the finite one before them. (n, k).
 
     Those before the first finite one are as that one; without any, all are 0.
@@ -70,6 +70,6 @@ def filled(rows: NDArray[F]) -> NDArray[F]:
     return rows[np.where(before < 0, int(np.argmax(finite)), before)]
 
 
-def most_uses(rows: int) -> int:
+def max_uses(rows: int) -> int:
     """How often a file may reach the rows of a table in all, before anything is made of them."""
-    return max(USES_FLOOR, USES * rows)
+    return max(USES_FLOOR, MAX_USES * rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import crosses
+from .arrays import cross_products
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -41,7 +41,7 @@ def slot_bounds(corners: F32) -> dict[str, object]:
     low, high = points.min(axis=0), points.max(axis=0)
     center = ((low + high) * np.float32(0.5)).astype(np.float32)
     exact = corners.astype(np.float64)
-    cross = crosses(exact)
+    cross = cross_products(exact)
     size = high.astype(np.float64) - low.astype(np.float64)
     return {
         "aabb_min": low,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...importers.nres import read_file
 from ...importers.wear import read_wear, read_wear_names
 from ..findings import Finding
-from ..scene.appearance import MATERIALS, Dress
+from ..scene.appearance import MATERIALS, Appearance
 
 if TYPE_CHECKING:
     from .model import ExportOptions
@@ -21,7 +21,7 @@ def dress_of(
     path: Path,
     options: ExportOptions,
     pairs: Mapping[tuple[int, int], float] | None = None,
-) -> Dress | None:
+) -> Appearance | None:
     """How the materials of a WEAR look; ``None`` where nobody asked and no library is at hand.
 
     Args:
@@ -51,15 +51,15 @@ def has_libraries(folder: Path) -> bool:
         return False
 
 
-def missing_looks(dress: Dress | None) -> list[Finding]:
+def missing_looks(dress: Appearance | None) -> list[Finding]:
     """What was not found on the way to the looks."""
     missing = [] if dress is None else dress.warnings
     return [Finding("look-missing", text) for text in missing]
 
 
 def placed(
-    dress: Dress | None, target: Path, options: ExportOptions, root: Path | None
-) -> Dress | None:
+    dress: Appearance | None, target: Path, options: ExportOptions, root: Path | None
+) -> Appearance | None:
     """The dress with where its pictures lie; arguments as of ``gltf_files``."""
     if dress is None or options.embed:
         return dress
@@ -67,7 +67,7 @@ def placed(
     return replace(dress, up="../" * depth)
 
 
-def picture_files(dress: Dress | None, target: Path) -> list[tuple[Path, bytes]]:
+def picture_files(dress: Appearance | None, target: Path) -> list[tuple[Path, bytes]]:
     """The pictures that lie beside a glTF, in their folder; without those that are there already,
     byte for byte: the files of one directory share them."""
     if dress is None or dress.up is None:

@@ -22,12 +22,12 @@ from ..scene.appearance import (
     LIGHTMAPS,
     MATERIALS,
     TEXTURES,
-    Dress,
-    Look,
+    Appearance,
+    MaterialAppearance,
     Picture,
     Pixels,
-    look_of,
-    missing_look,
+    appearance_of,
+    missing_material,
     mixed,
     picture_path,
 )
@@ -92,12 +92,12 @@ class Libraries:
                 return None
         return self._open[name]
 
-    def look(self, name: str) -> Look:
+    def look(self, name: str) -> MaterialAppearance:
         """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first."""
         library = self.library(MATERIALS)
         found = None if library is None else find_material(library, name)
         if library is None or found is None:
-            return missing_look(name)
+            return missing_material(name)
         entry = library.entries[found.index]
         if found.step != "name":
             self._warn(
@@ -105,10 +105,10 @@ class Libraries:
                 f"{printable(entry.name)!r} is shown"
             )
         try:
-            return look_of(name, read_material(entry, library.label), found.step)
+            return appearance_of(name, read_material(entry, library.label), found.step)
         except ConversionError as error:
             self._unreadable(error, library)
-            return missing_look(name)
+            return missing_material(name)
 
     def find(self, library: str, name: str) -> tuple[int, Texm] | None:
         """A texture or a lightmap with its directory index; ``None`` where there is none.
@@ -158,14 +158,14 @@ class Libraries:
         lightmaps: Sequence[str] = (),
         pairs: Mapping[tuple[int, int], float] | None = None,
         up: str | None = None,
-    ) -> Dress:
+    ) -> Appearance:
         """How the materials of a WEAR look.
 
         Args:
             wear: material names by row.
             lightmaps: lightmap names by row.
             pairs: a terrain's (first, second) rows, with the share of the second.
-            up: see :class:`~converter.scene.appearance.Dress`.
+            up: see :class:`~converter.scene.appearance.Appearance`.
         """
         self.warnings = []
         looks = {row: self.look(name) for row, name in enumerate(wear) if name}
@@ -189,7 +189,7 @@ class Libraries:
             if len(shown) == 2:
                 both[first, second] = mixed(shown[0], shown[1], share)
 
-        return Dress(looks, pictures, lights, both, self.warnings, up)
+        return Appearance(looks, pictures, lights, both, self.warnings, up)
 
     def _unreadable(self, error: ConversionError, archive: Archive) -> None:
         error.file = Path(archive.label).name

@@ -17,7 +17,7 @@ from ..formats.terrain import NO_MATERIAL, Terrain
 from ..numeric.face_flags import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels
 from ..scene.scene import Scene
-from ..scene.terrain import ground_of
+from ..scene.terrain import material_pair
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -213,7 +213,7 @@ def describe_map(loaded: LoadedMap) -> Json:
         hull = content.header["hull"][0]
         out["box"] = [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()]
         out["materials"] = [
-            ground_of(first, second, loaded.wear, loaded.micro)._asdict()
+            material_pair(first, second, loaded.wear, loaded.micro)._asdict()
             for first, second in pairs.tolist()
         ]
         out["flags"] = {

@@ -19,7 +19,7 @@ from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import sound_areals, sound_terrain
 from ..checks.terrain_structure import check_terrain
-from ..edits.compare import Change
+from ..edits.compare_model import Change
 from ..edits.compare_terrain import compare_terrain
 from ..errors import ConversionError
 from ..findings import Finding
@@ -28,9 +28,9 @@ from ..formats.areal_map import ArealMap
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain
-from ..scene.appearance import Dress
-from ..scene.scene import Imported, require_in_reach
-from ..scene.terrain import TerrainScene, decode_terrain, shares
+from ..scene.appearance import Appearance
+from ..scene.scene import Imported, require_in_range
+from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import dress_of, missing_looks, picture_files, placed
 from .model import ExportOptions, Extras, ImportOptions, Returned, package
 
@@ -58,7 +58,7 @@ class LoadedMap:
     micro: list[str]
     findings: list[Finding]
     scene: TerrainScene | None = None
-    dress: Dress | None = None
+    dress: Appearance | None = None
 
     @property
     def tolerant(self) -> bool:
@@ -110,7 +110,7 @@ def load_map(
         wear, micro = read_wear_names(first), read_wear_names(second)
         title = readable(name)
         scene = decode_terrain(terrain, stem(title), wear, micro)
-        dress = dress_of(first, path, options, shares(scene))
+        dress = dress_of(first, path, options, blend_weights(scene))
         findings += missing_looks(dress)
         return LoadedMap(kind, title, own, terrain, wear, micro, findings, scene, dress)
     areals, findings = sound_areals(read_areal_map(own), options.mode)
@@ -132,7 +132,7 @@ def map_files(
     )  # fmt: skip
     content, scene = loaded.content, loaded.scene
     shown = content.positions if isinstance(content, Terrain) else content.vertices
-    require_in_reach("a position", shown, loaded.name)  # the way back would refuse it
+    require_in_range("a position", shown, loaded.name)  # the way back would refuse it
     dress = placed(loaded.dress, target, options, root)
 
     def document(extras: Extras) -> Document:

@@ -22,9 +22,8 @@ from ...importers.nres import read_file, read_nres
 from ...importers.wear import read_wear_names, wear_of
 from .. import __version__
 from ..checks.recover import put_back, refuse_edit, sound_model
-from ..edits.compare import Change
-from ..edits.compare import compare as compare_scenes
-from ..edits.identify import POSE_NOISE, Identified, identify, model_size
+from ..edits.compare_model import Change, compare_model
+from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
 from ..errors import ConversionError, printable
 from ..findings import Finding, Mode
 from ..formats.archive import Archive
@@ -39,15 +38,15 @@ from ..formats.sidecar import (
     sidecar_path,
     write_sidecar,
 )
-from ..scene.appearance import Dress
+from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, Dialect, decide
 from ..scene.points import is_point, unread_points
-from ..scene.scene import Imported, Scene, require_in_reach
+from ..scene.scene import Imported, Scene, require_in_range
 from .appearance import dress_of, missing_looks, picture_files, placed
 
 if TYPE_CHECKING:
-    from ..rebuild.assemble import Rebuilt
+    from ..rebuild.model import Rebuilt
 
 
 Extras = dict[str, int | float | str]
@@ -96,7 +95,7 @@ class LoadedModel:
     wear: list[str]
     scene: Scene
     findings: list[Finding]
-    dress: Dress | None = None
+    dress: Appearance | None = None
 
     @property
     def tolerant(self) -> bool:
@@ -180,18 +179,18 @@ def require_scene_in_reach(scene: Scene, label: str) -> None:
     """Refuse on the way out what the way back would refuse: numbers that no place has.
 
     Raises:
-        ConversionError: a coordinate beyond ``scene.FARTHEST``.
+        ConversionError: a coordinate beyond ``scene.MAX_COORDINATE``.
     """
-    require_in_reach("a position", scene.streams.positions, label)
+    require_in_range("a position", scene.streams.positions, label)
     for node in scene.nodes:
-        require_in_reach(f"the transform of node {node.name!r}", node.translation, label)
+        require_in_range(f"the transform of node {node.name!r}", node.translation, label)
     for track in scene.tracks:
         if track.translation is not None:
             what = f"a value of the animation of node {scene.nodes[track.node].name!r}"
-            require_in_reach(what, track.translation.values, label)
+            require_in_range(what, track.translation.values, label)
 
 
-def with_dress(loaded: LoadedModel, dress: Dress | None) -> LoadedModel:
+def with_dress(loaded: LoadedModel, dress: Appearance | None) -> LoadedModel:
     """The model with how its materials look; what was not found becomes findings."""
     return replace(loaded, dress=dress, findings=[*loaded.findings, *missing_looks(dress)])
 
@@ -434,13 +433,13 @@ def merge_with_sidecar(
     given.warnings += unread_points(given.items, about.points, names, noise)
     identified = identify(given, scene, shown)
     _add_lods(identified, scene, options)
-    plan = compare_scenes(identified, scene, lightmap=dialect is Dialect.RETAIL)
+    plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
     given.warnings += plan.warnings
     out = Returned(about.source, bytes(kept.source), dialect.value, plan.changes)
     if not plan.changes:
         out.kept_all = True
         return out
-    from ..rebuild.assemble import RebuildOptions, edited_model
+    from ..rebuild.model import RebuildOptions, edited_model
 
     built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))
     if about.tolerant:
@@ -449,7 +448,7 @@ def merge_with_sidecar(
         built.model = kept_broken
         built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
     _written(out, built, identified, dialect, options, before=model, mode=about.mode)
-    moved = any(not part.kept for part in plan.parts) or bool(plan.deleted_parts)
+    moved = any(not part.unchanged for part in plan.parts) or bool(plan.deleted_parts)
     beside = [path.with_suffix(".bas") for path in (gltf, found)]
     if moved and any(path.is_file() for path in beside):
         out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
@@ -462,8 +461,8 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
-    from ..rebuild.assemble import RebuildOptions, new_model
     from ..rebuild.materials import wear_rows
+    from ..rebuild.model import RebuildOptions, new_model
 
     if (kind := given.info.get("kind", "model")) != "model":
         raise ConversionError(
@@ -503,7 +502,7 @@ def _add_lods(identified: Identified, kept: Scene | None, options: ImportOptions
     if options.lod_shares:
         from ..rebuild.lods import generate_lods
 
-        node_of = {k: i for i, k in identified.kept_of.items()}
+        node_of = {k: i for i, k in identified.stored_of.items()}
         parts = kept.parts if kept is not None else []
         taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
         generate_lods(identified.scene, options.lod_shares, taken)

@@ -21,8 +21,8 @@ from ...importers.nres import read_file, read_nres
 from ...importers.obj import read_obj
 from .. import __version__
 from ..checks.recover import sound_model
-from ..edits.compare import same_materials
-from ..edits.match import Soup, match, soup_of
+from ..edits.compare_model import same_materials
+from ..edits.match_triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, stem, without_number
@@ -37,7 +37,7 @@ from ..formats.sidecar import (
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
 from ..scene import dialect as dialects
-from ..scene.appearance import Dress
+from ..scene.appearance import Appearance
 from ..scene.decode import decode, rest_pose
 from ..scene.dialect import Dialect
 from ..scene.scene import Imported, Item, Material, Mesh, Part, Primitive, Scene, Streams
@@ -110,9 +110,9 @@ def obj_files(
     info |= {"frame": repr(float(frame)), "up": up}
     if lost := not_in_obj(loaded.scene, options.lod, options.group):
         info["lost"] = ", ".join(lost)
-    mtl, dress = mtl_path(target), loaded.dress or Dress()
+    mtl, dress = mtl_path(target), loaded.dress or Appearance()
     rows = {material.row for material in shown_materials(loaded.scene, options.lod, options.group)}
-    worn = {look.texture for row, look in dress.looks.items() if row in rows}
+    worn = {look.texture for row, look in dress.materials.items() if row in rows}
     pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.pictures))}
     files += [(path, png_bytes(dress.pictures[name].rgba())) for name, path in pictures.items()]
     obj, materials = export_obj(
@@ -123,7 +123,7 @@ def obj_files(
         up=up,
         mtl_name=mtl.name,
         info=info,
-        looks=dress.looks,
+        looks=dress.materials,
         pictures={name: path.name for name, path in pictures.items()},
     )
     return [*files, (mtl, materials), (target, obj)]
@@ -284,16 +284,16 @@ def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) 
     for i, item in enumerate(given.items):
         node = number_of.get(i)
         if item.mesh >= 0:
-            soup = soup_of(file, Part(0, *shown, item.mesh), lightmap=False)
-            points, turned = soup.positions, soup.normals
+            triangles = triangle_list(file, Part(0, *shown, item.mesh), lightmap=False)
+            points, turned = triangles.positions, triangles.normals
             assert turned is not None  # read_obj makes them where the file has none
             if node is not None:
                 pose = poses[0][node], poses[1][node]
-                points, turned = _into_node(soup, scene, parts.get(node), pose, alike)
+                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike)
             positions.append(points.reshape(-1, 3))
             normals.append(turned.reshape(-1, 3))
             if given.streams.uv0 is not None:
-                uvs.append(given.streams.uv0[soup.vertex].reshape(-1, 2))
+                uvs.append(given.streams.uv0[triangles.vertex].reshape(-1, 2))
             given.meshes[item.mesh], start = _corners(given.meshes[item.mesh], start)
         if node is None:
             items.append(item)
@@ -333,7 +333,7 @@ def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
 
 
 def _into_node(
-    soup: Soup, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
+    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
 ) -> tuple[F32, F32]:
     """Positions and normals of posed triangles in their node's frame. (T, 3, 3) each.
 
@@ -343,21 +343,21 @@ def _into_node(
     """
     turn, shift = pose
     back = turn * [1.0, -1.0, -1.0, -1.0]
-    assert soup.normals is not None
-    positions = rotate(back, soup.positions.astype(np.float64) - shift).astype(np.float32)
-    normals = rotate(back, soup.normals.astype(np.float64)).astype(np.float32)
+    assert triangles.normals is not None
+    positions = rotate(back, triangles.positions.astype(np.float64) - shift).astype(np.float32)
+    normals = rotate(back, triangles.normals.astype(np.float64)).astype(np.float32)
     if part is None:
         return positions, normals
-    stored = soup_of(scene, part, lightmap=False)
+    stored = triangle_list(scene, part, lightmap=False)
     used, place = np.unique(stored.vertex, return_inverse=True)
     there = posed(scene.streams.positions[used], turn, shift)
-    nearest, found = _nearest(soup.positions.reshape(-1, 3), there)
+    nearest, found = _nearest(triangles.positions.reshape(-1, 3), there)
     nearest, found = nearest.reshape(-1, 3), found.reshape(-1, 3)
     positions[found] = scene.streams.positions[used[nearest[found]]]
 
     # where vertices fall together when they are posed, the triangles tell which is which
     result = match(
-        replace(soup, normals=None, extra=None),
+        replace(triangles, normals=None, extra=None),
         replace(stored, positions=there[place.reshape(-1, 3)], normals=None, extra=None),
         alike,
     )

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.model_structure import check_links, require_sound
-from ..edits.compare import poses_at
-from ..edits.identify import Identified
-from ..edits.match import match, soup_of
+from ..edits.compare_model import poses_at
+from ..edits.identify_nodes import Identified
+from ..edits.match_triangles import match, triangle_list
 from ..errors import ConversionError, printable
 from ..formats.model import MshModel
 from ..numeric.arrays import NONE16
@@ -70,17 +70,17 @@ def verify(
     given = identified.scene
     for part in given.parts:
         cell = (rows[part.node], part.lod, part.group)
-        soup = soup_of(given, part, lightmap=lightmap)
-        if not len(soup):
+        triangles = triangle_list(given, part, lightmap=lightmap)
+        if not len(triangles):
             continue
         where = f"part {printable(given.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
-        raw = soup.positions + np.float32(0)
+        raw = triangles.positions + np.float32(0)
         flat = (raw == raw[:, [2, 0, 1]]).all(axis=-1).any(axis=1)
         if cell not in written:
             if flat.all():
                 continue
             raise ConversionError(f"verification failed: {where} is not in what was written")
-        result = match(soup, soup_of(scene, written[cell], lightmap=lightmap), ())
+        result = match(triangles, triangle_list(scene, written[cell], lightmap=lightmap), ())
         missing = (result.old_of < 0) & ~flat
         if missing.any() or result.lost.size:
             raise ConversionError(
@@ -207,7 +207,7 @@ def _leave_out_kept(
     times: NDArray[np.float64],
 ) -> None:
     """Leave out half frames where a stored track that was kept does not go through the middle."""
-    for i, k in identified.kept_of.items():
+    for i, k in identified.stored_of.items():
         new, old = sample(written, [rows[i]], times), sample(stored, [k], times)
         if (new.quaternion == old.quaternion).all() and (new.position == old.position).all():
             turns, places = rotation(old.quaternion[0]), old.position[0].astype(np.float64)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
-from ..numeric.adjacency import links, row_ids
-from ..numeric.arrays import NONE16, crosses
+from ..numeric.adjacency import neighbour_links, row_ids
+from ..numeric.arrays import NONE16, cross_products
 from ..numeric.bounds import slot_bounds
 from ..numeric.quantize import decode_normals, encode_unit, normalise
 
@@ -146,7 +146,7 @@ def describe(vertices: NDArray[np.void], flags: NDArray[np.uint16]) -> tuple[NDA
     out = np.zeros(len(vertices), TRIANGLE_DTYPE)
     positions = np.ascontiguousarray(vertices["position"])
     out["tri_flags"] = flags
-    out["link"], out["selectors"] = links(positions)
+    out["link"], out["selectors"] = neighbour_links(positions)
     normals, zero_area = triangle_normals(positions, vertices["normal"])
     out["normal"] = normals
     return out, zero_area
@@ -165,7 +165,7 @@ def triangle_normals(
         normals: (T, 3, 4) int8 vertex normals.
     """
     p = positions.astype(np.float64)
-    cross = crosses(p)
+    cross = cross_products(p)
     edges = p[:, [1, 2, 0]] - p
     longest = np.einsum("tei,tei->te", edges, edges).max(axis=1, initial=0)
     flat = np.sqrt(np.einsum("ti,ti->t", cross, cross)) <= 1e-12 * longest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConversionError
-from ..numeric.arrays import crosses
+from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 
@@ -13,7 +13,7 @@ _FEWEST = 4
 
 
 def generate_lods(
-    scene: Scene, shares: tuple[float, ...], taken: set[tuple[int, int, int]]
+    scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]]
 ) -> None:
     """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
 
@@ -22,7 +22,7 @@ def generate_lods(
 
     Args:
         scene: changed in place.
-        shares: of the triangles, for LOD 1 and LOD 2.
+        ratios: of the triangles, for LOD 1 and LOD 2.
         taken: cells (node, lod, group) that the sidecar fills.
 
     Raises:
@@ -42,7 +42,7 @@ def generate_lods(
     pieces: list[Streams] = [streams]
     vertex_end, index_end = len(streams.positions), len(streams.indices)
     for part in [p for p in scene.parts if p.lod == 0]:
-        for lod, share in enumerate(shares, start=1):
+        for lod, ratio in enumerate(ratios, start=1):
             if (part.node, lod, part.group) in have:
                 continue
             primitives = []
@@ -53,7 +53,7 @@ def generate_lods(
                 faces = index.reshape(-1, 3).astype(np.int64)
                 # weld by position: a simplifier tears open what is split for normals or UV
                 unique, inverse = np.unique(points, axis=0, return_inverse=True)
-                wanted = max(_FEWEST, int(len(faces) * share))
+                wanted = max(_FEWEST, int(len(faces) * ratio))
                 welded = inverse.reshape(-1)[faces]
                 new_points, new_faces = unique, welded
                 if len(faces) > wanted:
@@ -87,7 +87,7 @@ def _piece(
     nearest: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 ) -> Streams:
     corners = points[faces].astype(np.float64)
-    cross = crosses(corners)
+    cross = cross_products(corners)
     total = np.zeros((len(points), 3))
     for corner in range(3):
         np.add.at(total, faces[:, corner], cross)

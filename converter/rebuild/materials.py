@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare import Plan
+from ..edits.compare_model import Plan
 from ..errors import ConversionError, printable
 from ..formats.archive import encode_name
 from ..formats.material import DEFAULT_MATERIAL
@@ -54,41 +54,41 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
 
 
 def words_table(
-    materials: list[Material], plan: Plan | None, kept: Scene | None, dialect: Dialect
+    materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect
 ) -> NDArray[np.uint16]:
     """(M + 1, 4) batch words per material of the file; the last row is 'no material'."""
     rows: list[tuple[int, int, int, int]] = []
-    if kept is None:
+    if stored is None:
         materials = new_rows(materials)
     for i, material in enumerate(materials):
         same = plan.materials[i] if plan is not None else set()
-        if -1 in material.key and same and kept is not None:
-            material = kept.materials[min(same)]
-        elif material.row < 0 and kept is not None:
-            material = material._replace(row=_row_called(material.name, kept))
+        if -1 in material.key and same and stored is not None:
+            material = stored.materials[min(same)]
+        elif material.row < 0 and stored is not None:
+            material = material._replace(row=_row_called(material.name, stored))
         rows.append(material_words(material, dialect))
     rows.append(material_words(None, dialect))
     return np.array(rows, np.uint16).reshape(-1, 4)
 
 
 def stored_choices(
-    materials: list[Material], plan: Plan, kept: Scene | None, dialect: Dialect
+    materials: list[Material], plan: Plan, stored: Scene | None, dialect: Dialect
 ) -> list[set[tuple[int, ...]]]:
     """Per material of the file that has lost its extras, the words of those it may be."""
-    if kept is None:
+    if stored is None:
         return []
     return [
-        {material_words(kept.materials[k], dialect) for k in plan.materials[i]}
+        {material_words(stored.materials[k], dialect) for k in plan.materials[i]}
         if -1 in material.key
         else set()
         for i, material in enumerate(materials)
     ]
 
 
-def _row_called(name: str, kept: Scene) -> int:
-    """A stranger's row by its name: as a kept material is called, ``material_7``, else 0."""
+def _row_called(name: str, stored: Scene) -> int:
+    """Return a foreign material's row by its name: that of a stored one, ``material_7``, else 0."""
     stated = _stated_row(name)
-    same = (material.row for material in kept.materials if material.name == name)
+    same = (material.row for material in stored.materials if material.name == name)
     return stated if stated is not None else next(same, 0)
 
 

@@ -13,7 +13,7 @@ from ..errors import ConversionError
 from ..formats.model import MshModel
 from ..formats.tables import KEY_DTYPE, NODE_DTYPE
 from ..numeric.arrays import NONE16
-from .tracks import Run, frame_map
+from .key_reduction import Run, frame_map
 
 Rows = NDArray[np.void]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..edits.compare import Plan
+from ..edits.compare_model import Plan
 from ..errors import printable
 from ..scene.scene import Scene
 
 
-def report_rows(plan: Plan, kept: Scene | None) -> list[dict[str, str]]:
-    """What was kept, rebuilt, new and deleted, with the reason: what, name, status, reason."""
+def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
+    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
     scene = plan.identified.scene
     out: list[dict[str, str]] = []
 
@@ -19,32 +19,32 @@ def report_rows(plan: Plan, kept: Scene | None) -> list[dict[str, str]]:
     for change in plan.changes:
         reasons.setdefault(change.where, []).append(change.what)
     for i, node in enumerate(scene.nodes):
-        k = plan.identified.kept_of.get(i)
+        k = plan.identified.stored_of.get(i)
         name = printable(node.name)
-        if kept is None or k is None:
-            say("node", name, "new", "not in the sidecar" if kept else "no sidecar")
+        if stored is None or k is None:
+            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
             continue
-        where = f"node {printable(kept.nodes[k].name)!r}"
+        where = f"node {printable(stored.nodes[k].name)!r}"
         why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
         say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
     for part in plan.parts:
         node = scene.nodes[part.part.node]
         name = f"{printable(node.name)}.lod{part.part.lod}.group{part.part.group}"
         where = f"part {printable(node.name)!r} lod {part.part.lod} group {part.part.group}"
-        if part.kept:
+        if part.unchanged:
             say("part", name, "kept", "unchanged")
         elif part.slot is None:
-            say("part", name, "new", "not in the sidecar" if kept else "no sidecar")
+            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
         else:
             say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
-    if kept is not None:
+    if stored is not None:
         for cells, status, reason in (
             (plan.kept_parts, "kept", "its scene is not in the file"),
             (plan.deleted_parts, "deleted", "missing from the file"),
         ):
             for k, lod, group in cells:
-                name = f"{printable(kept.nodes[k].name)}.lod{lod}.group{group}"
+                name = f"{printable(stored.nodes[k].name)}.lod{lod}.group{group}"
                 say("part", name, status, reason)
         for k in plan.deleted_nodes:
-            say("node", printable(kept.nodes[k].name), "deleted", "missing from the file")
+            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
     return out

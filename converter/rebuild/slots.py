@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.match import Match, Soup, colours_apart, normals_apart
-from ..numeric.adjacency import links
+from ..edits.match_triangles import Match, TriangleList, colours_apart, normals_apart
+from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import decode_normals
 from .geometry import (
@@ -34,7 +34,7 @@ class Edit:
     """An edited part.
 
     Attributes:
-        soup: its triangles.
+        triangles: its triangles.
         match: how they meet those of the stored slot.
         words: (M + 1, 4) batch words per material of the file; the last row is 'no material'.
         extra: what Res18 holds where the file says nothing, (4,) uint8.
@@ -42,7 +42,7 @@ class Edit:
             known and several stored materials bear it.
     """
 
-    soup: Soup
+    triangles: TriangleList
     match: Match | None
     words: NDArray[np.uint16]
     extra: NDArray[np.uint8]
@@ -62,14 +62,14 @@ class Edit:
         return replace(self, words=words)
 
 
-def fresh_vertices(soup: Soup, extra: NDArray[np.uint8]) -> NDArray[np.void]:
+def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray[np.void]:
     """Stored words of the corners of a part that has no stored slot. (T, 3)."""
-    out = np.zeros((len(soup), 3), VERTEX_DTYPE)
-    out["position"] = soup.positions
-    out["normal"] = soup.encoded_normals()
-    if soup.uv0 is not None:
-        out["uv0"] = soup.uv0
-    out["extra"] = extra if soup.extra is None else soup.extra
+    out = np.zeros((len(triangles), 3), VERTEX_DTYPE)
+    out["position"] = triangles.positions
+    out["normal"] = triangles.encoded_normals()
+    if triangles.uv0 is not None:
+        out["uv0"] = triangles.uv0
+    out["extra"] = extra if triangles.extra is None else triangles.extra
     return out
 
 
@@ -78,7 +78,7 @@ def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
 
     ``None`` where nothing else is left.
     """
-    vertices = fresh_vertices(edit.soup, edit.extra)
+    vertices = fresh_vertices(edit.triangles, edit.extra)
     raw = vertices.view("u1").reshape(len(vertices), 3, -1)
     equal = [(raw[:, a] == raw[:, b]).all(axis=1) for a, b in ((0, 1), (1, 2), (0, 2))]
     keep = ~(equal[0] | equal[1] | equal[2])
@@ -87,7 +87,7 @@ def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
     return build_slot(
         Corners(
             vertices[keep],
-            edit.soup.material[keep],
+            edit.triangles.material[keep],
             edit.words,
             np.zeros(int(keep.sum()), np.uint16),
         )
@@ -138,10 +138,10 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     The i-th lost triangle is taken for the i-th new one; that holds if every stored vertex then
     has one new value, and every batch one material.
     """
-    stored, soup, match = StoredSlot(space, slot), edit.soup, edit.match
+    stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
     edit = edit.settled(stored)
     assert match is not None
-    paired = _pair_all(stored, soup, match, space)
+    paired = _pair_all(stored, triangles, match, space)
     if paired is None:
         return False
     old, new, turn = paired  # (P,) old and new triangles, (P, 3) new corner per old corner
@@ -152,21 +152,21 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     exact = np.zeros(len(old), np.bool_)
     exact[match.old_of[new] == old] = True
     loose = ~exact
-    position = soup.positions[new][rows, turn]
+    position = triangles.positions[new][rows, turn]
     values["position"][loose] = position[loose]
-    if soup.uv0 is not None:
-        values["uv0"][loose] = soup.uv0[new][rows, turn][loose]
-    if soup.extra is not None:
-        given = soup.extra[new][rows, turn]
-        if soup.lightmap:
-            values["extra"][loose] = given[loose]
+    if triangles.uv0 is not None:
+        values["uv0"][loose] = triangles.uv0[new][rows, turn][loose]
+    if triangles.extra is not None:
+        edited = triangles.extra[new][rows, turn]
+        if triangles.lightmap:
+            values["extra"][loose] = edited[loose]
         else:
-            channels = soup.colour_channels[new]
-            values["extra"] = _edited_colours(values["extra"], given, channels)
-    if soup.normals is not None:
-        encoded = soup.encoded_normals()[new][rows, turn][..., :3]
+            channels = triangles.colour_channels[new]
+            values["extra"] = _edited_colours(values["extra"], edited, channels)
+    if triangles.normals is not None:
+        encoded = triangles.encoded_normals()[new][rows, turn][..., :3]
         held = decode_normals(space.vertices["normal"][vertex])
-        far = normals_apart(soup.normals[new][rows, turn], held)
+        far = normals_apart(triangles.normals[new][rows, turn], held)
         turned = far & (loose | match.normals_differ[new])[:, None]
         values["normal"][..., :3][turned] = encoded[turned]
 
@@ -182,7 +182,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
         return False
     if stored.shared_vertices()[flat_vertex[changed]].any():
         return False
-    words = _batch_words(stored, old, soup.material[new], edit.words, match, new)
+    words = _batch_words(stored, old, triangles.material[new], edit.words, match, new)
     if words is None:
         return False
     for row, word in words.items():
@@ -197,7 +197,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
 
 
 def _pair_all(
-    stored: StoredSlot, soup: Soup, match: Match, space: Workspace
+    stored: StoredSlot, triangles: TriangleList, match: Match, space: Workspace
 ) -> tuple[I64, I64, I64] | None:
     """Every old triangle that is still there with its new one, corners lined up."""
     fresh = np.flatnonzero(match.old_of < 0)
@@ -215,10 +215,12 @@ def _pair_all(
     turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
     score = np.zeros((len(fresh), 3), np.int64)
     for k, rolled in enumerate(turns):
-        same = (soup.positions[fresh][:, rolled] == corner["position"]).all(axis=-1)
+        same = (triangles.positions[fresh][:, rolled] == corner["position"]).all(axis=-1)
         score[:, k] += 2 * same.sum(axis=1)
-        if soup.uv0 is not None:
-            score[:, k] += (soup.uv0[fresh][:, rolled] == corner["uv0"]).all(axis=-1).sum(axis=1)
+        if triangles.uv0 is not None:
+            score[:, k] += (
+                (triangles.uv0[fresh][:, rolled] == corner["uv0"]).all(axis=-1).sum(axis=1)
+            )
     best = turns[score.argmax(axis=1)]
     return old, new, np.concatenate([turn, best])
 
@@ -284,24 +286,24 @@ def _links_in_table(
     vertices: NDArray[np.void], first: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """Canonical links of a slot whose triangles start at a row of Res7, and their selectors."""
-    link, selectors = links(np.ascontiguousarray(vertices["position"]))
+    link, selectors = neighbour_links(np.ascontiguousarray(vertices["position"]))
     return np.where(link == NONE16, NONE16, link.astype(np.int64) + first), selectors
 
 
 def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     """The canonical slot of an edit; triangles and vertices that did not change keep their words,
     and what editors drop (duplicates, degenerate triangles) is put back."""
-    stored, soup, match = StoredSlot(space, slot), edit.soup, edit.match
+    stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
     edit = edit.settled(stored)
     assert match is not None
-    vertices = fresh_vertices(soup, edit.extra)
-    flags = np.zeros(len(soup), np.uint16)
+    vertices = fresh_vertices(triangles, edit.extra)
+    flags = np.zeros(len(triangles), np.uint16)
     hit = np.flatnonzero(match.old_of >= 0)
     partner = match.old_of[hit]
     keep = hit[~match.normals_differ[hit]]
     old = match.old_of[keep]
     # a normal that was turned on purpose is taken; all else of a matched corner is the stored one
-    for triangles, partners, fields in (
+    for rows, partners, fields in (
         (keep, old, VERTEX_DTYPE.names),
         (
             np.setdiff1d(hit, keep),
@@ -309,17 +311,17 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
             ("extra", "stream15", "tangents"),
         ),
     ):
-        at = (triangles[:, None], match.new_turn[triangles])
+        at = (rows[:, None], match.new_turn[rows])
         source = space.vertices[stored.corner[partners[:, None], match.old_turn[partners]]]
         for name in fields or ():
             vertices[name][at] = source[name]
-    if soup.extra is not None and not soup.lightmap:
-        colours, channels = vertices["extra"][hit], soup.colour_channels[hit]
-        vertices["extra"][hit] = _edited_colours(colours, soup.extra[hit], channels)
+    if triangles.extra is not None and not triangles.lightmap:
+        colours, channels = vertices["extra"][hit], triangles.colour_channels[hit]
+        vertices["extra"][hit] = _edited_colours(colours, triangles.extra[hit], channels)
     _adopt_words(vertices, np.flatnonzero(match.old_of < 0), stored)
 
     words = [edit.words]
-    material = soup.material.copy()
+    material = triangles.material.copy()
     material[material < 0] = len(edit.words) - 1
     # unchanged triangles keep the words of their batch
     stored_words = np.stack([space.batches[n][list(stored.rows)] for n in BATCH_WORDS], axis=1)
@@ -345,16 +347,16 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
 
 
 def _edited_colours(
-    stored: NDArray[np.uint8], given: NDArray[np.uint8], channels: NDArray[np.bool_]
+    stored: NDArray[np.uint8], edited: NDArray[np.uint8], channels: NDArray[np.bool_]
 ) -> NDArray[np.uint8]:
-    """Stored colours, with the given ones where these are further apart than editors round.
+    """Stored colours, with the edited ones where these are further apart than editors round.
 
     Args:
-        stored, given: (T, 3, 4).
+        stored, edited: (T, 3, 4).
         channels: (T, 1, 4), the channels that the file knows.
     """
-    apart = colours_apart(given, stored, channels)[..., None]
-    return np.asarray(np.where(apart & channels, given, stored))
+    apart = colours_apart(edited, stored, channels)[..., None]
+    return np.asarray(np.where(apart & channels, edited, stored))
 
 
 def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, unknown_material
-from ..edits.match import normals_apart
+from ..edits.match_triangles import normals_apart
 from ..errors import ConversionError, printable
 from ..formats.tables import FACE_DTYPE, TerrainStream
 from ..formats.terrain import (
@@ -128,24 +128,24 @@ class _Work:
 
     def _move_vertices(self, plan: LevelPlan) -> None:
         """Give stored vertices the values of the corners that are still theirs."""
-        soup, at = plan.given.soup, (plan.new[:, None], plan.turn)
+        triangles, at = plan.edited.triangles, (plan.new[:, None], plan.turn)
         vertex = self.vertex[plan.rows[plan.old]]
         loose = np.broadcast_to(~plan.exact[:, None], vertex.shape)
         rows = vertex[loose]
         before = self.vertices.copy()
-        self.vertices["position"][rows] = soup.positions[at][loose]
-        if soup.uv0 is not None:
-            self.vertices["uv0"][rows] = soup.uv0[at][loose]
-        if soup.extra is not None:
-            words = np.ascontiguousarray(soup.extra[at][loose])
+        self.vertices["position"][rows] = triangles.positions[at][loose]
+        if triangles.uv0 is not None:
+            self.vertices["uv0"][rows] = triangles.uv0[at][loose]
+        if triangles.extra is not None:
+            words = np.ascontiguousarray(triangles.extra[at][loose])
             self.vertices["micro_uv"][rows] = words.view("<i2").reshape(-1, 2)
-        if soup.normals is not None:
+        if triangles.normals is not None:
             changed = loose | plan.normals[:, None]
-            mean, seen = self._means(vertex[changed], soup.normals[at][changed])
+            mean, seen = self._means(vertex[changed], triangles.normals[at][changed])
             stored = decode_normals(self.vertices["normal"])
             far = normals_apart(mean, stored, TERRAIN_NORMAL_DEGREES) & seen
             self.vertices["normal"][far, :3] = encode_normals(normalise(mean[far], (0, 0, 1)))
-        blend = plan.given.blend
+        blend = plan.edited.blend
         if blend is not None and self.old.blend is not None:
             changed = loose | plan.blend[:, None]
             mean, seen = self._means(vertex[changed], blend[at][changed][:, None])
@@ -168,15 +168,15 @@ class _Work:
 
         Normals may differ by what editors round.
         """
-        soup = plan.given.soup
-        columns = [(soup.positions[fresh] + np.float32(0)).view(np.int32)]
+        triangles = plan.edited.triangles
+        columns = [(triangles.positions[fresh] + np.float32(0)).view(np.int32)]
         pool = self.vertices[usable]
         own = [(np.ascontiguousarray(pool["position"]) + np.float32(0)).view(np.int32)]
-        if soup.uv0 is not None:
-            columns.append(soup.uv0[fresh].astype(np.int32))
+        if triangles.uv0 is not None:
+            columns.append(triangles.uv0[fresh].astype(np.int32))
             own.append(pool["uv0"].astype(np.int32))
-        if soup.extra is not None:
-            words = np.ascontiguousarray(soup.extra[fresh]).view("<i2").astype(np.int32)
+        if triangles.extra is not None:
+            words = np.ascontiguousarray(triangles.extra[fresh]).view("<i2").astype(np.int32)
             columns.append(words.reshape(*words.shape[:2], 2))
             own.append(pool["micro_uv"].astype(np.int32))
         stacked = np.concatenate(columns, axis=-1)
@@ -184,7 +184,7 @@ class _Work:
         both = np.concatenate([np.concatenate(own, axis=-1), corner]).astype(np.int64)
         ids = row_ids(both.view(np.uint64))
         home, want = ids[: len(usable)], ids[len(usable) :]
-        normals = None if soup.normals is None else soup.normals[fresh].reshape(-1, 3)
+        normals = None if triangles.normals is None else triangles.normals[fresh].reshape(-1, 3)
         return _nearest(home, want, usable, normals, pool["normal"])
 
     def _new_vertices(self, plan: LevelPlan, fresh: I64, found: I64) -> I64:
@@ -193,21 +193,21 @@ class _Work:
         need = np.flatnonzero(flat < 0)
         if not need.size:
             return flat.reshape(-1, 3)
-        soup = plan.given.soup
+        triangles = plan.edited.triangles
         triangle, corner = fresh[need // 3], need % 3
         out = np.zeros(len(need), VERTEX_DTYPE)
-        out["position"] = soup.positions[triangle, corner]
-        if soup.normals is not None:
-            unit = normalise(soup.normals[triangle, corner], (0, 0, 1))
+        out["position"] = triangles.positions[triangle, corner]
+        if triangles.normals is not None:
+            unit = normalise(triangles.normals[triangle, corner], (0, 0, 1))
             out["normal"][:, :3] = encode_normals(unit)
-        if soup.uv0 is not None:
-            out["uv0"] = soup.uv0[triangle, corner]
-        if soup.extra is not None:
-            words = np.ascontiguousarray(soup.extra[triangle, corner])
+        if triangles.uv0 is not None:
+            out["uv0"] = triangles.uv0[triangle, corner]
+        if triangles.extra is not None:
+            words = np.ascontiguousarray(triangles.extra[triangle, corner])
             out["micro_uv"] = words.view("<i2").reshape(-1, 2)
         out["blend"] = 1.0
-        if plan.given.blend is not None:
-            out["blend"] = plan.given.blend[triangle, corner]
+        if plan.edited.blend is not None:
+            out["blend"] = plan.edited.blend[triangle, corner]
         elif self.old.blend is not None:
             self._adopt_blend(out)
         raw = out.view(np.uint8).reshape(len(out), -1)
@@ -248,12 +248,12 @@ class _Work:
 
     def _materials(self, plan: LevelPlan, triangles: I64) -> tuple[I64, I64]:
         """Rows of Land1.wea of some triangles."""
-        material = plan.given.soup.material[triangles]
+        material = plan.edited.triangles.material[triangles]
         known = np.array([p is not None for p in self.plan.pairs] + [False])
         if not known[material].all():
             at = int(triangles[int(np.argmin(known[material]))])
             raise unknown_material(
-                self.plan, int(plan.given.owner[at]), int(plan.given.soup.material[at])
+                self.plan, int(plan.edited.owner[at]), int(plan.edited.triangles.material[at])
             )
         pairs = np.array([p or (0, 0) for p in self.plan.pairs] + [(0, 0)], np.int64)
         return pairs[material, 0], pairs[material, 1]
@@ -292,7 +292,9 @@ class _Work:
         pair = kept["first"].astype(np.int64) << 8 | kept["second"]
         for material, choices in enumerate(self.plan.choices):
             codes = [a << 8 | b for a, b in choices]
-            hit = has & (plan.given.soup.material[triangles] == material) & np.isin(pair, codes)
+            hit = (
+                has & (plan.edited.triangles.material[triangles] == material) & np.isin(pair, codes)
+            )
             first[hit], second[hit] = kept["first"][hit], kept["second"][hit]
         new["first"], new["second"] = first, second
         flags = np.where(
@@ -301,7 +303,7 @@ class _Work:
         new["flags"] = _with_second(flags.astype(np.uint32), second)
         new["opaque6"] = np.where(has, kept["opaque6"], NONE16)
         new["opaque27"] = np.where(has, kept["opaque27"], 0)
-        self.owner = np.concatenate([self.owner, plan.given.owner[triangles]])
+        self.owner = np.concatenate([self.owner, plan.edited.owner[triangles]])
         self.faces = np.concatenate([self.faces, new])
         self.vertex = np.concatenate([self.vertex, vertex])
         self.square = np.concatenate([self.square, square])
@@ -341,16 +343,18 @@ class _Work:
         rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
         own = np.empty((len(loose), 3), np.int64)
         np.put_along_axis(own, turn, self.vertex[rows], axis=1)
-        stays = (self.vertices["position"][own] == plan.given.soup.positions[loose]).all(axis=-1)
+        stays = (self.vertices["position"][own] == plan.edited.triangles.positions[loose]).all(
+            axis=-1
+        )
         found[: 3 * len(loose)][stays.reshape(-1)] = own[stays]
         missing = found < 0
         if missing.any():
-            bare = replace(plan.given.soup, uv0=None, extra=None, normals=None)
-            by_place = replace(plan, given=replace(plan.given, soup=bare))
+            bare = replace(plan.edited.triangles, uv0=None, extra=None, normals=None)
+            by_place = replace(plan, edited=replace(plan.edited, triangles=bare))
             found[missing] = self._find_vertices(by_place, fresh, usable)[missing]
         if (found < 0).any():
             at = int(np.argmax(found < 0))
-            place = plan.given.soup.positions[fresh[at // 3], at % 3].tolist()
+            place = plan.edited.triangles.positions[fresh[at // 3], at % 3].tolist()
             raise ConversionError(
                 "the coarse level has a vertex that the fine level does not have",
                 value=f"({place[0]:g}, {place[1]:g}, {place[2]:g})",

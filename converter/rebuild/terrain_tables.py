@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..formats.tables import DRAW_DTYPE
 from ..formats.terrain import COARSE, FINE, Terrain
-from ..numeric.adjacency import links
+from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
 from ..numeric.bounds import hull, sphere_radius
 
@@ -81,7 +81,7 @@ def level_links(corners: NDArray[np.float32], level: I64) -> tuple[I64, I64]:
         rows = np.flatnonzero(level == number)
         if not rows.size:
             continue
-        local, edges = links(np.ascontiguousarray(corners[rows]))
+        local, edges = neighbour_links(np.ascontiguousarray(corners[rows]))
         table = np.append(rows, np.full(NONE16 + 1 - len(rows), NONE16))
         link[rows], selectors[rows] = table[local], edges
     return link, selectors

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..formats.model import MshModel
 from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE, StreamType
-from ..numeric.arrays import NONE16, covered, joined
+from ..numeric.arrays import NONE16, concatenate_records, covered
 from .geometry import VERTEX_DTYPE, SlotGeometry
 
 Rows = NDArray[np.void]
@@ -133,12 +133,12 @@ class Workspace:
             slots.append(slot)
             at_v, at_i = at_v + len(g.vertices), at_i + len(g.indices)
             at_b, at_t = at_b + len(batch), at_t + len(triangle)
-        self.vertices = joined([self.vertices, *vertices])
+        self.vertices = concatenate_records([self.vertices, *vertices])
         self.indices = np.concatenate([self.indices, *indices])
-        self.batches = joined([self.batches, *batches])
+        self.batches = concatenate_records([self.batches, *batches])
         if self.has_triangles:
-            self.triangles = joined([self.triangles, *triangles])
-        self.slots = joined([self.slots, *slots])
+            self.triangles = concatenate_records([self.triangles, *triangles])
+        self.slots = concatenate_records([self.slots, *slots])
         return list(range(first, len(self.slots)))
 
     def replace(self, slot: int, geometry: SlotGeometry | None) -> None:

@@ -25,7 +25,7 @@ MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
 
 
 @dataclass(frozen=True)
-class Look:
+class MaterialAppearance:
     """What a WEAR row leads to.
 
     Attributes:
@@ -86,11 +86,11 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Dress:
+class Appearance:
     """How the materials of a model or a terrain look.
 
     Attributes:
-        looks: by WEAR row.
+        materials: by WEAR row.
         pictures: by texture name, as the looks have it.
         lightmaps: by lightmap row of the WEAR.
         mixed: by (first, second) material row of a terrain: both textures, mixed.
@@ -99,16 +99,16 @@ class Dress:
             ``None``: they are inside the glTF.
     """
 
-    looks: dict[int, Look] = field(default_factory=dict)
+    materials: dict[int, MaterialAppearance] = field(default_factory=dict)
     pictures: dict[str, Picture] = field(default_factory=dict)
     lightmaps: dict[int, Picture] = field(default_factory=dict)
     mixed: dict[tuple[int, int], Picture] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     up: str | None = None
 
-    def of(self, row: int) -> tuple[Look | None, Picture | None]:
+    def of(self, row: int) -> tuple[MaterialAppearance | None, Picture | None]:
         """The look and the texture of a WEAR row, as far as there are any."""
-        look = self.looks.get(row)
+        look = self.materials.get(row)
         return look, None if look is None else self.pictures.get(look.texture)
 
 
@@ -122,8 +122,8 @@ def picture_path(library: str, name: str) -> str:
     return f"{folder}/{escape(name)}.png"
 
 
-def mixed(first: Picture, second: Picture, share: float) -> Picture:
-    """Two textures in one, for terrains: ``share`` of the second over the first, 0..1.
+def mixed(first: Picture, second: Picture, weight: float) -> Picture:
+    """Two textures in one, for terrains: ``weight`` of the second over the first, 0..1.
 
     Both repeat, so they may be of any size: the larger one is taken.
     """
@@ -134,10 +134,10 @@ def mixed(first: Picture, second: Picture, share: float) -> Picture:
         pixels = [first.rgba(), second.rgba()]
         width, height = (max(p.shape[axis] for p in pixels) for axis in (1, 0))
         one, other = (Image.fromarray(p[..., :3]).resize((width, height)) for p in pixels)
-        return np.asarray(Image.blend(one, other, share).convert("RGBA"))
+        return np.asarray(Image.blend(one, other, weight).convert("RGBA"))
 
-    share = round(share, 4)
-    digest = f"{first.digest}+{second.digest}*{share}"
+    weight = round(weight, 4)
+    digest = f"{first.digest}+{second.digest}*{weight}"
     return Picture(f"{first.name}+{second.name}", "", digest, rgba)
 
 
@@ -145,15 +145,17 @@ def mixed(first: Picture, second: Picture, share: float) -> Picture:
 GREY = (0.6, 0.6, 0.6, 1.0)
 
 
-def missing_look(name: str) -> Look:
+def missing_material(name: str) -> MaterialAppearance:
     """The look of a name without any ``Material.lib``."""
-    return Look(name, "", "missing", GREY, (0.0, 0.0, 0.0), False, False, "", 0)
+    return MaterialAppearance(name, "", "missing", GREY, (0.0, 0.0, 0.0), False, False, "", 0)
 
 
-def look_of(name: str, material: Material, step: Literal["name", "DEFAULT", "first"]) -> Look:
+def appearance_of(
+    name: str, material: Material, step: Literal["name", "DEFAULT", "first"]
+) -> MaterialAppearance:
     """The look of a name whose chain led to a material."""
     red, green, blue = material.diffuse
-    return Look(
+    return MaterialAppearance(
         name,
         material.name,
         step,

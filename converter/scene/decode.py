@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..formats.model import MshModel, largest_indices
 from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_COCKPIT
-from ..numeric.arrays import NONE16, crosses, filled
+from ..numeric.arrays import NONE16, cross_products, fill_non_finite
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from ..numeric.sampler import Tracks, sample
@@ -139,7 +139,7 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
     if np.count_nonzero(zero):
         corners = corner_vertices(model)
         points = model.positions[corners].astype(np.float64)
-        flat = normalise(crosses(points), up)
+        flat = normalise(cross_products(points), up)
         first, where = np.unique(corners.ravel(), return_index=True)
         fallback = np.broadcast_to(up, unit.shape).copy()
         fallback[first] = flat[where // 3]
@@ -244,7 +244,7 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
     # where keys of one time follow one another, the runtime divides by zero
     for curves in (rotations, positions):
         if not np.isfinite(curves).all():
-            curves[:] = [filled(curve) for curve in curves]
+            curves[:] = [fill_non_finite(curve) for curve in curves]
     return [
         Track(node, Channel(frames, rotations[i]), Channel(frames, positions[i]))
         for i, node in enumerate(nodes.tolist())

@@ -183,11 +183,11 @@ class Streams:
 
 
 #: Where a vertex may be at most: a box of such a size still has a volume in binary32.
-FARTHEST = 1e12
+MAX_COORDINATE = 1e12
 
 
-def require_in_reach(what: str, positions: NDArray[Any], label: str | None = None) -> None:
-    """Refuse coordinates that are not finite, or farther out than ``FARTHEST``.
+def require_in_range(what: str, positions: NDArray[Any], label: str | None = None) -> None:
+    """Refuse coordinates that are not finite, or farther out than ``MAX_COORDINATE``.
 
     Args:
         what: what messages call them.
@@ -197,13 +197,13 @@ def require_in_reach(what: str, positions: NDArray[Any], label: str | None = Non
     Raises:
         ConversionError: there are such.
     """
-    if not np.abs(positions).max(initial=0) <= FARTHEST:  # also where one is no number
-        far = ~(np.abs(positions) <= FARTHEST)
+    if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is no number
+        far = ~(np.abs(positions) <= MAX_COORDINATE)
         raise ConversionError(
             f"{what} is not finite, or out of reach",
             file=label,
             value=float(np.asarray(positions)[far][0]),
-            expected=f"at most {FARTHEST:g}",
+            expected=f"at most {MAX_COORDINATE:g}",
         )
 
 

@@ -16,7 +16,7 @@ from ..formats.terrain import COARSE, FINE, NO_MATERIAL, Terrain
 from ..numeric.quantize import decode_normals, decode_uv, normalise
 
 
-class Ground(NamedTuple):
+class MaterialPair(NamedTuple):
     """A pair of materials: what one primitive shows.
 
     Attributes:
@@ -40,8 +40,8 @@ class TerrainScene:
         name: the terrain's name.
         positions, normals, uv0, micro_uv: (V, 3), (V, 3), (V, 2), (V, 2) float32.
         blend: (V,) float32 or ``None``: alpha of the second material.
-        grounds: the material pairs, in order of first appearance.
-        primitives: per level, ``(ground, faces)``: rows of the face table, in table order.
+        material_pairs: the material pairs, in order of first appearance.
+        primitives: per level, ``(pair, faces)``: rows of the face table, in table order.
         vertex: (F, 3) vertices of every face.
     """
 
@@ -51,12 +51,12 @@ class TerrainScene:
     uv0: NDArray[np.float32]
     micro_uv: NDArray[np.float32]
     blend: NDArray[np.float32] | None
-    grounds: list[Ground]
+    material_pairs: list[MaterialPair]
     primitives: list[list[tuple[int, NDArray[np.int64]]]]
     vertex: NDArray[np.uint16]
 
 
-def shares(scene: TerrainScene) -> dict[tuple[int, int], float]:
+def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
     """How much of its second material each pair of the fine level shows, 0..1, on the mean.
 
     Returns:
@@ -64,12 +64,12 @@ def shares(scene: TerrainScene) -> dict[tuple[int, int], float]:
     """
     out = {}
     for i, rows in scene.primitives[FINE]:
-        ground = scene.grounds[i]
-        if ground.second != NO_MATERIAL:
+        pair = scene.material_pairs[i]
+        if pair.second != NO_MATERIAL:
             blend = 1.0
             if scene.blend is not None:
                 blend = float(scene.blend[scene.vertex[rows]].mean(dtype=np.float64))
-            out[ground.first, ground.second] = min(1.0, max(0.0, blend))
+            out[pair.first, pair.second] = min(1.0, max(0.0, blend))
     return out
 
 
@@ -86,7 +86,7 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
     levels = [terrain.faces_of(level) for level in (FINE, COARSE)]
     shown, first_at = np.unique(pair[np.concatenate(levels)], return_index=True)
     pairs = shown[np.argsort(first_at)].tolist()
-    grounds = [ground_of(key >> 8, key & 0xFF, wear, micro) for key in pairs]
+    material_pairs = [material_pair(key >> 8, key & 0xFF, wear, micro) for key in pairs]
     primitives = [
         [(i, rows[hit]) for i, key in enumerate(pairs) if (hit := pair[rows] == key).any()]
         for rows in levels
@@ -98,13 +98,13 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
         decode_uv(terrain.uv0),
         decode_uv(terrain.micro_uv),
         terrain.blend,
-        grounds,
+        material_pairs,
         primitives,
         faces["vertex"],
     )
 
 
-def ground_of(first: int, second: int, wear: list[str], micro: list[str]) -> Ground:
+def material_pair(first: int, second: int, wear: list[str], micro: list[str]) -> MaterialPair:
     """A pair of rows with its names; rows without a name are ``material_{row}``."""
 
     def named(names: list[str], row: int, missing: str) -> str:
@@ -112,6 +112,6 @@ def ground_of(first: int, second: int, wear: list[str], micro: list[str]) -> Gro
 
     name = named(wear, first, f"material_{first}")
     if second == NO_MATERIAL:
-        return Ground(name, first, second, named(micro, first, ""), "")
+        return MaterialPair(name, first, second, named(micro, first, ""), "")
     name += f"+{named(wear, second, f'material_{second}')}"
-    return Ground(name, first, second, named(micro, first, ""), named(micro, second, ""))
+    return MaterialPair(name, first, second, named(micro, first, ""), named(micro, second, ""))

@@ -16,7 +16,7 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.pipeline.model import ExportOptions, load, to_model
-from msh_gltf.converter.scene.appearance import Dress, Picture
+from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf
 from msh_gltf.exporters.nres import replace_entry, write_nres
 from msh_gltf.importers.nres import read_file, read_nres
@@ -217,7 +217,7 @@ def dressed(**changes: Any) -> dict[str, Any]:
     assert loaded.dress is not None
     pixels = np.full((2, 2, 4), 128, np.uint8)
     pixels[..., 3] = np.reshape(alpha, (2, 2))
-    plain = next(iter(loaded.dress.looks.values()))
+    plain = next(iter(loaded.dress.materials.values()))
     look = dataclasses.replace(
         plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False,
         additive=False,
@@ -225,7 +225,7 @@ def dressed(**changes: Any) -> dict[str, Any]:
     look = dataclasses.replace(look, **changes)
     drawn = Picture("T", "", "1", lambda: pixels)
     lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
-    dress = Dress(dict.fromkeys(range(256), look), {"T": drawn}, lights)
+    dress = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
     made = export_gltf(loaded.scene, GltfOptions(dress=dress)).json["materials"]
     return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
 

@@ -15,7 +15,12 @@ from PIL import Image
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.pipeline.model import ExportOptions, load
 from msh_gltf.converter.pipeline.obj import not_in_obj, obj_files
-from msh_gltf.converter.scene.appearance import Dress, Look, Picture, missing_look
+from msh_gltf.converter.scene.appearance import (
+    Appearance,
+    MaterialAppearance,
+    Picture,
+    missing_material,
+)
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.exporters.obj import escape, export_obj
 from msh_gltf.importers.obj import unescape
@@ -215,11 +220,13 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     )
     assert b"map_Kd" not in plain[tmp_path / "m.mtl"]
     used = sorted(set(sample.arrays["batch_row"].tolist()))
-    look = Look("a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1)
+    look = MaterialAppearance(
+        "a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1
+    )
     looks = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
     pixels = np.arange(16, dtype=np.uint8).reshape(2, 2, 4)
     pictures = {name: Picture(name, "", "", lambda: pixels) for name in ("T/1.0", "unused")}
-    dress = Dress(looks, pictures)
+    dress = Appearance(looks, pictures)
     made = obj_files(dataclasses.replace(loaded, dress=dress), tmp_path / "m.obj", options=options)
     assert [path.name for path, _ in made] == [
         "m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj",
@@ -232,7 +239,7 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
         "Kd 0.5 0.25 1", "d 0.75", "Ke 0 0.5 0", "map_Kd m.T%2F1.0.png", "map_d m.T%2F1.0.png",
     ):  # fmt: skip
         assert mtl.count(f"\n{line}\n") == count
-    gone = Dress(dict.fromkeys(used, missing_look("a")))
+    gone = Appearance(dict.fromkeys(used, missing_material("a")))
     again = obj_files(dataclasses.replace(loaded, dress=gone), tmp_path / "m.obj", options=options)
     assert again[-2][1] == plain[tmp_path / "m.mtl"]
 

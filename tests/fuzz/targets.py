@@ -238,7 +238,7 @@ def _material(data: bytes) -> Any:
 
 def _material_rest(opened: Any) -> None:
     from msh_gltf.converter.formats.material import find_material, material_bytes, new_material
-    from msh_gltf.converter.scene.appearance import look_of
+    from msh_gltf.converter.scene.appearance import appearance_of
     from msh_gltf.importers.material import read_material
 
     archive, entries = opened
@@ -246,7 +246,7 @@ def _material_rest(opened: Any) -> None:
     for entry in entries:
         material = read_material(entry, "Material.lib")
         material_bytes(material)
-        look_of("a", material, "name")
+        appearance_of("a", material, "name")
         new_material(material, "b", "wall.0", alpha=0.5)
 
 

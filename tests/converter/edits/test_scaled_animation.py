@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
-from msh_gltf.converter.edits import rigid
-from msh_gltf.converter.edits.identify import identify
+from msh_gltf.converter.edits import rigid_transforms
+from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.model import ImportOptions, to_model
@@ -250,7 +250,7 @@ def test_verification_sees_a_track_that_was_not_mirrored(
     path = random_file(tmp_path, np.random.default_rng(1), MIRRORS, "LINEAR")
     to_model(path, None, ALONE)
     monkeypatch.setattr(
-        "msh_gltf.converter.edits.identify.rigid_track",
+        "msh_gltf.converter.edits.identify_nodes.rigid_track",
         lambda item, track, frame, node: Track(node, track.rotation, track.translation),
     )
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
@@ -261,13 +261,13 @@ def test_verification_sees_a_node_in_the_wrong_frame(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = random_file(tmp_path, np.random.default_rng(2), MIRRORS, "LINEAR")
-    right = rigid.rigid_part
+    right = rigid_transforms.rigid_part
 
     def wrong(name: str, world: Any, above: Any) -> Any:
         turned, moved, bake, place = right(name, world, above)
         return turned, -moved, bake, place
 
-    monkeypatch.setattr("msh_gltf.converter.edits.identify.rigid_part", wrong)
+    monkeypatch.setattr("msh_gltf.converter.edits.identify_nodes.rigid_part", wrong)
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
         to_model(path, None, ALONE)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from msh_gltf.converter.numeric.adjacency import links
+from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.arrays import NONE16
 from tests.support.corpus import Sample, every_sample
 
@@ -47,7 +47,7 @@ def unpack(selectors: np.ndarray) -> np.ndarray:
 @given(GRID)
 def test_invariants(corners: np.ndarray) -> None:
     """Mutual, exact, never to itself, for any soup: non-manifold, twins, degenerate triangles."""
-    link, selectors = links(corners)
+    link, selectors = neighbour_links(corners)
     edge = unpack(selectors)
     assert not (selectors >> 6).any()
     for t in range(len(corners)):
@@ -69,7 +69,7 @@ def flat(corners: np.ndarray) -> np.ndarray:
 @given(GRID)
 def test_brute_force(corners: np.ndarray) -> None:
     corners = corners[~flat(corners)]
-    link, selectors = links(corners)
+    link, selectors = neighbour_links(corners)
     expected_link, expected_sel = brute_force(corners)
     np.testing.assert_array_equal(link.reshape(-1, 3), np.array(expected_link).reshape(-1, 3))
     np.testing.assert_array_equal(unpack(selectors), np.array(expected_sel).reshape(-1, 3))
@@ -80,7 +80,7 @@ def test_recorded_descriptors(sample: Sample) -> None:
     truth = sample.arrays
     for start, count, _, _ in truth["slot_range"].tolist():
         rows = slice(start, start + count)
-        link, selectors = links(truth["vertex_pos"][truth["tri_vertex"][rows]])
+        link, selectors = neighbour_links(truth["vertex_pos"][truth["tri_vertex"][rows]])
         moved = np.where(link == NONE16, NONE16, link.astype(int) + start)
         np.testing.assert_array_equal(moved, truth["desc_link"][rows])
         np.testing.assert_array_equal(selectors, truth["desc_sel"][rows])
@@ -92,9 +92,9 @@ def test_edge_with_many_triangles() -> None:
     tips = [(0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1), (0, 1, 1)]
     forward = [(a, b, t) for t in tips[:3]]
     backward = [(b, a, t) for t in tips[3:]]
-    link, _ = links(np.array([*forward, *backward], np.float32))
+    link, _ = neighbour_links(np.array([*forward, *backward], np.float32))
     assert link[:, 0].tolist() == [3, 4, NONE16, 0, 1]
-    one_way, _ = links(np.array(forward, np.float32))
+    one_way, _ = neighbour_links(np.array(forward, np.float32))
     assert one_way[:, 0].tolist() == [1, 0, NONE16]
 
 
@@ -102,4 +102,4 @@ def test_minus_zero_is_zero() -> None:
     corners = np.zeros((2, 3, 3), np.float32)
     corners[0] = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]
     corners[1] = [(1, -0.0, 0), (-0.0, 0, -0.0), (0, -1, 0)]
-    assert links(corners)[0][:, 0].tolist() == [1, 0]
+    assert neighbour_links(corners)[0][:, 0].tolist() == [1, 0]

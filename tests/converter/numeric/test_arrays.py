@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from msh_gltf.converter.formats.tables import BATCH_DTYPE, KEY_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
 from msh_gltf.converter.numeric.adjacency import _stable_order
-from msh_gltf.converter.numeric.arrays import crosses, joined
+from msh_gltf.converter.numeric.arrays import concatenate_records, cross_products
 
 CORNERS = st.sampled_from([np.float32, np.float64]).flatmap(
     lambda kind: hnp.arrays(
@@ -25,8 +25,8 @@ CORNERS = st.sampled_from([np.float32, np.float64]).flatmap(
 def test_crosses(corners: np.ndarray) -> None:
     sides = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     expected = np.cross(*sides) if len(corners) else np.empty((0, 3), corners.dtype)
-    assert crosses(corners).tobytes() == expected.tobytes()
-    assert crosses(corners).dtype == corners.dtype
+    assert cross_products(corners).tobytes() == expected.tobytes()
+    assert cross_products(corners).dtype == corners.dtype
 
 
 @pytest.mark.parametrize("dtype", [BATCH_DTYPE, KEY_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE])
@@ -39,8 +39,8 @@ def test_joined(dtype: np.dtype, counts: list[int], data: st.DataObject) -> None
             st.binary(min_size=2 * count * dtype.itemsize, max_size=2 * count * dtype.itemsize)
         )
         parts.append(np.frombuffer(raw, dtype)[::2])
-    assert joined(parts).dtype == dtype
-    assert joined(parts).tobytes() == b"".join(part.tobytes() for part in parts)
+    assert concatenate_records(parts).dtype == dtype
+    assert concatenate_records(parts).tobytes() == b"".join(part.tobytes() for part in parts)
 
 
 @given(hnp.arrays(np.int64, st.integers(0, 40), elements=st.integers(0, 5) | st.integers(0, 2**62)))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model_structure import check_model
-from msh_gltf.converter.edits.identify import Identified
+from msh_gltf.converter.edits.identify_nodes import Identified
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, largest_indices
 from msh_gltf.converter.formats.tables import TABLES
@@ -26,8 +26,8 @@ from msh_gltf.converter.pipeline.model import (
     load,
     to_model,
 )
-from msh_gltf.converter.rebuild.assemble import RebuildOptions, new_model
 from msh_gltf.converter.rebuild.header import header
+from msh_gltf.converter.rebuild.model import RebuildOptions, new_model
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
@@ -129,7 +129,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
     """The header box of the recorded truth, from the posed vertices."""
     if sample.truth["legacy"] or not sample.truth.get("header_box"):
         return
-    from msh_gltf.converter.rebuild.assemble import posed_header
+    from msh_gltf.converter.rebuild.model import posed_header
 
     model = parse(sample.source)
     got = posed_header(model, Dialect(sample.dialect))["hull"][0]
@@ -399,7 +399,7 @@ def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
 
 def test_verification_can_fail(tmp_path: Path) -> None:
     """A wrong model is refused before it appears."""
-    from msh_gltf.converter.edits.identify import identify
+    from msh_gltf.converter.edits.identify_nodes import identify
     from msh_gltf.converter.pipeline.verify import verify
     from msh_gltf.importers.gltf import read_gltf
     from tests.support.runs import to_gltf as convert
@@ -422,7 +422,7 @@ def test_verification_can_fail(tmp_path: Path) -> None:
 
 
 def test_verification_checks_links(tmp_path: Path) -> None:
-    from msh_gltf.converter.edits.identify import identify
+    from msh_gltf.converter.edits.identify_nodes import identify
     from msh_gltf.converter.pipeline.verify import verify
     from msh_gltf.importers.gltf import read_gltf
 

@@ -1,4 +1,4 @@
-"""A plan to a model: kept where nothing changed, rebuilt where it did (``rebuild`` page)."""
+"""Rebuild a model from a plan of changes; what did not change keeps its stored bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare import PartPlan, Plan, poses_at, same_rotations
-from ..edits.identify import POSE_NOISE, Identified
-from ..edits.match import Soup, soup_of
+from ..edits.compare_model import PartPlan, Plan, poses_at, same_rotations
+from ..edits.identify_nodes import POSE_NOISE, Identified
+from ..edits.match_triangles import TriangleList, triangle_list
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name, name_field
 from ..formats.model import MshModel, PathGraph, StringTable
@@ -35,11 +35,11 @@ from ..scene.dialect import Dialect
 from ..scene.scene import Scene
 from .geometry import SlotGeometry, too_many
 from .header import header
+from .key_reduction import Run, make_run
 from .materials import stored_choices, words_table
 from .nodes import NodeEdit, build_nodes, node_order
 from .report import report_rows
 from .slots import Edit, build_new, change_in_place, rebuild_slot
-from .tracks import Run, make_run
 from .workspace import Workspace
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
@@ -84,7 +84,7 @@ def new_model(
     plan = Plan(identified, poses=set(range(len(scene.nodes))))
     lightmap = dialect is Dialect.RETAIL
     plan.parts = [
-        PartPlan(part, None, soup_of(scene, part, lightmap=lightmap)) for part in scene.parts
+        PartPlan(part, None, triangle_list(scene, part, lightmap=lightmap)) for part in scene.parts
     ]
     order = sorted(plan.parts, key=lambda p: (p.part.node, p.part.lod, p.part.group))
     plan.parts = order
@@ -93,14 +93,14 @@ def new_model(
 
 
 def edited_model(
-    plan: Plan, model: MshModel, kept: Scene, dialect: Dialect, options: RebuildOptions
+    plan: Plan, model: MshModel, stored: Scene, dialect: Dialect, options: RebuildOptions
 ) -> Rebuilt:
     """The stored model with the plan's changes, everything else byte for byte.
 
     Args:
-        plan: from ``merge.compare``; has changes.
+        plan: from ``compare_model``; has changes.
         model: the stored model; a copy of it is changed.
-        kept: the stored model's scene.
+        stored: the stored model's scene.
         dialect: the stored model's.
         options: how to rebuild.
     """
@@ -112,22 +112,22 @@ def edited_model(
     edited = replace(model, streams=dict(model.streams))
     edited.archive = replace(model.archive, entries=list(model.archive.entries))
     out = Rebuilt(edited)
-    _build(plan, edited, kept, dialect, options, out, Workspace.of(model))
+    _build(plan, edited, stored, dialect, options, out, Workspace.of(model))
     return out
 
 
 def _build(
     plan: Plan,
     model: MshModel,
-    kept: Scene | None,
+    stored: Scene | None,
     dialect: Dialect,
     options: RebuildOptions,
     out: Rebuilt,
     space: Workspace,
 ) -> None:
-    cells = _geometry(plan, model, kept, dialect, space, out)
+    cells = _geometry(plan, model, stored, dialect, space, out)
     space.into(model)
-    edits = _node_edits(plan, model, kept, dialect, options, cells)
+    edits = _node_edits(plan, model, stored, dialect, options, cells)
     order = node_order(edits)
     out.rows = {i: row for row, i in enumerate(order)}
     changed = bool(plan.poses or plan.parents or plan.deleted_nodes) or len(order) != len(
@@ -135,7 +135,7 @@ def _build(
     )
     if changed or any(edit.old is None for edit in edits):
         tables = build_nodes(
-            edits, order, model if kept is not None else None, dialects.key_order(dialect)
+            edits, order, model if stored is not None else None, dialects.key_order(dialect)
         )
         model.nodes = tables.nodes
         model.streams[StreamType.KEYS] = tables.keys
@@ -147,13 +147,13 @@ def _build(
             nodes["slot_index"][row] = edits[i].cells
             nodes["flags"][row] = edits[i].flags
         model.nodes = nodes
-    _names(plan, model, kept, dialect, edits, order, out)
+    _names(plan, model, stored, dialect, edits, order, out)
     _renumbered(model, dialect, edits, order, out)
-    geometry = any(not p.kept for p in plan.parts) or bool(plan.deleted_parts)
-    if geometry or changed or kept is None:
+    geometry = any(not p.unchanged for p in plan.parts) or bool(plan.deleted_parts)
+    if geometry or changed or stored is None:
         model.header = posed_header(model, dialect)
     _limits(model)
-    out.report = report_rows(plan, kept)
+    out.report = report_rows(plan, stored)
 
 
 # ------------------------------------------------------------------ geometry
@@ -162,24 +162,24 @@ def _build(
 def _geometry(
     plan: Plan,
     model: MshModel,
-    kept: Scene | None,
+    stored: Scene | None,
     dialect: Dialect,
     space: Workspace,
     out: Rebuilt,
 ) -> dict[tuple[int, int, int], int]:
     """Change the workspace; returns the slot of every cell (node of the file, lod, group)."""
     scene = plan.identified.scene
-    words = words_table(scene.materials, plan if kept is not None else None, kept, dialect)
-    choices = stored_choices(scene.materials, plan, kept, dialect)
+    words = words_table(scene.materials, plan if stored is not None else None, stored, dialect)
+    choices = stored_choices(scene.materials, plan, stored, dialect)
     blank = np.array([255] * 4 if dialect is Dialect.SPEC else [0] * 4, np.uint8)
     cells: dict[tuple[int, int, int], int] = {}
-    node_of = {k: i for i, k in plan.identified.kept_of.items()}
+    node_of = {k: i for i, k in plan.identified.stored_of.items()}
     users: dict[int, int] = {}
-    if kept is not None:
+    if stored is not None:
         stored_cells = model.nodes["slot_index"].astype(np.int64)
         for slot in stored_cells[stored_cells != NONE16].tolist():
             users[slot] = users.get(slot, 0) + 1
-        known = {(p.node, p.lod, p.group) for p in kept.parts}
+        known = {(p.node, p.lod, p.group) for p in stored.parts}
         gone = set(plan.deleted_parts)
         for k, i in node_of.items():
             for lod in range(LOD_COUNT):
@@ -192,7 +192,7 @@ def _geometry(
     changed: dict[int, list[PartPlan]] = {}
     fresh: list[PartPlan] = []
     for part in plan.parts:
-        if part.kept and part.slot is not None:
+        if part.unchanged and part.slot is not None:
             cells[_cell(part)] = part.slot
         elif part.slot is not None:
             changed.setdefault(part.slot, []).append(part)
@@ -211,12 +211,12 @@ def _geometry(
         if slot in staying:  # somebody still shows the stored one
             leading, others = [], [leading, *others]
         for users_of_one in others:
-            edit = Edit(_soup(users_of_one[0]), users_of_one[0].match, words, blank, choices)
+            edit = Edit(_triangles(users_of_one[0]), users_of_one[0].match, words, blank, choices)
             geometries.append(rebuild_slot(space, slot, edit))
             degenerate += geometries[-1].zero_area
             owners += [(_cell(part), len(geometries) - 1) for part in users_of_one]
         if leading:
-            edit = Edit(_soup(leading[0]), leading[0].match, words, blank, choices)
+            edit = Edit(_triangles(leading[0]), leading[0].match, words, blank, choices)
             cells.update({_cell(part): slot for part in leading})
             if not change_in_place(space, slot, edit):
                 geometry = rebuild_slot(space, slot, edit)
@@ -226,7 +226,7 @@ def _geometry(
     for part in fresh:
         key = _shape(part)
         if key not in seen:
-            new, lost = build_new(Edit(_soup(part), None, words, blank))
+            new, lost = build_new(Edit(_triangles(part), None, words, blank))
             dropped += lost
             seen[key] = None
             if new is not None:
@@ -239,7 +239,7 @@ def _geometry(
     _fits(space, geometries)
     rows = space.append(geometries)
     cells.update({cell: rows[number] for cell, number in owners})
-    if kept is not None:
+    if stored is not None:
         gone_slots = sorted(slot for slot in users if slot not in set(cells.values()))
         for slot in gone_slots:
             space.replace(slot, None)
@@ -250,7 +250,9 @@ def _geometry(
         out.warnings.append(f"{dropped} degenerate triangles were dropped")
     if degenerate:
         out.warnings.append(f"{degenerate} triangles have no area; their normal is made up")
-    clamped = sum(p.soup.clamped for p in plan.parts if p.soup is not None and not p.kept)
+    clamped = sum(
+        p.triangles.clamped for p in plan.parts if p.triangles is not None and not p.unchanged
+    )
     if clamped:
         out.warnings.append(f"{clamped} texture coordinates were clamped to -32..32")
     return cells
@@ -266,9 +268,9 @@ def _shape(part: PartPlan) -> tuple[int, bytes]:
     return part.part.mesh, b"" if matrix is None else matrix.tobytes()
 
 
-def _soup(part: PartPlan) -> Soup:
-    assert part.soup is not None
-    return part.soup
+def _triangles(part: PartPlan) -> TriangleList:
+    assert part.triangles is not None
+    return part.triangles
 
 
 def _fits(space: Workspace, geometries: list[SlotGeometry]) -> None:
@@ -300,19 +302,19 @@ def _limits(model: MshModel) -> None:
 def _node_edits(
     plan: Plan,
     model: MshModel,
-    kept: Scene | None,
+    stored: Scene | None,
     dialect: Dialect,
     options: RebuildOptions,
     cells: dict[tuple[int, int, int], int],
 ) -> list[NodeEdit]:
     scene = plan.identified.scene
     tracks = {track.node: track for track in scene.tracks}
-    kept_of = plan.identified.kept_of
+    stored_of = plan.identified.stored_of
     tolerance = 1e-5 * _diagonal(scene, plan)
-    stored = dialects.tracks(model, dialect) if kept is not None else None
+    stored_tracks = dialects.tracks(model, dialect) if stored is not None else None
     out = []
     for i, node in enumerate(scene.nodes):
-        k = kept_of.get(i)
+        k = stored_of.get(i)
         table = np.full((LOD_COUNT, GROUP_COUNT), NONE16, np.uint16)
         for lod in range(LOD_COUNT):
             for group in range(GROUP_COUNT):
@@ -326,12 +328,12 @@ def _node_edits(
             translations, turned = poses_at(tracks.get(i), node, frames)
             quaternions = turned * [1, -1, -1, -1]
             positions = translations.astype(np.float32)
-            if k is not None and kept is not None and stored is not None:
-                _take_stored(quaternions, positions, plan, k, stored, frames)
+            if k is not None and stored is not None and stored_tracks is not None:
+                _take_stored(quaternions, positions, plan, k, stored_tracks, frames)
             run = make_run(quaternions, positions, tolerance, reduce=options.reduce)
-            if k is not None and stored is not None and not run.animated:
-                _keep_sign(run, stored, k)
-        wanted = k if kept is not None else node.index
+            if k is not None and stored_tracks is not None and not run.animated:
+                _keep_sign(run, stored_tracks, k)
+        wanted = k if stored is not None else node.index
         out.append(NodeEdit(k, wanted, node.parent, flags & 0xFFFF, run, table))
     return out
 
@@ -341,11 +343,11 @@ def _take_stored(
     positions: NDArray[np.float32],
     plan: Plan,
     k: int,
-    stored: Tracks,
+    stored_tracks: Tracks,
     frames: NDArray[np.float64],
 ) -> None:
     """Where a frame says what the runtime samples, take the runtime's own numbers."""
-    samples = sample(stored, [k], frames)
+    samples = sample(stored_tracks, [k], frames)
     raw = samples.quaternion[0].astype(np.float64)
     same = same_rotations(quaternions * [1, -1, -1, -1], rotation(samples.quaternion[0]))
     signs = np.where(np.einsum("ti,ti->t", raw, quaternions) < 0, -1.0, 1.0)
@@ -355,9 +357,9 @@ def _take_stored(
     positions[near] = samples.position[0][near]
 
 
-def _keep_sign(run: Run, stored: Tracks, k: int) -> None:
+def _keep_sign(run: Run, stored_tracks: Tracks, k: int) -> None:
     """A static key keeps the sign of the stored one, so that an unturned key keeps its words."""
-    old = stored.quaternion[int(stored.fallback[k])]
+    old = stored_tracks.quaternion[int(stored_tracks.fallback[k])]
     if float(run.words[0].astype(np.float64) @ old) < 0:
         run.words = -run.words
 
@@ -366,8 +368,8 @@ def _diagonal(scene: Scene, plan: Plan) -> float:
     """The model's extent, for tolerances: its nodes and its parts."""
     reach = [1e-6]
     for part in plan.parts:
-        if part.soup is not None and len(part.soup):
-            points = part.soup.positions.reshape(-1, 3).astype(np.float64)
+        if part.triangles is not None and len(part.triangles):
+            points = part.triangles.positions.reshape(-1, 3).astype(np.float64)
             reach.append(float(np.linalg.norm(points.max(axis=0) - points.min(axis=0))))
     if scene.nodes:
         _, world = rest_pose(scene)
@@ -378,7 +380,7 @@ def _diagonal(scene: Scene, plan: Plan) -> float:
 def _names(
     plan: Plan,
     model: MshModel,
-    kept: Scene | None,
+    stored: Scene | None,
     dialect: Dialect,
     edits: list[NodeEdit],
     order: list[int],
@@ -389,7 +391,7 @@ def _names(
     moved = [edits[i].old for i in order] != list(
         range(len(model.strings.records) if model.strings else len(order))
     )
-    if kept is not None and not plan.names and not plan.labels and not moved:
+    if stored is not None and not plan.names and not plan.labels and not moved:
         return
     res9 = np.zeros(len(order), NAME_DTYPE)
     old9 = model.streams.get(StreamType.NAMES)
@@ -421,7 +423,7 @@ def _names(
             records.append(model.strings.records[old])
         else:
             records.append(text + b"\0" if text else b"")
-    if old9 is not None or kept is None:
+    if old9 is not None or stored is None:
         model.streams[StreamType.NAMES] = res9
     if model.strings is not None:
         model.strings = StringTable(records, model.strings.tail)

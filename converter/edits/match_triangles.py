@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
-from ..scene.scene import Part, Scene, Streams, require_in_reach
+from ..scene.scene import Part, Scene, Streams, require_in_range
 
 I64 = NDArray[np.int64]
 
@@ -30,7 +30,7 @@ _TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
 
 
 @dataclass
-class Soup:
+class TriangleList:
     """T triangles in a node's frame, quantised.
 
     ``positions`` (T, 3, 3) float32; ``normals`` (T, 3, 3) float32 or ``None``; ``uv0`` (T, 3, 2)
@@ -94,7 +94,9 @@ class Match:
     old_material: I64 | None = None
     colours_kept: int = 0
 
-    def compare_materials(self, new: Soup, old: Soup, same_material: Sequence[set[int]]) -> None:
+    def compare_materials(
+        self, new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
+    ) -> None:
         """Say anew which matched triangles changed their material."""
         hit = np.flatnonzero(self.old_of >= 0)
         alike = _material_table(new, old, same_material)
@@ -128,7 +130,7 @@ class Match:
         return f"normals changed on {int(self.normals_differ.sum())} triangles"
 
 
-def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
+def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     """The triangles of a part in its node's frame.
 
     Args:
@@ -158,7 +160,7 @@ def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
     if part.matrix is not None:
         linear = part.matrix[:3, :3]
         moved = positions.astype(np.float64) @ linear.T + part.matrix[:3, 3]
-        require_in_reach("a vertex in its node", moved)
+        require_in_range("a vertex in its node", moved)
         positions = moved.astype(np.float32)
         if normals is not None:
             turned = normals.astype(np.float64) @ np.linalg.inv(linear)
@@ -177,7 +179,7 @@ def soup_of(scene: Scene, part: Part, *, lightmap: bool) -> Soup:
     known = None
     if chosen is not None and not lightmap:
         known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
-    return Soup(positions, normals, uv0, chosen, material, vertex, lightmap, clamped, known)
+    return TriangleList(positions, normals, uv0, chosen, material, vertex, lightmap, clamped, known)
 
 
 def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np.bool_]:
@@ -215,7 +217,10 @@ def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
 
 
 def match(
-    new: Soup, old: Soup, same_material: Sequence[set[int]], degrees: float = NORMAL_DEGREES
+    new: TriangleList,
+    old: TriangleList,
+    same_material: Sequence[set[int]],
+    degrees: float = NORMAL_DEGREES,
 ) -> Match:
     """Pair triangles that are equal in every stream both sides have.
 
@@ -252,9 +257,9 @@ def match(
     hit = np.flatnonzero(old_of >= 0)
     partner = old_of[hit]
     if new.normals is not None and old.normals is not None and hit.size:
-        given = new.normals[hit[:, None], new_turn[hit]]
+        edited = new.normals[hit[:, None], new_turn[hit]]
         stored = old.normals[partner[:, None], old_turn[partner]]
-        result.normals_differ[hit] = normals_apart(given, stored, degrees).any(axis=1)
+        result.normals_differ[hit] = normals_apart(edited, stored, degrees).any(axis=1)
     if not new.lightmap and new.extra is not None and old.extra is not None and hit.size:
         a, b = (
             new.extra[hit[:, None], new_turn[hit]],
@@ -296,13 +301,15 @@ def colours_apart(
     return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
 
 
-def is_degenerate(soup: Soup) -> NDArray[np.bool_]:
+def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:
     """Triangles that use a vertex twice: Blender deletes them. (T,)."""
-    a, b, c = soup.vertex.T
+    a, b, c = triangles.vertex.T
     return np.asarray((a == b) | (b == c) | (a == c))
 
 
-def _would_be_dropped(old: Soup, missing: I64, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _would_be_dropped(
+    old: TriangleList, missing: I64, gone: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Whether Blender explains that a triangle is missing: it is degenerate, or a twin of one
     that came back (the same three vertices, in any order)."""
     if not missing.size:
@@ -312,17 +319,17 @@ def _would_be_dropped(old: Soup, missing: I64, gone: NDArray[np.bool_]) -> NDArr
     return np.asarray(is_degenerate(old)[missing] | np.isin(ids[missing], ids[~gone]))
 
 
-def _corner_ids(new: Soup, old: Soup) -> tuple[I64, I64]:
+def _corner_ids(new: TriangleList, old: TriangleList) -> tuple[I64, I64]:
     """A number per distinct corner, over the streams that both sides have. (T, 3) each."""
     columns = []
-    for soup in (new, old):
-        own = [(soup.positions + np.float32(0)).view(np.int32)]
-        if new.uv0 is not None and old.uv0 is not None and soup.uv0 is not None:
-            own.append(soup.uv0.astype(np.int32))
-        if soup.lightmap and new.extra is not None and old.extra is not None:
-            assert soup.extra is not None
-            own.append(soup.extra.astype(np.int32))
-        columns.append(np.concatenate(own, axis=-1).reshape(3 * len(soup), -1))
+    for triangles in (new, old):
+        own = [(triangles.positions + np.float32(0)).view(np.int32)]
+        if new.uv0 is not None and old.uv0 is not None and triangles.uv0 is not None:
+            own.append(triangles.uv0.astype(np.int32))
+        if triangles.lightmap and new.extra is not None and old.extra is not None:
+            assert triangles.extra is not None
+            own.append(triangles.extra.astype(np.int32))
+        columns.append(np.concatenate(own, axis=-1).reshape(3 * len(triangles), -1))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64))
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
 
@@ -372,7 +379,9 @@ def _rank(values: I64) -> I64:
     return out
 
 
-def _material_table(new: Soup, old: Soup, same_material: Sequence[set[int]]) -> NDArray[np.bool_]:
+def _material_table(
+    new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
+) -> NDArray[np.bool_]:
     """Whether a new and an old material are the same; the last row is 'no material'."""
     rows = max(len(same_material), int(new.material.max(initial=-1)) + 1)
     table = np.zeros((rows + 1, int(old.material.max(initial=0)) + 1), np.bool_)

@@ -19,7 +19,7 @@ from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.points import is_point
 from ..scene.scene import Imported, Item, Node, Part, Scene
-from .rigid import frame_in, rigid_part, rigid_track
+from .rigid_transforms import frame_in, rigid_part, rigid_track
 
 F64 = NDArray[np.float64]
 
@@ -31,9 +31,9 @@ ROTATION_NOISE = 1e-6
 
 @dataclass
 class _Role:
-    """What an item is: a node (``kept``: index in the sidecar's scene), or a part of one."""
+    """What an item is: a node (``stored``: index in the sidecar's scene), or a part of one."""
 
-    kept: int | None = None
+    stored: int | None = None
     owner: int | str | None = None
     lod: int = 0
     group: int = 0
@@ -54,7 +54,7 @@ class Identified:
         node_of: item of the file -> node.
         baked: node -> (3, 3), what its item's frame has beyond a rotation (scale, shear, mirror);
             nodes without such are not in it.
-        kept_of: node -> index in the sidecar's scene; new nodes are not in it.
+        stored_of: node -> index in the sidecar's scene; new nodes are not in it.
         shown: the cell that the default scene shows.
         size: extent of the model, for tolerances.
     """
@@ -63,33 +63,35 @@ class Identified:
     imported: Imported
     node_of: dict[int, int] = field(default_factory=dict)
     baked: dict[int, F64] = field(default_factory=dict)
-    kept_of: dict[int, int] = field(default_factory=dict)
+    stored_of: dict[int, int] = field(default_factory=dict)
     shown: tuple[int, int] = (0, 0)
     size: float = 1.0
 
 
-def identify(imported: Imported, kept: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
+def identify(
+    imported: Imported, stored: Scene | None, shown: tuple[int, int] = (0, 0)
+) -> Identified:
     """Tell the nodes of a file apart.
 
     Args:
         imported: the file.
-        kept: the sidecar's model, if there is one.
+        stored: the sidecar's model, if there is one.
         shown: the cell that the default scene shows.
 
     Raises:
         ConversionError: a transform that rigid nodes cannot have.
     """
-    roles = _roles(imported, kept)
+    roles = _roles(imported, stored)
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
-    out = Identified(scene, imported, shown=shown, size=model_size(kept) if kept else 1.0)
+    out = Identified(scene, imported, shown=shown, size=model_size(stored) if stored else 1.0)
     order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.items])
     world = _world_matrices(imported.items, order)
-    frames = _nodes(imported, roles, order, world, out, kept)
+    frames = _nodes(imported, roles, order, world, out, stored)
     node_of = out.node_of
-    if kept is None:
+    if stored is None:
         out.size = model_size(scene)
-    _parts(imported, roles, world, node_of, out, kept)
+    _parts(imported, roles, world, node_of, out, stored)
     for track in imported.tracks:
         item, role = imported.items[track.node], roles[track.node]
         if role is None:
@@ -121,17 +123,17 @@ def model_size(scene: Scene) -> float:
 # ------------------------------------------------------------------ roles
 
 
-def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
+def _roles(imported: Imported, stored: Scene | None) -> list[_Role | None]:
     """The role of every item; ``None`` for what is passed by."""
     items = imported.items
     roles: list[_Role | None] = [None] * len(items)
     taken: set[object] = set()
-    kept_nodes = {} if kept is None else {n.index: i for i, n in enumerate(kept.nodes)}
-    kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
+    stored_nodes = {} if stored is None else {n.index: i for i, n in enumerate(stored.nodes)}
+    stored_names = {} if stored is None else {n.name: i for i, n in enumerate(stored.nodes)}
     open_items = [
         i
         for i, item in enumerate(items)
-        if not _is_decoration(imported, item) and not is_point(item, kept_names)
+        if not _is_decoration(imported, item) and not is_point(item, stored_names)
     ]
     # extras number the owner of a part, names name it: a cell is claimed once, however it is told
     owner_names = {
@@ -139,8 +141,8 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
         for item in items
         if "node" in item.extras and "lod" not in item.extras
     }
-    if kept is not None:
-        owner_names = {n.index: n.name for n in kept.nodes if n.index is not None}
+    if stored is not None:
+        owner_names = {n.index: n.name for n in stored.nodes if n.index is not None}
 
     def claim(i: int, key: object, role: _Role) -> bool:
         if key in taken:
@@ -161,26 +163,26 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
                 return False
             role = _Role(owner=number, lod=lod, group=group, name=items[i].name)
             return claim(i, ("part", owner_names.get(number, number), lod, group), role)
-        index = kept_nodes.get(number) if kept is not None else number
+        index = stored_nodes.get(number) if stored is not None else number
         if index is None:
             return False
-        if named and kept is not None and items[i].name != kept.nodes[index].name:
+        if named and stored is not None and items[i].name != stored.nodes[index].name:
             return False
-        return claim(i, ("node", index), _Role(kept=index, name=items[i].name))
+        return claim(i, ("node", index), _Role(stored=index, name=items[i].name))
 
     def by_name(i: int, name: str) -> bool:
         if items[i].extras:
             return False  # a copy of something that was ours: it is new
-        index = kept_names.get(name)
-        return index is not None and claim(i, ("node", index), _Role(kept=index, name=name))
+        index = stored_names.get(name)
+        return index is not None and claim(i, ("node", index), _Role(stored=index, name=name))
 
     open_items = [i for i in open_items if not by_extras(i, named=True)]
     open_items = [i for i in open_items if not by_extras(i, named=False)]
     open_items = [i for i in open_items if not by_name(i, items[i].name)]
     open_items = [i for i in open_items if not by_name(i, without_number(items[i].name))]
-    if kept is not None:
-        open_items = _renamed(imported, kept, open_items, roles, taken)
-    known = set(kept_names) | {items[i].name for i in range(len(items))}
+    if stored is not None:
+        open_items = _renamed(imported, stored, open_items, roles, taken)
+    known = set(stored_names) | {items[i].name for i in range(len(items))}
     for i in open_items:
         match = _part_match(items[i].name) or _part_match(without_number(items[i].name))
         if match and items[i].mesh >= 0 and match[0] in known:
@@ -203,17 +205,17 @@ def _roles(imported: Imported, kept: Scene | None) -> list[_Role | None]:
 
 def _renamed(
     imported: Imported,
-    kept: Scene,
+    stored: Scene,
     open_items: list[int],
     roles: list[_Role | None],
     taken: set[object],
 ) -> list[int]:
     """Nodes that came back under another name and without extras: by the name of their mesh, which
     Blender keeps, else by standing where a missing node stood. Returns the items still open."""
-    free = [k for k in range(len(kept.nodes)) if ("node", k) not in taken]
-    noise = POSE_NOISE * model_size(kept)
+    free = [k for k in range(len(stored.nodes)) if ("node", k) not in taken]
+    noise = POSE_NOISE * model_size(stored)
     mesh_names = {
-        kept.meshes[part.mesh].name: part.node for part in kept.parts if part.node in free
+        stored.meshes[part.mesh].name: part.node for part in stored.parts if part.node in free
     }
     left = []
     for i in open_items:
@@ -224,19 +226,19 @@ def _renamed(
             found = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
             if found is None and item.mesh < 0:
                 above = roles[item.parent] if item.parent >= 0 else None
-                parent = -1 if above is None or above.kept is None else above.kept
+                parent = -1 if above is None or above.stored is None else above.stored
                 standing = [
                     k
                     for k in free
-                    if kept.nodes[k].parent == parent
-                    and np.abs(kept.nodes[k].translation - item.translation).max() <= noise
+                    if stored.nodes[k].parent == parent
+                    and np.abs(stored.nodes[k].translation - item.translation).max() <= noise
                 ]
                 found = standing[0] if len(standing) == 1 else None
         if found is None or ("node", found) in taken:
             left.append(i)
         else:
             taken.add(("node", found))
-            roles[i] = _Role(kept=found, name=item.name)
+            roles[i] = _Role(stored=found, name=item.name)
     return left
 
 
@@ -274,7 +276,7 @@ def _nodes(
     order: list[int],
     world: F64,
     out: Identified,
-    kept: Scene | None,
+    stored: Scene | None,
 ) -> dict[int, F64]:
     """Fill the scene's nodes.
 
@@ -308,12 +310,12 @@ def _nodes(
             turned, moved, bake[i], rigid[i] = rigid_part(item.name, world[i], rigid.get(above))
             frames[i] = frame_in(world[item.parent] if item.parent >= 0 else None, rigid.get(above))
         parent = node_of.get(above, -1)
-        made[i] = _node(item, role, parent, turned, moved, kept, node_of[i])
+        made[i] = _node(item, role, parent, turned, moved, stored, node_of[i])
     out.scene.nodes = [made[i] for i in chosen]
     for i in chosen:
         role = roles[i]
-        if kept is not None and role is not None and role.kept is not None:
-            out.kept_of[node_of[i]] = role.kept
+        if stored is not None and role is not None and role.stored is not None:
+            out.stored_of[node_of[i]] = role.stored
         if items[i].mesh >= 0 and imported.meshes[items[i].mesh].drawn:
             matrix = None
             if (shape := bake[i]) is not None:
@@ -330,29 +332,29 @@ def _node(
     parent: int,
     turned: F64,
     moved: NDArray[np.float32],
-    kept: Scene | None,
+    stored: Scene | None,
     i: int,
 ) -> Node:
-    old = kept.nodes[role.kept] if kept is not None and role.kept is not None else None
+    old = stored.nodes[role.stored] if stored is not None and role.stored is not None else None
     name = role.name or item.name
     if old is not None and without_number(name) == old.name:
         name = old.name
     extras = item.extras
-    if kept is None and role.kept is not None:
+    if stored is None and role.stored is not None:
         # what the exporter made up: a number behind a name met before, a name for the nameless
-        name = re.sub(rf"(#{role.kept})+$", "", name)
-        name = "" if name == f"node_{role.kept}" else name
+        name = re.sub(rf"(#{role.stored})+$", "", name)
+        name = "" if name == f"node_{role.stored}" else name
     elif not name and old is None:
         name = f"node_{i}"
     # a copy of a node carries its extras too: it is new, and its flags are not its own
-    own = role.kept is not None or "node" not in extras
+    own = role.stored is not None or "node" not in extras
     flags = extras.get("flags") if own else None
     label = extras.get("label") if own else None
     if label is None:
         label = "" if old is None or extras else old.label
     return Node(
         name=name or (old.name if old is not None else ""),
-        index=role.kept,
+        index=role.stored,
         parent=parent,
         rotation=turned,
         translation=moved,
@@ -371,17 +373,17 @@ def _parts(
     world: F64,
     node_of: dict[int, int],
     out: Identified,
-    kept: Scene | None,
+    stored: Scene | None,
 ) -> None:
     """Parts that are objects of their own: into the frame of the node they belong to."""
     scene = out.scene
     by_name = {node.name: i for i, node in reversed(list(enumerate(scene.nodes)))}
-    kept_names = {} if kept is None else {n.name: i for i, n in enumerate(kept.nodes)}
-    by_kept = {k: i for i, k in out.kept_of.items()}
+    stored_names = {} if stored is None else {n.name: i for i, n in enumerate(stored.nodes)}
+    by_stored = {k: i for i, k in out.stored_of.items()}
     by_number = {n.index: i for i, n in enumerate(scene.nodes) if n.index is not None}
-    kept_rest = None if kept is None else rest_pose(kept) if kept.nodes else None
+    stored_rest = None if stored is None else rest_pose(stored) if stored.nodes else None
     own_rest = rest_pose(scene) if scene.nodes else None
-    kept_cells = set() if kept is None else {(p.node, p.lod, p.group) for p in kept.parts}
+    stored_cells = set() if stored is None else {(p.node, p.lod, p.group) for p in stored.parts}
     at_origin: list[str] = []
     for i, role in enumerate(roles):
         if role is None or role.owner is None or imported.items[i].mesh < 0:
@@ -390,18 +392,18 @@ def _parts(
             continue
         if isinstance(role.owner, str):
             node = by_name.get(role.owner)
-            if node is None and role.owner in kept_names:
-                node = by_kept.get(kept_names[role.owner])
+            if node is None and role.owner in stored_names:
+                node = by_stored.get(stored_names[role.owner])
         else:
-            node = by_kept.get(role.owner) if kept is not None else by_number.get(role.owner)
+            node = by_stored.get(role.owner) if stored is not None else by_number.get(role.owner)
         if node is None:
             imported.warnings.append(
                 f"part {imported.items[i].name!r} belongs to no node and is passed by"
             )
             continue
-        k = out.kept_of.get(node)
-        if kept_rest is not None and k is not None and (k, role.lod, role.group) in kept_cells:
-            frame_r, frame_t = kept_rest[0][k], kept_rest[1][k]
+        k = out.stored_of.get(node)
+        if stored_rest is not None and k is not None and (k, role.lod, role.group) in stored_cells:
+            frame_r, frame_t = stored_rest[0][k], stored_rest[1][k]
             if (world[i] == np.eye(4)).all() and np.abs(frame_t).max() > POSE_NOISE * out.size:
                 at_origin.append(imported.items[i].name)
         else:

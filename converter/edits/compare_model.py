@@ -15,8 +15,8 @@ from ..errors import printable
 from ..formats.names import without_number
 from ..scene.curves import evaluate
 from ..scene.scene import Channel, Item, Node, Part, Scene, Track
-from .identify import POSE_NOISE, ROTATION_NOISE, Identified
-from .match import Match, Soup, is_degenerate, match, soup_of
+from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
+from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 
 Cell = tuple[int, int, int]
 
@@ -42,17 +42,17 @@ class PartPlan:
     Attributes:
         part: in the identified scene.
         slot: the stored slot it had, ``None`` for a new part.
-        soup: its triangles; not read for parts that are kept.
+        triangles: its triangles; not read for parts that are unchanged.
         match: how they meet the stored ones.
     """
 
     part: Part
     slot: int | None = None
-    soup: Soup | None = None
+    triangles: TriangleList | None = None
     match: Match | None = None
 
     @property
-    def kept(self) -> bool:
+    def unchanged(self) -> bool:
         """Whether every triangle is as it was."""
         return self.match is not None and self.match.unchanged
 
@@ -66,10 +66,10 @@ class Plan:
         poses: nodes whose key run must be made anew.
         names, flags, labels, parents: nodes of which that changed.
         parts: every part of the file.
-        kept_parts: cells (kept node, lod, group) that the file does not show and that stay.
-        deleted_parts: cells (kept node, lod, group) that are gone.
-        deleted_nodes: kept nodes that are gone.
-        materials: per material of the file the kept ones that it may be.
+        kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
+        deleted_parts: cells (stored node, lod, group) that are gone.
+        deleted_nodes: stored nodes that are gone.
+        materials: per material of the file the stored ones that it may be.
         warnings: what the user should know.
     """
 
@@ -88,47 +88,48 @@ class Plan:
     warnings: list[str] = field(default_factory=list)
 
 
-def compare(identified: Identified, kept: Scene, *, lightmap: bool) -> Plan:
+def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> Plan:
     """Every difference between a file and the model in its sidecar.
 
     Args:
-        identified: the file's scene, its nodes told apart against ``kept``.
-        kept: decoded from the sidecar's model.
+        identified: the file's scene, its nodes told apart against ``stored``.
+        stored: decoded from the sidecar's model.
         lightmap: whether Res18 holds lightmap coordinates.
     """
     plan = Plan(identified)
     scene = identified.scene
-    plan.materials = same_materials(scene, kept)
-    kept_of = identified.kept_of
+    plan.materials = same_materials(scene, stored)
+    stored_of = identified.stored_of
     for i, node in enumerate(scene.nodes):
-        if i in kept_of:
-            _node_changes(plan, i, node, kept)
+        if i in stored_of:
+            _node_changes(plan, i, node, stored)
         else:
             plan.changes.append(Change(f"node {printable(node.name)!r}", "is new"))
             plan.poses.add(i)
-    present = set(kept_of.values())
-    plan.deleted_nodes = [k for k in range(len(kept.nodes)) if k not in present]
+    present = set(stored_of.values())
+    plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     plan.changes += [
-        Change(f"node {printable(kept.nodes[k].name)!r}", "is missing") for k in plan.deleted_nodes
+        Change(f"node {printable(stored.nodes[k].name)!r}", "is missing")
+        for k in plan.deleted_nodes
     ]
-    _part_changes(plan, kept, lightmap)
-    _pose_changes(plan, kept)
+    _part_changes(plan, stored, lightmap)
+    _pose_changes(plan, stored)
     return plan
 
 
-def same_materials(given: Scene, kept: Scene) -> list[set[int]]:
-    """Per given material the kept ones that it may be: by its key, else by its name.
+def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
+    """Per edited material the stored ones that it may be: by its key, else by its name.
 
-    Blender appends ``.001`` to equal names, and drops extras unless told not to: several kept
+    Blender appends ``.001`` to equal names, and drops extras unless told not to: several stored
     materials of one name cannot be told apart then, and any of them is taken for unchanged.
     """
     by_key: dict[tuple[int, ...], set[int]] = {}
     by_name: dict[str, set[int]] = {}
-    for i, material in enumerate(kept.materials):
+    for i, material in enumerate(stored.materials):
         by_key.setdefault(material.key, set()).add(i)
         by_name.setdefault(material.name, set()).add(i)
     out = []
-    for material in given.materials:
+    for material in edited.materials:
         if -1 not in material.key:
             out.append(by_key.get(material.key, set()))
         else:
@@ -137,14 +138,14 @@ def same_materials(given: Scene, kept: Scene) -> list[set[int]]:
     return out
 
 
-def _node_changes(plan: Plan, i: int, node: Node, kept: Scene) -> None:
+def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     identified = plan.identified
-    old = kept.nodes[identified.kept_of[i]]
+    old = stored.nodes[identified.stored_of[i]]
     what = []
     if node.name != old.name:
         what.append(f"renamed to {printable(node.name)!r}")
         plan.names.add(i)
-    parent = -1 if node.parent < 0 else identified.kept_of.get(node.parent, -2)
+    parent = -1 if node.parent < 0 else identified.stored_of.get(node.parent, -2)
     if parent != old.parent:
         above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
         what.append(f"moved under {printable(above)!r}" if above else "moved to the root")
@@ -159,53 +160,53 @@ def _node_changes(plan: Plan, i: int, node: Node, kept: Scene) -> None:
     plan.changes += [Change(where, text) for text in what]
 
 
-def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
-    """Changed, new and missing parts; a scene of which nothing is in the file is kept."""
+def _part_changes(plan: Plan, stored: Scene, lightmap: bool) -> None:
+    """Changed, new and missing parts; a scene of which nothing is in the file stays."""
     identified = plan.identified
     scene, shown = identified.scene, identified.shown
-    old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in kept.parts}
-    old_soups: dict[int, Soup] = {}
+    old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
+    old_lists: dict[int, TriangleList] = {}
     met: set[Cell] = set()
-    olds: list[tuple[str, Match, Soup]] = []
+    olds: list[tuple[str, Match, TriangleList]] = []
     for part in scene.parts:
-        k = identified.kept_of.get(part.node)
+        k = identified.stored_of.get(part.node)
         cell = None if k is None else (k, part.lod, part.group)
         where = f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
         old = None if cell is None else old_parts.get(cell)
-        soup = soup_of(scene, part, lightmap=lightmap)
+        triangles = triangle_list(scene, part, lightmap=lightmap)
         if old is None or cell is None:
-            plan.parts.append(PartPlan(part, None, soup))
+            plan.parts.append(PartPlan(part, None, triangles))
             plan.changes.append(Change(where, "is new"))
             continue
         met.add(cell)
-        if old.mesh not in old_soups:
-            old_soups[old.mesh] = soup_of(kept, old, lightmap=lightmap)
-        result = match(soup, old_soups[old.mesh], plan.materials)
-        plan.parts.append(PartPlan(part, kept.meshes[old.mesh].slot, soup, result))
-        olds.append((where, result, old_soups[old.mesh]))
-    _settle_materials(plan, kept)
-    for plan_part, (where, result, old_soup) in zip(
+        if old.mesh not in old_lists:
+            old_lists[old.mesh] = triangle_list(stored, old, lightmap=lightmap)
+        result = match(triangles, old_lists[old.mesh], plan.materials)
+        plan.parts.append(PartPlan(part, stored.meshes[old.mesh].slot, triangles, result))
+        olds.append((where, result, old_lists[old.mesh]))
+    _settle_materials(plan, stored)
+    for plan_part, (where, result, old_list) in zip(
         [p for p in plan.parts if p.match is not None], olds, strict=True
     ):
-        assert plan_part.soup is not None
-        result.compare_materials(plan_part.soup, old_soup, plan.materials)
+        assert plan_part.triangles is not None
+        result.compare_materials(plan_part.triangles, old_list, plan.materials)
         if not result.unchanged:
-            plan.changes.append(Change(where, result.describe(len(old_soup))))
+            plan.changes.append(Change(where, result.describe(len(old_list))))
         if result.colours_kept:
             plan.warnings.append(
                 f"{where}: {result.colours_kept} triangles came back white beside coloured ones "
                 "and keep their colours (Blender writes white where the materials of an object "
                 "use vertex alpha in different ways; to paint white, leave one value below 1)"
             )
-    views = {_view_of(kept, cell, shown) for cell in met} | {(*shown, False)}
-    present = set(identified.kept_of.values())
+    views = {_view_of(stored, cell, shown) for cell in met} | {(*shown, False)}
+    present = set(identified.stored_of.values())
     for cell, part in old_parts.items():
         if cell in met:
             continue
-        name = kept.nodes[cell[0]].name
+        name = stored.nodes[cell[0]].name
         gone = cell[0] not in present
-        shown_here = _view_of(kept, cell, shown) in views
-        if gone or (shown_here and not _only_degenerate(kept, part, lightmap)):
+        shown_here = _view_of(stored, cell, shown) in views
+        if gone or (shown_here and not _only_degenerate(stored, part, lightmap)):
             plan.deleted_parts.append(cell)
             if not gone:
                 where = f"part {printable(name)!r} lod {cell[1]} group {cell[2]}"
@@ -214,7 +215,7 @@ def _part_changes(plan: Plan, kept: Scene, lightmap: bool) -> None:
             plan.kept_parts.append(cell)
 
 
-def _settle_materials(plan: Plan, kept: Scene) -> None:
+def _settle_materials(plan: Plan, stored: Scene) -> None:
     """Tell materials of one name apart by the triangles they are on: most did not change theirs.
 
     Only for files without extras, where Blender's ``.001`` is all that tells them apart.
@@ -225,11 +226,15 @@ def _settle_materials(plan: Plan, kept: Scene) -> None:
         return
     from scipy.optimize import linear_sum_assignment
 
-    votes = np.zeros((len(plan.materials), len(kept.materials)))
+    votes = np.zeros((len(plan.materials), len(stored.materials)))
     for part in plan.parts:
-        if part.soup is not None and part.match is not None and part.match.old_material is not None:
+        if (
+            part.triangles is not None
+            and part.match is not None
+            and part.match.old_material is not None
+        ):
             hit = part.match.old_of >= 0
-            new, old = part.soup.material[hit], part.match.old_material[part.match.old_of[hit]]
+            new, old = part.triangles.material[hit], part.match.old_material[part.match.old_of[hit]]
             np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
     allowed = np.zeros(votes.shape, np.bool_)
     for i in open_ones:
@@ -245,23 +250,23 @@ def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int
     return cell[1], cell[2], scene.nodes[cell[0]].cockpit and cell[1:] == shown
 
 
-def _only_degenerate(kept: Scene, part: Part, lightmap: bool) -> bool:
+def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:
     """Whether a part holds nothing that Blender would not drop."""
-    return bool(is_degenerate(soup_of(kept, part, lightmap=lightmap)).all())
+    return bool(is_degenerate(triangle_list(stored, part, lightmap=lightmap)).all())
 
 
 # ------------------------------------------------------------------ poses
 
 
-def _pose_changes(plan: Plan, kept: Scene) -> None:
+def _pose_changes(plan: Plan, stored: Scene) -> None:
     """Rest poses of static nodes, samples of animated ones at every frame."""
     identified = plan.identified
     scene = identified.scene
     new = {track.node: track for track in scene.tracks}
-    old = {track.node: track for track in kept.tracks}
+    old = {track.node: track for track in stored.tracks}
     noise = POSE_NOISE * identified.size
-    for i, k in identified.kept_of.items():
-        node, before = scene.nodes[i], kept.nodes[k]
+    for i, k in identified.stored_of.items():
+        node, before = scene.nodes[i], stored.nodes[k]
         where = f"node {printable(before.name)!r}"
         if i not in new and k not in old:
             moved = np.abs(node.translation - before.translation).max() > noise
@@ -271,11 +276,11 @@ def _pose_changes(plan: Plan, kept: Scene) -> None:
             plan.changes += [Change(where, "translation changed")] if moved else []
             plan.changes += [Change(where, "rotation changed")] if turned else []
             continue
-        frames = _common_frames(new.get(i), old.get(k), scene, kept)
+        frames = _common_frames(new.get(i), old.get(k), scene, stored)
         a_t, a_r = poses_at(new.get(i), node, frames)
         b_t, b_r = poses_at(old.get(k), before, frames)
-        given = new.get(i, Track(i))
-        loose_t, loose_r = _collapsed(given.translation, b_t), _collapsed(given.rotation, b_r)
+        track = new.get(i, Track(i))
+        loose_t, loose_r = _collapsed(track.translation, b_t), _collapsed(track.rotation, b_r)
         for path, same in (
             ("translation", (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)),
             ("rotation", same_rotations(a_r, b_r, max(ROTATION_NOISE, loose_r))),
@@ -290,7 +295,7 @@ def _pose_changes(plan: Plan, kept: Scene) -> None:
 
 
 def _common_frames(
-    new: Track | None, old: Track | None, scene: Scene, kept: Scene
+    new: Track | None, old: Track | None, scene: Scene, stored: Scene
 ) -> NDArray[np.float64]:
     """The frames at which two tracks are compared: those of the stored one, and what is added."""
     end = scene.frame_count if new is not None else 1
