@@ -16,7 +16,8 @@ import numpy as np
 
 from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.converter.rebuild.model import RebuildOptions, new_model
+from msh_gltf.converter.rebuild.context import RebuildOptions
+from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
     Channel,

@@ -46,7 +46,7 @@ from ..scene.scene import Imported, Scene, require_in_range
 from .appearance import dress_of, missing_looks, picture_files, placed
 
 if TYPE_CHECKING:
-    from ..rebuild.model import Rebuilt
+    from ..rebuild.context import Rebuilt
 
 
 Extras = dict[str, int | float | str]
@@ -439,9 +439,12 @@ def merge_with_sidecar(
     if not plan.changes:
         out.kept_all = True
         return out
-    from ..rebuild.model import RebuildOptions, edited_model
+    from ..rebuild.context import RebuildOptions
+    from ..rebuild.model import edited_model
 
-    built = edited_model(plan, model, scene, dialect, RebuildOptions(options.reduce))
+    built = edited_model(
+        plan, model, stored=scene, dialect=dialect, options=RebuildOptions(options.reduce)
+    )
     if about.tolerant:
         if (kept_broken := put_back(built.model, stored)) is None:
             raise refuse_edit(plan.changes, str(found))
@@ -461,8 +464,9 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
+    from ..rebuild.context import RebuildOptions
     from ..rebuild.materials import wear_rows
-    from ..rebuild.model import RebuildOptions, new_model
+    from ..rebuild.model import new_model
 
     if (kind := given.info.get("kind", "model")) != "model":
         raise ConversionError(

@@ -1,19 +1,24 @@
-"""The header of a model from its vertices (``rebuild`` page, Slots and header)."""
+"""Compute the header of a model from its vertices (docs/reference/model.md, The header)."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..formats.model import MshModel
 from ..formats.tables import HEADER_DTYPE
 from ..numeric.bounds import F64, down, hull, sphere_radius, up
+from ..numeric.pose import compose, rotate, rotation
+from ..numeric.sampler import sample
+from ..scene import dialect as dialects
+from ..scene.dialect import Dialect
 
 
 def header(points: F64) -> NDArray[np.void]:
-    """The header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
+    """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
 
-    The box faces are rounded outward; corners in the order of the ``evidence`` page; the cylinder
-    lies along the axis that gives the smallest volume (ties: z, then y, then x).
+    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest
+    volume (ties: z, then y, then x).
 
     Args:
         points: (n, 3) float64, model space; none: an all-zero header.
@@ -35,6 +40,21 @@ def header(points: F64) -> NDArray[np.void]:
     a[axis], b[axis] = low[axis], high[axis]
     out["cylinder_a"], out["cylinder_b"] = a, b
     corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
-    reach = np.delete(np.abs(corners).max(axis=0), axis)
-    out["cylinder_radius"] = up(float(np.sqrt((reach**2).sum())))
+    extent = np.delete(np.abs(corners).max(axis=0), axis)
+    out["cylinder_radius"] = up(float(np.sqrt((extent**2).sum())))
     return out
+
+
+def posed_header(model: MshModel, dialect: Dialect) -> NDArray[np.void]:
+    """Return the header of a model: LOD 0, group 0 without cockpits, posed at t = 0."""
+    vertices, nodes, counts = dialects.header_vertices(model)
+    owner = np.repeat(nodes, counts)
+    points = model.positions[vertices].astype(np.float64)
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not len(points):
+        return header(points)
+    rest = sample(tracks, np.arange(len(model.nodes)), [0.0])
+    world_r, world_t = compose(
+        model.parents, rotation(rest.quaternion[:, 0]), rest.position[:, 0].astype(np.float64)
+    )
+    return header(rotate(world_r[owner], points) + world_t[owner])

@@ -26,8 +26,9 @@ from msh_gltf.converter.pipeline.model import (
     load,
     to_model,
 )
+from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.header import header
-from msh_gltf.converter.rebuild.model import RebuildOptions, new_model
+from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
@@ -129,7 +130,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
     """The header box of the recorded truth, from the posed vertices."""
     if sample.truth["legacy"] or not sample.truth.get("header_box"):
         return
-    from msh_gltf.converter.rebuild.model import posed_header
+    from msh_gltf.converter.rebuild.header import posed_header
 
     model = parse(sample.source)
     got = posed_header(model, Dialect(sample.dialect))["hull"][0]

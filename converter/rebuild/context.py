@@ -1,0 +1,66 @@
+"""Hold what goes into one rebuild of a model, and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..edits.compare_model import Plan
+from ..formats.model import MshModel
+from ..scene.dialect import Dialect
+from ..scene.scene import Scene
+
+#: Node of the file, LOD, group.
+Cell = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class RebuildOptions:
+    """How to rebuild; see ``gltf2msh --help``."""
+
+    reduce: bool = True
+
+
+@dataclass
+class Rebuilt:
+    """A rebuilt model, and how it came about.
+
+    Attributes:
+        model: the model.
+        report: rows of (what, name, status, reason) for people and programs.
+        warnings: what the user should know.
+        rows: node of the file -> row in Res1.
+    """
+
+    model: MshModel
+    report: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    rows: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Rebuild:
+    """One rebuild.
+
+    Attributes:
+        plan: what changed.
+        stored: the stored model's scene, ``None`` for a new model.
+        dialect: of the model that is made.
+        options: how to rebuild.
+        out: the result; its model is changed in place.
+    """
+
+    plan: Plan
+    stored: Scene | None
+    dialect: Dialect
+    options: RebuildOptions
+    out: Rebuilt
+
+    @property
+    def model(self) -> MshModel:
+        """The model that is made."""
+        return self.out.model
+
+    @property
+    def scene(self) -> Scene:
+        """The scene of the file."""
+        return self.plan.identified.scene
