@@ -169,8 +169,8 @@ def link_packages() -> None:
     mypy does not run ``msh_gltf/__init__.py``, which shows Python the packages beside it.
     """
     TYPES.mkdir(parents=True, exist_ok=True)
-    places = ["msh_gltf/__init__.py", "converter", "importers", "exporters"]
-    for place in map(HERE.joinpath, places):
+    packages = [HERE / name for name in ("converter", "importers", "exporters")]
+    for place in [*(HERE / "msh_gltf").glob("*.py"), *packages]:
         link = TYPES / place.name
         if not link.exists():
             link.unlink(missing_ok=True)

@@ -1,10 +1,16 @@
 """Models of *Parkan: Iron Strategy* to glTF 2.0 and back, without loss.
 
-The package holds three others: ``msh_gltf.importers`` (bytes to data), ``msh_gltf.exporters`` (data
-to bytes) and ``msh_gltf.converter`` (the data, and what happens to it).
+The names below are the library; each is loaded when it is first used, so that ``import msh_gltf``
+takes a few milliseconds. Everything that a user can cause is raised as :class:`ConversionError`.
+
+The package holds three others, which these names come from: ``msh_gltf.importers`` (bytes to data),
+``msh_gltf.exporters`` (data to bytes) and ``msh_gltf.converter`` (the data, and what happens to
+it). ``python -m msh_gltf`` lists the commands.
 """
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 _HERE = Path(__file__).resolve().parent
 if not (_HERE / "converter").is_dir():
@@ -15,4 +21,122 @@ if not (_HERE / "converter").is_dir():
 
 from .converter import __version__  # noqa: E402 (Python finds it only now)
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from .api import (
+        ExportResult,
+        check,
+        convert_directory,
+        export_gltf,
+        import_gltf,
+        open_archive,
+        read_areal_map,
+        read_models,
+        read_msh,
+        read_terrain,
+        restore_directory,
+        to_glb,
+        write_msh,
+    )
+    from .converter.batch.outcome import Outcome, Run
+    from .converter.edits.compare_model import Change
+    from .converter.errors import ConversionError
+    from .converter.findings import Finding
+    from .converter.formats.archive import Archive, Entry
+    from .converter.formats.areal_map import ArealMap, areal_at, shortest_path
+    from .converter.formats.model import MshModel
+    from .converter.formats.terrain import Terrain
+    from .converter.pipeline.check import Checked
+    from .converter.pipeline.level import Level, load_level
+    from .converter.pipeline.model import ExportOptions, ImportOptions, Returned
+    from .converter.queries.model import (
+        neighbours,
+        pick,
+        posed_matrices,
+        slot_for,
+        walk_triangles,
+        world_bounds,
+    )
+    from .converter.queries.terrain import TerrainQueries
+    from .converter.scene.dialect import Decision, Dialect, decide
+
+#: Ranked: what most users need comes first.
+__all__ = [  # noqa: RUF022 (ranked, not sorted)
+    "read_msh",
+    "export_gltf",
+    "import_gltf",
+    "write_msh",
+    "ConversionError",
+    "convert_directory",
+    "restore_directory",
+    "check",
+    "read_models",
+    "open_archive",
+    "to_glb",
+    "read_terrain",
+    "read_areal_map",
+    "load_level",
+    "ExportOptions",
+    "ImportOptions",
+    "ExportResult",
+    "Returned",
+    "Change",
+    "Run",
+    "Outcome",
+    "Checked",
+    "Finding",
+    "MshModel",
+    "Terrain",
+    "ArealMap",
+    "Level",
+    "Archive",
+    "Entry",
+    "decide",
+    "Decision",
+    "Dialect",
+    "slot_for",
+    "walk_triangles",
+    "neighbours",
+    "world_bounds",
+    "posed_matrices",
+    "pick",
+    "TerrainQueries",
+    "areal_at",
+    "shortest_path",
+    "__version__",
+]
+
+#: Where each name of ``__all__`` is defined, as in the imports above (a test compares them).
+_DEFINED_IN = {
+    "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
+    "read_areal_map read_models read_msh read_terrain restore_directory to_glb write_msh",
+    "converter.batch.outcome": "Outcome Run",
+    "converter.edits.compare_model": "Change",
+    "converter.errors": "ConversionError",
+    "converter.findings": "Finding",
+    "converter.formats.archive": "Archive Entry",
+    "converter.formats.areal_map": "ArealMap areal_at shortest_path",
+    "converter.formats.model": "MshModel",
+    "converter.formats.terrain": "Terrain",
+    "converter.pipeline.check": "Checked",
+    "converter.pipeline.level": "Level load_level",
+    "converter.pipeline.model": "ExportOptions ImportOptions Returned",
+    "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles "
+    "world_bounds",
+    "converter.queries.terrain": "TerrainQueries",
+    "converter.scene.dialect": "Decision Dialect decide",
+}
+
+if not TYPE_CHECKING:  # a type checker would believe that every name exists
+
+    def __getattr__(name: str) -> object:
+        """Import a name of the library when it is first used."""
+        for module, names in _DEFINED_IN.items():
+            if name in names.split():
+                value = getattr(import_module(f"{__name__}.{module}"), name)
+                globals()[name] = value
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -34,6 +34,7 @@ importers exporters
 converter.pipeline
 converter.batch
 converter.cli
+msh_gltf
 """
 #: Imports that LAYERS does not allow: importer, imported -> what will cure it.
 REMAINING_IMPORTS: dict[tuple[str, str], str] = {
@@ -51,6 +52,7 @@ REMAINING_CYCLES: dict[tuple[str, ...], str] = {
     ): "a dispatcher over kinds that calls models and maps; options in a module of their own",
 }
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+API = sorted((ROOT / "msh_gltf").glob("*.py"))
 
 
 def foreign(path: Path) -> set[str]:
@@ -69,7 +71,7 @@ def module_name(path: Path) -> str:
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
-MODULES = {module_name(path): path for path in SOURCES}
+MODULES = {module_name(path): path for path in [*SOURCES, *API]}
 
 
 def imported(name: str) -> set[str]:
@@ -79,9 +81,10 @@ def imported(name: str) -> set[str]:
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if not isinstance(node, ast.ImportFrom) or node.level == 0:
             continue
-        base = ["msh_gltf", *package.split(".")]
+        base = [] if path in API else package.split(".")
         target = ".".join([*base[: len(base) - node.level + 1], *filter(None, [node.module])])
-        target = target.removeprefix("msh_gltf").removeprefix(".")
+        if path in API and (own := f"msh_gltf.{target}".rstrip(".")) in MODULES:
+            target = own
         inside = {f"{target}.{alias.name}".lstrip(".") for alias in node.names}
         found |= inside & MODULES.keys() or {target}
     return found

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import TypeVar
 
 from .. import __version__
 from ..errors import ConversionError
+from ..pipeline.appearance import has_libraries
 from ..pipeline.model import ExportOptions
 from ..storage import only_run, remove_temporary
 from .export_item import ExportTask, export_item
 from .manifest import Journal, Manifest, Record, has_journal, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
-from .walk import MANIFEST, TEXTURE, Found, Item, Passed, by_size, select, walk
+from .walk import MANIFEST, TEXTURE, Found, Item, Passed, by_size, common_root, select, walk
 from .workers import run_here, run_on_dask
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ class Engine:
     """Where the work is done.
 
     Attributes:
-        jobs: processes on this machine.
+        jobs: processes on this machine; 0: this process does the work.
         dask: address of a dask scheduler that does it instead.
         fail_fast: hand out nothing more after the first failure.
     """
@@ -47,6 +48,8 @@ class Engine:
             return
         if self.dask is not None:
             results = run_on_dask(function, tasks, self.dask)
+        elif self.jobs == 0:
+            results = ((at, function(task)) for at, task in enumerate(tasks))
         else:
             results = run_here(function, tasks, self.jobs)
         with closing(results):
@@ -86,6 +89,25 @@ def found_in(
             problem += f", and {found.broken[0].id} {found.broken[0].reason}"
         raise ConversionError(problem, file=where)
     return items, found
+
+
+def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOptions:
+    """Return the options of a run: the root's libraries come after those that the user named.
+
+    Pictures beside the glTF are one set for the whole run, so no other folder is searched.
+
+    Args:
+        sources: what the run converts.
+        options: as the user gave them.
+
+    Raises:
+        ConversionError: the sources have no common directory.
+    """
+    root = common_root(sources)
+    folders = options.textures
+    if folders or has_libraries(root):
+        folders = (*folders, str(root))
+    return replace(options, textures=folders, own_folder=options.embed)
 
 
 def export_run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from ..batch.console import open_log, progress_bar, show_summary, write_report
-from ..batch.export_run import Engine, export_run, found_in
+from ..batch.export_run import Engine, export_run, found_in, run_options
 from ..batch.import_run import Places, restore_run
 from ..batch.outcome import Run
-from ..batch.walk import common_root
 from ..batch.workers import cores
-from ..pipeline.appearance import has_libraries
 from ..pipeline.model import ExportOptions, ImportOptions
 from .common import STDOUT, console, say
 
@@ -72,7 +70,7 @@ def export_many(
         require_preview(out, settings.force)
     if settings.log_file is not None:
         open_log(settings.log_file)
-    options = _looks_of(sources, options)
+    options = run_options(sources, options)
     with progress_bar("converting", len(items), settings.quiet) as progress:
         run = export_run(
             items,
@@ -88,18 +86,6 @@ def export_many(
     if thumbnails and not settings.dry_run and not run.interrupted:
         make_gallery(run, out, settings.engine, partial(progress_bar, quiet=settings.quiet))
     finish(run, settings, f"{out}/manifest.json says what came from where")
-
-
-def _looks_of(sources: Sequence[Path], options: ExportOptions) -> ExportOptions:
-    """The options with the root's libraries behind those that the user named.
-
-    Pictures beside the glTF are one set for the whole run, so no other folder is looked at.
-    """
-    root = common_root(sources)
-    folders = options.textures
-    if folders or has_libraries(root):
-        folders = (*folders, str(root))
-    return replace(options, textures=folders, own_folder=options.embed)
 
 
 def restore_many(

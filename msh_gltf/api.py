@@ -1,0 +1,474 @@
+"""The functions of the library; ``msh_gltf`` re-exports them.
+
+They join what ``importers``, ``converter.pipeline`` and ``converter.batch`` do into what a caller
+wants done. Paths are text or :class:`pathlib.Path`. Nothing is printed, and every error that a user
+can cause is a :class:`~converter.errors.ConversionError`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from .converter.batch.check import check_tasks
+from .converter.batch.export_run import Engine, Progress, export_run, found_in, run_options
+from .converter.batch.import_run import Places, restore_run
+from .converter.batch.outcome import Outcome, Run
+from .converter.batch.walk import select, walk
+from .converter.errors import ConversionError, fault_of
+from .converter.findings import Finding
+from .converter.formats.archive import Archive
+from .converter.formats.areal_map import ArealMap
+from .converter.formats.model import MshModel
+from .converter.formats.terrain import Terrain
+from .converter.pipeline.check import Checked, check_file
+from .converter.pipeline.maps import load_map, map_files
+from .converter.pipeline.model import (
+    ExportOptions,
+    ImportOptions,
+    Returned,
+    gltf_files,
+    load_from,
+    to_model,
+)
+from .converter.pipeline.wear import wear_beside
+from .converter.storage import write_outputs
+from .exporters.areal_map import write_areal_map
+from .exporters.msh import write_model
+from .exporters.terrain import write_terrain
+from .importers import areal_map, msh, terrain
+from .importers.nres import open_nres, read_file, read_nres
+
+#: A path as text, or a :class:`pathlib.Path`.
+FilePath = str | os.PathLike[str]
+#: Called after every item: its outcome, how many are done, how many there are.
+OnItem = Callable[[Outcome, int, int], None]
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """What an export wrote.
+
+    Attributes:
+        files: paths, the glTF last.
+        findings: what was found about the model; errors say what ``ExportOptions.mode="tolerant"``
+            left out.
+    """
+
+    files: list[Path]
+    findings: list[Finding]
+
+
+def read_msh(path: FilePath, entry: str | None = None) -> MshModel:
+    """Read a core model.
+
+    Args:
+        path: a ``.msh`` file, or an archive that holds models.
+        entry: the archive entry, by name (in any case) or directory index; not needed where the
+            file is a model or holds just one.
+
+    Returns:
+        The model's tables, as in the file. They are not checked: :func:`check` does.
+
+    Raises:
+        ConversionError: unreadable, no such entry, not a model, or a table of an impossible size.
+
+    Examples:
+        >>> model = read_msh("walker.msh")
+        >>> model.positions.shape, len(model.nodes)
+        ((624, 3), 11)
+    """
+    return msh.read_msh(Path(path), entry)
+
+
+def read_terrain(path: FilePath, entry: str | None = None) -> Terrain:
+    """Read a terrain (``Land.msh``); arguments and errors as of :func:`read_msh`."""
+    return terrain.read_terrain(*_container(path, entry))
+
+
+def read_areal_map(path: FilePath, entry: str | None = None) -> ArealMap:
+    """Read an areal map (``Land.map``); arguments and errors as of :func:`read_msh`."""
+    return areal_map.read_areal_map(_container(path, entry)[0])
+
+
+def open_archive(path: FilePath) -> Archive:
+    """Open an archive (NRes: ``.rlb``, ``.lib``, ``.msh``); a payload is read when it is used.
+
+    Raises:
+        ConversionError: unreadable, or a directory that contradicts the file.
+
+    Examples:
+        >>> archive = open_archive("textures/Textures.lib")
+        >>> [entry.name for entry in archive.entries][:2]
+        ['DEFAULT.0', 'armour.0']
+        >>> archive.find("ARMOUR.0"), archive.entries[1].size
+        (1, 10954)
+    """
+    return open_nres(Path(path), str(path))
+
+
+def read_models(
+    path: FilePath,
+    *,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    on_error: Callable[[ConversionError], None] | None = None,
+) -> Iterator[MshModel]:
+    """Iterate over the core models of a file, an archive, or everything below a directory.
+
+    Args:
+        path: what to look through; files are recognised by content.
+        include, exclude: globs on ``path::entry``, as those of ``msh2gltf``.
+        on_error: called with the error of each model or file that cannot be read, which is then
+            skipped; by default the error is raised.
+
+    Raises:
+        ConversionError: the path does not exist; or, without ``on_error``, a model is unreadable.
+
+    Examples:
+        >>> {model.name: len(model.batches) for model in read_models(".")}
+        {'hangar.msh': 9, 'tree.msh': 5, 'walker.msh': 26}
+    """
+
+    def failed(error: ConversionError) -> None:
+        if on_error is None:
+            raise error
+        on_error(error)
+
+    _, found = walk([Path(path)])
+    items = [item for item in select(found.items, include, exclude) if item.kind == "model"]
+
+    def models() -> Iterator[MshModel]:
+        for broken in found.broken:
+            failed(ConversionError(broken.reason, file=broken.id))
+        archive = None
+        for item in items:
+            try:
+                if archive is None or archive.label != item.path:
+                    archive = open_nres(Path(item.path), item.path)
+                model = msh.model_at(archive, item.index, item.name)
+            except ConversionError as error:
+                failed(error)
+                continue
+            yield model
+
+    return models()
+
+
+def export_gltf(
+    model: MshModel | Terrain | ArealMap,
+    path: FilePath,
+    *,
+    options: ExportOptions | None = None,
+    sidecar: bool = True,
+    force: bool = False,
+) -> ExportResult:
+    """Write a model, a terrain or an areal map as glTF, with the sidecar that keeps the rest.
+
+    Names of materials and textures are looked up as ``msh2gltf`` does: beside the file that the
+    model was read from, and in ``options.textures``. Files appear whole or not at all.
+
+    Args:
+        model: as it was read, or with tables replaced.
+        path: a ``.glb`` or ``.gltf``; the sidecar goes beside it.
+        options: by default those of ``msh2gltf``.
+        sidecar: whether to write it; without it the way back is a rebuild.
+        force: replace files that exist.
+
+    Raises:
+        ConversionError: another suffix, a file exists, or the model cannot be converted.
+
+    Examples:
+        >>> model = read_msh("walker.msh")
+        >>> [path.name for path in export_gltf(model, "walker.glb").files]
+        ['walker.msh-sidecar', 'walker.glb']
+    """
+    target = _with_suffix(path, ".glb", ".gltf")
+    if options is None:  # a .gltf has its pictures beside it
+        options = ExportOptions(embed=target.suffix.lower() == ".glb")
+    files, findings = _files(model, target, options, sidecar=sidecar)
+    with _machine_errors():
+        write_outputs(files, force)
+    return ExportResult([file for file, _ in files], findings)
+
+
+def to_glb(model: MshModel | Terrain | ArealMap, *, options: ExportOptions | None = None) -> bytes:
+    """Return a model, a terrain or an areal map as the bytes of a ``.glb``; nothing is written.
+
+    Arguments and errors as of :func:`export_gltf`.
+
+    Examples:
+        >>> to_glb(read_msh("walker.msh"))[:4]
+        b'glTF'
+    """
+    files, _ = _files(model, Path("model.glb"), options or ExportOptions(), sidecar=False)
+    return files[-1][1]
+
+
+def import_gltf(
+    path: FilePath, *, sidecar: FilePath | None = None, options: ImportOptions | None = None
+) -> Returned:
+    """Turn a glTF file into a model, with what its sidecar keeps; nothing is written.
+
+    What was not edited comes back byte for byte. :func:`write_msh` writes the result.
+
+    Args:
+        path: a ``.glb`` or ``.gltf``.
+        sidecar: by default the one that the glTF names, or the one beside it; a file that has none
+            is rebuilt from glTF alone.
+        options: by default those of ``gltf2msh``.
+
+    Raises:
+        ConversionError: unreadable, another model's sidecar, or beyond the format's limits.
+
+    Examples:
+        >>> _ = export_gltf(read_msh("walker.msh"), "walker.glb")
+        >>> result = import_gltf("walker.glb")
+        >>> result.data == Path("walker.msh").read_bytes(), result.changes
+        (True, [])
+    """
+    return to_model(Path(path), None if sidecar is None else Path(sidecar), options)
+
+
+def write_msh(
+    model: Returned | MshModel | Terrain | ArealMap, path: FilePath, *, force: bool = False
+) -> list[Path]:
+    """Write a model, a terrain or an areal map; tables that were not replaced keep their bytes.
+
+    Args:
+        model: what :func:`import_gltf` returned, or tables. A model that was rebuilt without a
+            sidecar gets a ``.wea`` beside it, which names its materials; a ``.wea`` that exists
+            stays, unless ``force`` is set (``model.warnings`` then says so).
+        path: a ``.msh`` or ``.map``.
+        force: replace files that exist.
+
+    Returns:
+        The paths that were written.
+
+    Raises:
+        ConversionError: another suffix, a file exists, or tables that no file can hold.
+
+    Examples:
+        >>> _ = export_gltf(read_msh("walker.msh"), "walker.glb")
+        >>> [path.name for path in write_msh(import_gltf("walker.glb"), "back.msh")]
+        ['back.msh']
+    """
+    target = _with_suffix(path, ".msh", ".map")
+    if not isinstance(model, Returned):
+        files = [(target, _bytes(model))]
+    else:
+        files = [(target, model.data)]
+        if model.wear is not None:
+            wear, messages = wear_beside(target, model.wear, force)
+            model.warnings += messages
+            files += wear
+    with _machine_errors():
+        write_outputs(files, force)
+    return [file for file, _ in files]
+
+
+def convert_directory(
+    game: FilePath,
+    out: FilePath,
+    *,
+    options: ExportOptions | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    sidecar: bool = True,
+    force: bool = False,
+    dry_run: bool = False,
+    jobs: int = 0,
+    on_item: OnItem | None = None,
+) -> Run:
+    """Convert every model below a directory, or of an archive: ``msh2gltf GAME -o OUT``.
+
+    The same call again converts only what changed.
+
+    Args:
+        game: a directory or an archive.
+        out: the output directory; ``manifest.json`` in it says what came from where.
+        options: by default those of ``msh2gltf``; pictures are shared, in ``out/textures``.
+        include, exclude: globs on ``path::entry``.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+        jobs: number of processes that do the work, by default none but this one. A script that
+            uses some must start below ``if __name__ == "__main__":`` (:mod:`multiprocessing`).
+        on_item: called after every model.
+
+    Returns:
+        The outcome of every model; a model that fails stops no other (``Run.failures``).
+
+    Raises:
+        ConversionError: nothing to convert, or the output directory cannot be used.
+
+    Examples:
+        >>> run = convert_directory(".", "out")
+        >>> run.counts, run.failures
+        ({'converted': 3}, [])
+    """
+    sources, target = [Path(game)], Path(out)
+    options = run_options(sources, options or ExportOptions(embed=False))
+    engine = Engine(jobs)
+    with _machine_errors():
+        items, found = found_in(sources, target, include, exclude)
+        run = export_run(
+            items, found, target, options, engine, on_item or _ignore,
+            sidecar=sidecar, force=force, dry_run=dry_run,
+        )  # fmt: skip
+    return _completed(run)
+
+
+def restore_directory(
+    gltf: FilePath,
+    game: FilePath,
+    out: FilePath | None = None,
+    *,
+    in_place: bool = False,
+    options: ImportOptions | None = None,
+    add: bool = False,
+    force: bool = False,
+    dry_run: bool = False,
+    jobs: int = 0,
+    on_item: OnItem | None = None,
+) -> Run:
+    """Put what changed in a converted directory back: ``gltf2msh GLTF --game GAME -o OUT``.
+
+    Args:
+        gltf: the directory that :func:`convert_directory` wrote.
+        game: the game that it was made from.
+        out: a new directory for a copy of the game with the changes.
+        in_place: change the game itself, instead of a copy; what changes gets a ``.bak``.
+        options: by default those of ``gltf2msh``.
+        add: make entries of new glTF files in the folder of an archive.
+        force: replace what is in the way.
+        dry_run: write nothing.
+        jobs: number of processes that do the work, by default none but this one. A script that
+            uses some must start below ``if __name__ == "__main__":`` (:mod:`multiprocessing`).
+        on_item: called after every model that was compared and every file that was written.
+
+    Returns:
+        The outcome of every model.
+
+    Raises:
+        ConversionError: no manifest, overlapping directories, or something is in the way.
+        ValueError: neither ``out`` nor ``in_place``, or both.
+
+    Examples:
+        >>> _ = convert_directory(".", "../glTF")
+        >>> restore_directory("../glTF", ".", "../new").counts
+        {'unchanged': 3}
+    """
+    if in_place == (out is not None):
+        raise ValueError("restore_directory needs either out or in_place=True")
+    places = Places(Path(gltf), Path(game), None if out is None else Path(out))
+
+    @contextmanager
+    def progress(verb: str, total: int) -> Iterator[Progress]:
+        yield on_item or _ignore
+
+    with _machine_errors():
+        run = restore_run(
+            places, options or ImportOptions(), Engine(jobs), progress,
+            add=add, force=force, dry_run=dry_run,
+        )  # fmt: skip
+    return _completed(run)
+
+
+def check(path: FilePath, *, game: FilePath | None = None) -> list[Checked]:
+    """Check a file, an archive, or everything below a directory: ``msh-inspect --check``.
+
+    Args:
+        path: what to check; files of other kinds are left out.
+        game: a directory whose libraries tell which materials and textures exist; by default
+            those beside the file.
+
+    Returns:
+        What was found about each file and each entry, valid ones too: those have no findings. A
+        file that cannot be read is a finding.
+
+    Raises:
+        ConversionError: the path does not exist.
+
+    Examples:
+        >>> [(checked.id, checked.kind, checked.findings) for checked in check("walker.msh")]
+        [('walker.msh', 'core model', [])]
+    """
+    tasks, run = check_tasks([Path(path)])
+    folders = [] if game is None else [Path(game)]
+    for task in tasks:
+        below = [*folders, *map(Path, task.folders)]
+        run.checked += check_file(Path(task.path), task.source, below, known=task.known)
+    return run.checked
+
+
+def _container(path: FilePath, entry: str | None) -> tuple[Archive, str]:
+    """Return the container of a terrain or an areal map, and its name."""
+    archive = read_nres(read_file(Path(path)), str(path))
+    index = msh.find_model(archive, entry)
+    if index is None:
+        return archive, Path(path).name
+    member = archive.entries[index]
+    return read_nres(member.payload, archive.label), member.name
+
+
+def _bytes(model: MshModel | Terrain | ArealMap) -> bytes:
+    if isinstance(model, MshModel):
+        return write_model(model)
+    return write_terrain(model) if isinstance(model, Terrain) else write_areal_map(model)
+
+
+def _files(
+    model: MshModel | Terrain | ArealMap, target: Path, options: ExportOptions, *, sidecar: bool
+) -> tuple[list[tuple[Path, bytes]], list[Finding]]:
+    """Return the files of an export and the findings: of the tables as they are now, in the file
+    that they were read from."""
+    label, data = model.archive.label, _bytes(model)
+    source, archive, index = Path(label), read_nres(data, label), None
+    name = model.entry if isinstance(model, MshModel) else getattr(model, "name", source.name)
+    if name not in (None, source.name):  # an entry: materials are named beside it, in its archive
+        archive = open_nres(source, label)
+        index = msh.find_model(archive, name)
+        assert index is not None, "it is named"
+        archive.entries[index].payload = data
+    if isinstance(model, MshModel):
+        loaded = load_from(archive, source, index, options)
+        return gltf_files(loaded, target, options, sidecar=sidecar), loaded.findings
+    kind = "terrain" if isinstance(model, Terrain) else "areal map"
+    shown = load_map(archive, source, index, kind, options)
+    return map_files(shown, target, options, sidecar=sidecar), shown.findings
+
+
+def _with_suffix(path: FilePath, *suffixes: str) -> Path:
+    """Return a path that has one of the suffixes.
+
+    Raises:
+        ConversionError: it has another.
+    """
+    if Path(path).suffix.lower() not in suffixes:
+        expected = f"a file ending in {' or '.join(suffixes)}"
+        raise ConversionError("cannot be written", file=str(path), expected=expected)
+    return Path(path)
+
+
+@contextmanager
+def _machine_errors() -> Iterator[None]:
+    """Raise what the machine refuses (no room, no permission) as a ConversionError."""
+    try:
+        yield
+    except OSError as error:
+        raise fault_of(error) from error
+
+
+def _completed(run: Run) -> Run:
+    """Return a run that was not interrupted; the caller of a library gets its Ctrl-C."""
+    if run.interrupted:
+        raise KeyboardInterrupt
+    return run
+
+
+def _ignore(outcome: Outcome, done: int, total: int) -> None:
+    """Show no progress."""

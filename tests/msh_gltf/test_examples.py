@@ -1,0 +1,37 @@
+"""The examples in the docstrings of the API are run, as a user would type them."""
+
+from __future__ import annotations
+
+import doctest
+import shutil
+from pathlib import Path
+
+import pytest
+
+from msh_gltf import api
+from tests.docs.materials import EXAMPLES
+
+FUNCTIONS = [t for t in doctest.DocTestFinder(recurse=True).find(api) if t.examples]
+
+
+@pytest.mark.parametrize("example", FUNCTIONS, ids=lambda test: test.name)
+def test_example(example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder that holds the example models and their textures."""
+    here = tmp_path / "here"
+    here.mkdir()
+    for path in [*EXAMPLES.glob("*.msh"), *EXAMPLES.glob("*.wea")]:
+        shutil.copy(path, here)
+    shutil.copytree(EXAMPLES / "textures", here / "textures")
+    monkeypatch.chdir(here)
+    lines: list[str] = []
+    failed, attempted = doctest.DocTestRunner().run(example, out=lines.append)
+    assert not failed, "".join(lines)
+    assert attempted
+
+
+def test_every_function_that_converts_has_an_example() -> None:
+    shown = {test.name.rpartition(".")[2] for test in FUNCTIONS}
+    assert shown >= {
+        "read_msh", "read_models", "open_archive", "export_gltf", "to_glb", "import_gltf",
+        "write_msh", "convert_directory", "restore_directory", "check",
+    }  # fmt: skip
