@@ -32,7 +32,6 @@ _LEFT_OUT = (
     "converter/batch/packed.py",
     "converter/batch/thumbnails.py",
 )
-_PYTHON = "3.11"
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -60,7 +59,8 @@ class Wheel:
         if platform == "any":
             return []
         tags = [part for tag in platform.split(".") for part in ("--platform", tag)]
-        return [*tags, "--implementation", "cp", "--abi", abi, "--python-version", _PYTHON]
+        version = f"{abi[2]}.{abi[3:]}"  # cp313 is 3.13
+        return [*tags, "--implementation", "cp", "--abi", abi, "--python-version", version]
 
     def is_in(self, folder: Path) -> bool:
         """Whether the very file lies there."""

@@ -85,9 +85,11 @@ def test_manifest() -> None:
     assert facts["wheels"] == [f"./wheels/{wheel.file}" for wheel in needed]
     assert len(facts["tagline"]) <= 64
     pillow = [wheel.file for wheel in needed if wheel.file.startswith("pillow")]
-    for platform in ("win_amd64", "manylinux", "macosx_11_0_arm64", "macosx_10_10_x86_64"):
-        assert sum(platform in file for file in pillow) == 1
-    assert len(pillow) == len(facts["platforms"]) == 4
+    for python in ("cp311", "cp313"):
+        for platform in ("win_amd64", "manylinux", "macosx_11_0_arm64", "macosx_10"):
+            assert sum(platform in file and python in file for file in pillow) == 1
+    assert len(pillow) == 2 * len(facts["platforms"]) == 8
+    assert "blender_version_max" not in facts
 
 
 def test_wheels_satisfy_the_project() -> None:
