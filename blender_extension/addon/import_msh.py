@@ -17,6 +17,7 @@ from .converter.pipeline.maps import load_map, map_files
 from .converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
 from .exporters.nres import write_nres
 from .guard import guarded
+from .importers.gltf_file import open_gltf
 from .importers.msh import archive_kind, find_model, kind_at, models_in
 from .importers.nres import read_file, read_nres
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
@@ -114,8 +115,10 @@ def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
 
 def _read_gltf(scene: bpy.types.Scene, path: Path) -> None:
     """Blender's importer, and then what it does not do: collections' names, no scenes left over."""
-    before = set(bpy.data.scenes)
+    before, objects = set(bpy.data.scenes), set(bpy.data.objects)
     bpy.ops.import_scene.gltf(filepath=str(path))
+    if not scene.collection.children:
+        _sort_by_scene(scene, path, set(bpy.data.objects) - objects)
     for left in set(bpy.data.scenes) - before:
         if not left.objects:  # it makes one for each level of detail, and does not use it
             bpy.data.scenes.remove(left)
@@ -123,6 +126,28 @@ def _read_gltf(scene: bpy.types.Scene, path: Path) -> None:
         cell = without_number(collection.name)
         collection.name = scene.name if cell == scene.name else f"{scene.name}.{cell}"
     scene.frame_set(0)
+
+
+def _sort_by_scene(scene: bpy.types.Scene, path: Path, objects: set[bpy.types.Object]) -> None:
+    """Make a collection per scene of the file, the first one switched on, as Blender 4.4 does.
+
+    The importer of Blender 4.2 and 4.3 puts the objects of all scenes side by side.
+    """
+    file = open_gltf(path)
+    layers = bpy.context.view_layer.layer_collection
+    for number, described in enumerate(file.scenes):
+        collection = bpy.data.collections.new(described.name)
+        scene.collection.children.link(collection)
+        waiting, names = list(described.nodes or []), set()
+        while waiting:
+            node = file.nodes[waiting.pop()]
+            names.add(node.name)
+            waiting += node.children or []
+        for found in objects:
+            if found.name in names or without_number(found.name) in names:
+                collection.objects.link(found)
+                scene.collection.objects.unlink(found)
+        layers.children[collection.name].exclude = number > 0
 
 
 class MSH_OT_import(bpy.types.Operator, ImportHelper):

@@ -10,6 +10,7 @@ to ``OUT/facts.json``; files go to ``OUT/STEP``.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import types
 from pathlib import Path
@@ -435,3 +436,5 @@ for step in STEPS:
     bpy.ops.wm.read_homefile(use_empty=True)
     facts[step] = globals()[step](folder)
 (Path(OUT) / "facts.json").write_text(json.dumps(facts, ensure_ascii=False, indent=1), "utf-8")
+sys.stdout.flush()
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends

@@ -8,6 +8,7 @@ properties and attributes on).
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -23,3 +24,5 @@ for model in models:
     bpy.ops.export_scene.gltf(
         filepath=str(out / "extras" / model.name), export_extras=True, export_attributes=True
     )
+sys.stdout.flush()
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends
