@@ -31,7 +31,8 @@ from msh_gltf.converter.scene.scene import (
 )
 from msh_gltf.exporters.msh import write_model
 from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.msh import model_at, models_in
+from msh_gltf.importers.content import models_in
+from msh_gltf.importers.msh import model_at
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.terrain_maker import make_terrain
 

@@ -16,7 +16,8 @@ from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
-from msh_gltf.importers.msh import models_in, read_model
+from msh_gltf.importers.content import models_in
+from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from msh_gltf.importers.terrain import read_terrain
 from tests.support import scalar_sampler

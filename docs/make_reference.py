@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -15,8 +15,7 @@ import numpy as np
 
 from msh_gltf.converter.formats import tables
 from msh_gltf.converter.formats.build_dat import CATEGORIES
-from msh_gltf.converter.formats.tables import TABLES, Presence, TerrainStream
-from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
+from msh_gltf.converter.formats.tables import TABLES, TERRAIN_TABLES, Presence, TableSpec
 from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
 from msh_gltf.converter.numeric.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
 
@@ -44,8 +43,7 @@ def dtype_of(record: str) -> np.dtype[np.generic]:
     """The dtype of a table of ``fields.toml``."""
     name, _, place = record.partition(" in ")
     if name.startswith("Res"):
-        number = int(name[3:])
-        dtype = TERRAIN_TABLES[TerrainStream(number)][1] if place else TABLES[number].dtype
+        dtype = (TERRAIN_TABLES if place else TABLES)[int(name[3:])].dtype
         assert dtype is not None
         return dtype
     module, _, attribute = name.rpartition(":")
@@ -110,32 +108,32 @@ def record_table(record: str) -> str:
 
 def core_tables() -> str:
     """The tables of a core model in the order in which the game loads them."""
-    head = ("load", "type", "table", "bytes each", "in a model", "attr3")
-    rows = []
-    for i, spec in enumerate(TABLES.values(), 1):
-        loaded = spec.presence is not Presence.NOT_LOADED
-        size = str(spec.dtype.itemsize) if spec.dtype is not None else "variable"
-        cells = (spec.title, _sized(size, spec.per_vertex), _PRESENCE[spec.presence])
-        number = f"{spec.stream:d} ({spec.stream:#x})"
-        rows.append((str(i) if loaded else "", number, *cells, str(spec.attr3)))
-    return f"\n{table(head, rows)}\n"
+    return tables_of(TABLES, "model")
 
 
 def terrain_tables() -> str:
     """The tables of a terrain in the order in which the game loads them."""
-    head = ("load", "type", "table", "bytes each", "in a terrain")
+    return tables_of(TERRAIN_TABLES, "terrain")
+
+
+def tables_of(specs: Mapping[int, TableSpec], kind: str) -> str:
+    """A specification of tables, row by row."""
+    head = ("load", "type", "table", "bytes each", f"in a {kind}", "attr3")
     rows = []
-    for i, (stream, (title, dtype, per_vertex, needed)) in enumerate(TERRAIN_TABLES.items(), 1):
-        size = str(dtype.itemsize)
-        if stream is TerrainStream.SLOTS:
-            size = f"{tables.HEADER_DTYPE.itemsize}, then {size}"
-        cells = (title, _sized(size, per_vertex), "required" if needed else "optional")
-        rows.append((str(i), f"{stream:d} ({stream:#x})", *cells))
+    for i, spec in enumerate(specs.values(), 1):
+        size = "variable" if spec.dtype is None else str(spec.dtype.itemsize)
+        size = f"{spec.start}, then {size}" if spec.start else size
+        rows.append(
+            (
+                str(i) if spec.presence is not Presence.NOT_LOADED else "",
+                f"{spec.stream:d} ({spec.stream:#x})",
+                spec.title,
+                f"{size} per vertex" if spec.per_vertex else size,
+                _PRESENCE[spec.presence],
+                str(spec.attr3),
+            )
+        )
     return f"\n{table(head, rows)}\n"
-
-
-def _sized(size: str, per_vertex: bool) -> str:
-    return f"{size} per vertex" if per_vertex else size
 
 
 def compact_masks() -> str:

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import decode_text
-from ..converter.formats.model import Records
 from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
 from ..converter.formats.texture import (
     FORMATS,
@@ -17,6 +16,7 @@ from ..converter.formats.texture import (
     Texm,
     level_shapes,
 )
+from ..converter.numeric.arrays import Records
 
 
 def read_texm(data: memoryview | bytes, label: str) -> Texm:

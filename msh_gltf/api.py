@@ -39,7 +39,7 @@ from .converter.storage import write_outputs
 from .exporters.areal_map import write_areal_map
 from .exporters.msh import write_model
 from .exporters.terrain import write_terrain
-from .importers import areal_map, msh, terrain
+from .importers import areal_map, content, msh, terrain
 from .importers.nres import open_nres, read_file, read_nres
 
 #: A path as text, or a :class:`pathlib.Path`.
@@ -408,7 +408,7 @@ def check(path: FilePath, *, game: FilePath | None = None) -> list[Checked]:
 def _container(path: FilePath, entry: str | None) -> tuple[Archive, str]:
     """Return the container of a terrain or an areal map, and its name."""
     archive = read_nres(read_file(Path(path)), str(path))
-    index = msh.find_model(archive, entry)
+    index = content.find_model(archive, entry)
     if index is None:
         return archive, Path(path).name
     member = archive.entries[index]
@@ -431,7 +431,7 @@ def _files(
     name = model.entry if isinstance(model, MshModel) else getattr(model, "name", source.name)
     if name not in (None, source.name):  # an entry: materials are named beside it, in its archive
         archive = open_nres(source, label)
-        index = msh.find_model(archive, name)
+        index = content.find_model(archive, name)
         assert index is not None, "it is named"
         archive.entries[index].payload = data
     if isinstance(model, MshModel):

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.cli import msh2gltf
-from msh_gltf.converter.formats.tables import TABLES
-from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
+from msh_gltf.converter.formats.tables import TABLES, TERRAIN_TABLES
 from tests.support.runs import call
 
 ROOT = Path(__file__).parent.parent
@@ -64,17 +63,12 @@ def declared() -> set[str]:
 
 def plain() -> set[str]:
     """Tables of plain numbers, as ``fields.toml`` calls them."""
-    core = {
-        f"Res{spec.stream:d}"
-        for spec in TABLES.values()
+    return {
+        f"Res{number}{place}"
+        for specs, place in ((TABLES, ""), (TERRAIN_TABLES, " in Land.msh"))
+        for number, spec in specs.items()
         if spec.dtype is not None and spec.dtype.names is None
     }
-    land = {
-        f"Res{stream:d} in Land.msh"
-        for stream, (_, dtype, _, _) in TERRAIN_TABLES.items()
-        if dtype.names is None and dtype.base.kind != "V"
-    }
-    return core | land
 
 
 def test_every_record_is_spoken_of() -> None:

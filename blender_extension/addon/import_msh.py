@@ -17,8 +17,8 @@ from .converter.pipeline.maps import load_map, map_files
 from .converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
 from .exporters.nres import write_nres
 from .guard import guarded
+from .importers.content import archive_kind, find_model, kind_at, models_in
 from .importers.gltf_file import open_gltf
-from .importers.msh import archive_kind, find_model, kind_at, models_in
 from .importers.nres import read_file, read_nres
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
 

@@ -10,8 +10,9 @@ from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
 
+from ...importers.content import models_in
 from ...importers.control_points import points_of
-from ...importers.msh import model_at, models_in
+from ...importers.msh import model_at
 from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
 from ...importers.wear import wear_of, wears_of_level
 from .. import __version__

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from ...importers.msh import archive_kind, content_kind
+from ...importers.content import archive_kind, content_kind
 from ...importers.nres import is_nres, open_nres
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive

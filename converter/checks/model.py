@@ -54,11 +54,8 @@ def check_tables(model: MshModel, decision: Decision) -> list[Finding]:
 
 
 def _attributes(model: MshModel) -> Iterator[Finding]:
-    counts = {
-        int(StreamType.NODES): len(model.nodes),
-        int(StreamType.SLOTS): len(model.slots),
-        int(StreamType.STRINGS): len(model.nodes),
-    } | {int(stream): len(table) for stream, table in model.streams.items()}
+    counts = {stream: len(table) for stream, table in model.streams.items()}
+    counts[StreamType.STRINGS] = len(model.nodes)
     seen: set[int] = set()
     for row, entry in enumerate(model.archive.entries):
         spec = TABLES.get(entry.type_id)
@@ -126,7 +123,7 @@ def _names(model: MshModel) -> Iterator[Finding]:
     if entry is None:
         return
     table, offset = TABLES[StreamType.NAMES].label, entry.data_offset
-    names = model.streams.get(StreamType.NAMES)
+    names = model.names
     if names is None:
         yield Finding(
             "name-stride", "names cannot be read", table, None, offset, f"{entry.size} bytes",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,7 +145,7 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
         could come to point to something.
     """
     view, findings = leave_out(model)
-    stored, shown, made = map(_tables, (model, view, edited))
+    stored, shown, made = model.streams, view.streams, edited.streams
     broken = {key for key, table in stored.items() if table is not shown[key]}
     codes = {finding.code for finding in findings if finding.severity == "error"}
     apart = broken.union(*(_POINTS_INTO[code] for code in codes & _POINTS_INTO.keys()))
@@ -159,16 +159,10 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
     tables = made | {key: stored[key] for key in broken}
     result = replace(
         edited,
-        nodes=tables.pop(StreamType.NODES),
-        slots=tables.pop(StreamType.SLOTS),
         streams=tables,
         strings=model.strings if strings else edited.strings,
     )
     return result if _errors(leave_out(result)[1]) == _errors(findings) else None
-
-
-def _tables(model: MshModel) -> dict[int, NDArray[Any]]:
-    return {**model.streams, StreamType.NODES: model.nodes, StreamType.SLOTS: model.slots}
 
 
 def _errors(findings: list[Finding]) -> list[tuple[str, list[int]]]:
@@ -183,17 +177,13 @@ def rows_of(finding: Finding) -> NDArray[np.int64]:
     return finding.rows
 
 
-def _with(model: MshModel, stream: StreamType, table: NDArray[np.generic]) -> MshModel:
-    return replace(model, streams=model.streams | {stream: table})
-
-
 # ------------------------------------------------------------------ nodes
 
 
 def _no_parent(model: MshModel, finding: Finding) -> MshModel:
     nodes = model.nodes.copy()
     nodes["parent"][rows_of(finding)] = NONE16
-    return replace(model, nodes=nodes)
+    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_cycle(model: MshModel, finding: Finding) -> MshModel:
@@ -209,14 +199,14 @@ def _no_cycle(model: MshModel, finding: Finding) -> MshModel:
             node = parents[node]
         if node != NONE16 and seen[node] == walk:
             nodes["parent"][min(path[path.index(node) :])] = NONE16
-    return replace(model, nodes=nodes)
+    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_slot_index(model: MshModel, finding: Finding) -> MshModel:
     nodes = model.nodes.copy()
     cells = nodes["slot_index"]
     cells[cells >= len(model.slots)] = NONE16
-    return replace(model, nodes=nodes)
+    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_strings(model: MshModel, finding: Finding) -> MshModel:
@@ -231,20 +221,20 @@ def _no_strings(model: MshModel, finding: Finding) -> MshModel:
 def _no_slot_batches(model: MshModel, finding: Finding) -> MshModel:
     slots = model.slots.copy()
     slots["batch_start"][rows_of(finding)] = slots["batch_count"][rows_of(finding)] = 0
-    return replace(model, slots=slots)
+    return model.with_table(StreamType.SLOTS, slots)
 
 
 def _no_slot_triangles(model: MshModel, finding: Finding) -> MshModel:
     slots = model.slots.copy()
     slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
-    return replace(model, slots=slots)
+    return model.with_table(StreamType.SLOTS, slots)
 
 
 def _no_batch(model: MshModel, finding: Finding) -> MshModel:
     batches = model.batches.copy()
     for name in ("index_start", "index_count", "base_vertex"):
         batches[name][rows_of(finding)] = 0
-    return _with(model, StreamType.BATCHES, batches)
+    return model.with_table(StreamType.BATCHES, batches)
 
 
 def _no_far_triangles(model: MshModel, finding: Finding) -> MshModel:
@@ -263,7 +253,7 @@ def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
     high = np.minimum(low + np.where(count > 0, largest_indices(model) + 1, 0), len(bad))
     touched = before[high] > before[np.minimum(low, len(bad))]
     model = _without_triangles(model, finding, touched, bad)
-    return _with(model, StreamType.POSITIONS, fill_non_finite(model.positions))
+    return model.with_table(StreamType.POSITIONS, fill_non_finite(model.positions))
 
 
 def _without_triangles(
@@ -303,8 +293,8 @@ def _without_triangles(
     batches["index_start"][rows] = len(new) + np.cumsum(kept) - kept
     batches["index_count"][rows] = kept
     batches["base_vertex"][rows[kept == 0]] = 0
-    model = _with(model, StreamType.INDICES, np.concatenate([new, words[keep]]))
-    return _with(model, StreamType.BATCHES, batches)
+    model = model.with_table(StreamType.INDICES, np.concatenate([new, words[keep]]))
+    return model.with_table(StreamType.BATCHES, batches)
 
 
 def _no_link(model: MshModel, finding: Finding) -> MshModel:
@@ -313,7 +303,7 @@ def _no_link(model: MshModel, finding: Finding) -> MshModel:
     wrong = (triangles["link"] >= len(triangles)) & (triangles["link"] != NONE16)
     triangles["link"][wrong] = NONE16
     triangles["selectors"] |= (wrong * (3 << 2 * np.arange(3))).sum(axis=1).astype(np.uint16)
-    return _with(model, StreamType.TRIANGLES, triangles)
+    return model.with_table(StreamType.TRIANGLES, triangles)
 
 
 # ------------------------------------------------------------------ animation
@@ -322,7 +312,7 @@ def _no_link(model: MshModel, finding: Finding) -> MshModel:
 def _no_map(model: MshModel, finding: Finding) -> MshModel:
     nodes = model.nodes.copy()
     nodes["map_start"][rows_of(finding)] = NONE16
-    return replace(model, nodes=nodes)
+    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_keys(model: MshModel, finding: Finding) -> MshModel:
@@ -331,8 +321,8 @@ def _no_keys(model: MshModel, finding: Finding) -> MshModel:
     assert keys is not None
     nodes["map_start"][rows_of(finding)] = NONE16
     nodes["fallback_key"][rows_of(finding)] = len(keys)
-    model = _with(model, StreamType.KEYS, np.concatenate([keys, np.zeros(1, KEY_DTYPE)]))
-    return replace(model, nodes=nodes)
+    model = model.with_table(StreamType.KEYS, np.concatenate([keys, np.zeros(1, KEY_DTYPE)]))
+    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_key(model: MshModel, finding: Finding) -> MshModel:
@@ -351,7 +341,7 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
         moves_with = before[last + 1] - before[min(first, last)] > 0
         if start != NONE16 and (moves_with or bad[words].any() or bad[words + 1].any()):
             nodes["map_start"][node] = NONE16
-    return replace(_with(model, StreamType.KEYS, keys), nodes=nodes)
+    return model.with_table(StreamType.KEYS, keys).with_table(StreamType.NODES, nodes)
 
 
 #: What is left out, by the code of the finding; ranges before what lies in them.

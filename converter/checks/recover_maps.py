@@ -56,16 +56,12 @@ def sound_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]
 # ------------------------------------------------------------------ terrains
 
 
-def _with(terrain: Terrain, stream: TerrainStream, table: NDArray[np.generic]) -> Terrain:
-    return replace(terrain, streams=terrain.streams | {int(stream): table})
-
-
 def _without_faces(terrain: Terrain, bad: NDArray[np.bool_]) -> Terrain:
     """Faces that are not shown; they keep their rows. (F,)."""
     faces = terrain.faces.copy()
     faces["vertex"][bad] = 0
     left_out = np.union1d(terrain.left_out, np.flatnonzero(bad))
-    return replace(_with(terrain, _T.FACES, faces), left_out=left_out)
+    return replace(terrain.with_table(_T.FACES, faces), left_out=left_out)
 
 
 def _no_face(terrain: Terrain, finding: Finding) -> Terrain:
@@ -78,14 +74,14 @@ def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
     bad = np.zeros(NONE16 + 1, np.bool_)
     bad[rows_of(finding)] = True
     terrain = _without_faces(terrain, bad[terrain.faces["vertex"]].any(axis=1))
-    return _with(terrain, _T.POSITIONS, fill_non_finite(terrain.positions))
+    return terrain.with_table(_T.POSITIONS, fill_non_finite(terrain.positions))
 
 
 def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
     assert terrain.blend is not None
     blend = terrain.blend.copy()
     blend[rows_of(finding)] = 1
-    return _with(terrain, _T.BLEND, blend)
+    return terrain.with_table(_T.BLEND, blend)
 
 
 def _no_face_link(terrain: Terrain, finding: Finding) -> Terrain:
@@ -94,26 +90,26 @@ def _no_face_link(terrain: Terrain, finding: Finding) -> Terrain:
     faces["link"][wrong] = NONE16
     edges = (wrong * (NO_EDGE << 2 * np.arange(3))).sum(axis=1)
     faces["selectors"] |= edges.astype(faces["selectors"].dtype)
-    return _with(terrain, _T.FACES, faces)
+    return terrain.with_table(_T.FACES, faces)
 
 
 def _no_slot_faces(terrain: Terrain, finding: Finding) -> Terrain:
     slots = terrain.slots.copy()
     slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
-    return replace(terrain, slots=slots)
+    return terrain.with_table(_T.SLOTS, slots)
 
 
 def _no_slot_box(terrain: Terrain, finding: Finding) -> Terrain:
     slots = terrain.slots.copy()
     slots["aabb_min"][rows_of(finding)] = slots["aabb_max"][rows_of(finding)] = 0
-    return replace(terrain, slots=slots)
+    return terrain.with_table(_T.SLOTS, slots)
 
 
 def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
     squares = terrain.squares.copy()
     words = squares["slot_index"][:, 0, :2]
     words[words >= len(terrain.slots)] = NONE16
-    return _with(terrain, _T.SQUARES, squares)
+    return terrain.with_table(_T.SQUARES, squares)
 
 
 #: What is left out of a terrain, by the code of the finding.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..formats.tables import TerrainStream
-from ..formats.terrain import NO_MATERIAL, Terrain, label
+from ..formats.terrain import NO_MATERIAL, Terrain
 from ..numeric.arrays import NONE16, cross_products
 from .terrain_structure import find_rows
 
@@ -95,13 +95,13 @@ def _slots(terrain: Terrain) -> Iterator[Finding]:
     hull = terrain.header["hull"][0]
     if (hull[0, :2] != hull[:, :2].min(axis=0)).any():
         yield Finding(
-            "terrain-corner", "corner 0 is not the grid's origin", label(_T.SLOTS), None,
+            "terrain-corner", "corner 0 is not the grid's origin", terrain.label_of(_T.SLOTS), None,
             (terrain.offset_of(_T.SLOTS) or 0) - 140, hull[0].tolist(), hull.min(axis=0).tolist(),
         )  # fmt: skip
     if terrain.header.tobytes()[96:].strip(b"\0"):
         yield Finding(
-            "terrain-opaque", "bytes behind the header's corners are not zero", label(_T.SLOTS),
-            None, (terrain.offset_of(_T.SLOTS) or 0) - 44,
+            "terrain-opaque", "bytes behind the header's corners are not zero",
+            terrain.label_of(_T.SLOTS), None, (terrain.offset_of(_T.SLOTS) or 0) - 44,
         )  # fmt: skip
     yield from find_rows(
         terrain, "terrain-opaque", _T.SLOTS, "slot's unknown bytes are not zero", unknown, 4

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..findings import Finding, more
-from ..formats.tables import TerrainStream
+from ..formats.tables import TERRAIN_TABLES, TerrainStream
 from ..formats.terrain import (
     BORDER,
     COARSE,
@@ -21,9 +21,7 @@ from ..formats.terrain import (
     MOST_FACES,
     MOST_VERTICES,
     NO_MATERIAL,
-    TERRAIN_TABLES,
     Terrain,
-    label,
 )
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, max_uses
@@ -66,17 +64,25 @@ def find_rows(
         shown = shown.tolist()
     count = 1 if rows is None else rows.size
     yield Finding(
-        code, more(problem, count), label(stream), row, offset, shown, expected, rows, count
+        code,
+        more(problem, count),
+        terrain.label_of(stream),
+        row,
+        offset,
+        shown,
+        expected,
+        rows,
+        count,
     )
 
 
 def _tables(terrain: Terrain) -> Iterator[Finding]:
     count = len(terrain.positions)
-    for stream, (_, _, per_vertex, _) in TERRAIN_TABLES.items():
-        rows = len(terrain.streams.get(stream, ()))
-        if per_vertex and stream in terrain.streams and rows != count:
+    for stream, table in terrain.streams.items():
+        rows = len(table)
+        if TERRAIN_TABLES[stream].per_vertex and rows != count:
             yield from find_rows(
-                terrain, "terrain-vertex-count", stream,
+                terrain, "terrain-vertex-count", TerrainStream(stream),
                 "not one row per vertex", value=rows, expected=count,
             )  # fmt: skip
     if count > MOST_VERTICES:

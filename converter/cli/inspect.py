@@ -155,7 +155,7 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:
-    from ...importers.msh import archive_kind, find_model, kind_at, models_in
+    from ...importers.content import archive_kind, find_model, kind_at, models_in
     from ...importers.nres import is_nres, read_file, read_nres
     from ..pipeline import inspect as overview
     from ..pipeline.model import ExportOptions, load_from

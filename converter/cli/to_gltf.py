@@ -270,7 +270,7 @@ def _is_many(
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if entry is not None or (to_file and not plan_only):
         return False
-    from ...importers.msh import archive_kind
+    from ...importers.content import archive_kind
     from ...importers.nres import open_nres
     from ..errors import ConversionError
 
@@ -347,7 +347,7 @@ def _load(
     pose: tuple[float, str] | None,
 ) -> tuple[LoadedModel | LoadedMap, Callable[[Path, bool], list[tuple[Path, bytes]]]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
-    from ...importers.msh import find_model, kind_at
+    from ...importers.content import find_model, kind_at
     from ...importers.nres import read_file, read_nres
     from ..pipeline.model import gltf_files, load_from
 

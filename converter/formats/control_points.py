@@ -18,8 +18,8 @@ import numpy as np
 
 from ..errors import printable
 from ..findings import Finding
+from ..numeric.arrays import Records
 from .archive import decode_text
-from .model import Records
 
 #: Type of a directory entry of control points.
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")

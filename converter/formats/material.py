@@ -17,8 +17,8 @@ from typing import Literal
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..numeric.arrays import Records
 from .archive import Archive, decode_text
-from .model import Records
 from .tables import MATERIAL_TRACK_DTYPE
 
 #: Type of a material's directory entry: ``MAT0``.

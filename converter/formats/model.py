@@ -1,24 +1,22 @@
 """One core model as its tables, plus every entry that nobody understands.
 
-Reading bytes is ``importers.msh``, writing them ``exporters.msh``. Arrays that were read are
-views of the file and read-only; whoever changes a table replaces the array.
+Reading bytes is ``importers.msh``, writing them ``exporters.msh``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .archive import Archive
-from .tables import NODE_DTYPE, TABLES, StreamType
+from ..numeric.arrays import Records
+from .table_file import TableFile
+from .tables import NAME_DTYPE, NODE_DTYPE, TABLES, StreamType, TableSpec
 
 _ZERO = np.zeros(1, np.uint16)
-
-Records = NDArray[np.void]
 
 
 @dataclass
@@ -50,32 +48,31 @@ class PathGraph:
 
 
 @dataclass
-class MshModel:
+class MshModel(TableFile):
     """The tables of a core model.
 
     Attributes:
-        name: the model's file or entry name.
-        archive: the container: entry order, attributes, names, gaps, unknown entries.
-        nodes: Res1, ``NODE_DTYPE`` or (``legacy``) ``LEGACY_NODE_DTYPE``.
-        header: Res2's first 140 bytes, one ``HEADER_DTYPE`` record.
-        slots: the rest of Res2, ``SLOT_DTYPE``.
         strings: Res10, or ``None``.
         graph: Res17 where its size fits its attributes, else ``None``.
-        streams: the fixed-stride tables by type id, dtypes as in ``tables.TABLES``.
         table20: Res20, or ``None``.
         entry: the archive entry that the model was read from, ``None`` for a file of its own.
     """
 
-    name: str
-    archive: Archive
-    nodes: Records
-    header: Records
-    slots: Records
+    SPECS: ClassVar[Mapping[int, TableSpec]] = TABLES
+
     strings: StringTable | None = None
     graph: PathGraph | None = None
     table20: bytes | None = None
-    streams: dict[int, NDArray[Any]] = field(default_factory=dict)
     entry: str | None = None
+
+    @property
+    def nodes(self) -> Records:
+        """Res1, ``NODE_DTYPE`` or (``legacy``) ``LEGACY_NODE_DTYPE``."""
+        return cast(Records, self.streams[StreamType.NODES])
+
+    @nodes.setter
+    def nodes(self, table: Records) -> None:
+        self.streams[StreamType.NODES] = table
 
     @property
     def legacy(self) -> bool:
@@ -85,56 +82,61 @@ class MshModel:
     @property
     def positions(self) -> NDArray[np.float32]:
         """Res3, (V, 3) float32, node-local, game axes."""
-        return self.streams[StreamType.POSITIONS]
+        return cast("NDArray[np.float32]", self.streams[StreamType.POSITIONS])
 
     @property
     def normals(self) -> NDArray[np.int8] | None:
         """Res4, (V, 4) int8, or ``None``."""
-        return self.streams.get(StreamType.NORMALS)
+        return cast("NDArray[np.int8] | None", self.streams.get(StreamType.NORMALS))
 
     @property
     def uv0(self) -> NDArray[np.int16] | None:
         """Res5, (V, 2) int16, or ``None``."""
-        return self.streams.get(StreamType.UV0)
+        return cast("NDArray[np.int16] | None", self.streams.get(StreamType.UV0))
 
     @property
     def vertex_extra(self) -> NDArray[np.uint8] | None:
         """Res18, (V, 4) uint8, or ``None``: lightmap UV or colour, by dialect."""
-        return self.streams.get(StreamType.VERTEX_EXTRA)
+        return cast("NDArray[np.uint8] | None", self.streams.get(StreamType.VERTEX_EXTRA))
 
     @property
     def indices(self) -> NDArray[np.uint16]:
         """Res6, (I,) uint16, relative to each batch's ``base_vertex``."""
-        return self.streams[StreamType.INDICES]
+        return cast("NDArray[np.uint16]", self.streams[StreamType.INDICES])
 
     @property
     def triangles(self) -> Records | None:
         """Res7, ``TRIANGLE_DTYPE``, or ``None``."""
-        return self.streams.get(StreamType.TRIANGLES)
+        return cast("Records | None", self.streams.get(StreamType.TRIANGLES))
 
     @property
     def batches(self) -> Records:
         """Res13, ``BATCH_DTYPE``."""
-        return self.streams[StreamType.BATCHES]
+        return cast(Records, self.streams[StreamType.BATCHES])
 
     @property
     def keys(self) -> Records | None:
         """Res8, ``KEY_DTYPE``, or ``None``."""
-        return self.streams.get(StreamType.KEYS)
+        return cast("Records | None", self.streams.get(StreamType.KEYS))
 
     @property
     def frame_map(self) -> NDArray[np.uint16]:
         """Res19, (W,) uint16; empty where the model has none."""
-        return self.streams.get(StreamType.FRAME_MAP, np.empty(0, "<u2"))
+        table = self.streams.get(StreamType.FRAME_MAP, np.empty(0, "<u2"))
+        return cast("NDArray[np.uint16]", table)
+
+    @property
+    def names(self) -> Records | None:
+        """Res9, ``NAME_DTYPE``, or ``None``."""
+        return cast("Records | None", self.streams.get(StreamType.NAMES))
 
     @property
     def node_names(self) -> list[bytes] | None:
         """Res9's names without their NULs, or ``None``."""
-        table = self.streams.get(StreamType.NAMES)
-        if table is None:
+        if self.names is None:
             return None
-        raw = table.tobytes()
-        return [raw[i : i + 32].partition(b"\0")[0] for i in range(0, len(raw), 32)]
+        raw, stride = self.names.tobytes(), NAME_DTYPE.itemsize
+        return [raw[i : i + stride].partition(b"\0")[0] for i in range(0, len(raw), stride)]
 
     @property
     def frame_count(self) -> int:
@@ -153,18 +155,6 @@ class MshModel:
         """Parent index per node, ``0xFFFF`` = root. Not for legacy nodes."""
         parents: list[int] = self.nodes["parent"].tolist()
         return parents
-
-    def offset_of(self, stream: StreamType, row: int = 0, within: int = 0) -> int | None:
-        """Byte offset in the model of a table's row (plus ``within``), if it was read."""
-        entry = self.archive.first_of_type(stream)
-        if entry is None:
-            return None
-        spec = TABLES[stream]
-        stride = self.nodes.dtype.itemsize if stream is StreamType.NODES else spec.attr3
-        start = self.header.dtype.itemsize if stream is StreamType.SLOTS else 0
-        if spec.dtype is not None and stream is not StreamType.NODES:
-            stride = spec.dtype.itemsize
-        return entry.data_offset + start + stride * row + within
 
 
 def largest_indices(model: MshModel) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ and volume, the vertex window at Batch20 +14).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -332,7 +333,7 @@ assert PAGE_DTYPE.itemsize == 8
 
 
 class Presence(IntEnum):
-    """How the core loader (``sub_10015FD0``) takes a missing table (core page, 3.1)."""
+    """How the game's loader takes a missing table (core page, 3.1; terrain page, 3.1)."""
 
     REQUIRED = 0
     USUAL = 1  # the source says "usually required": models without it exist
@@ -343,37 +344,58 @@ class Presence(IntEnum):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """One table: its records and what its directory entry says.
+    """One table of a core model or a terrain: its records and what its directory entry says.
 
     Attributes:
         stream: the type id.
         title: what messages call it.
-        dtype: the record; ``None`` for tables of variable records (Res2, 10, 17, 20).
-        presence: whether a model may lack it.
+        dtype: the record; ``None`` for tables of variable records (Res10, 17, 20).
+        presence: whether a file may lack it.
+        attr3: the value of the directory's ``attr3`` (core page, 7.1 and 8.2), mostly the stride.
         per_vertex: one record per vertex.
-        attr3: the value of the directory's ``attr3`` (core page, 7.1 and 8.2).
+        header: a record of its own in front of the others, or ``None``.
+        legacy: the record of files whose ``attr3`` is its size, or ``None``.
     """
 
-    stream: StreamType
+    stream: StreamType | TerrainStream
     title: str
     dtype: np.dtype[np.generic] | None
     presence: Presence
     attr3: int
     per_vertex: bool = False
+    header: np.dtype[np.void] | None = None
+    legacy: np.dtype[np.void] | None = None
 
     @property
     def label(self) -> str:
         """``Res13 (batches)``: number and name, since other tools count in hex."""
         return f"Res{self.stream.value} ({self.title})"
 
+    @property
+    def start(self) -> int:
+        """Where the first record lies in the table, bytes: the size of the header."""
+        return 0 if self.header is None else self.header.itemsize
+
+    def record(self, attr3: int) -> np.dtype[np.generic] | None:
+        """The record of a table whose directory entry has this ``attr3``."""
+        legacy = self.legacy
+        return legacy if legacy is not None and attr3 == legacy.itemsize else self.dtype
+
 
 def _u(kind: str, count: int) -> np.dtype[np.generic]:
     return np.dtype((kind, (count,)))
 
 
-_SPECS = (
-    TableSpec(StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38),
-    TableSpec(StreamType.SLOTS, "slots", None, Presence.REQUIRED, 68),
+def _by_type(*specs: TableSpec) -> dict[int, TableSpec]:
+    return {int(spec.stream): spec for spec in specs}
+
+
+#: Type id -> table of a core model, in the order in which the game loads them (core page, 4.1).
+TABLES = _by_type(
+    TableSpec(
+        StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE
+    ),
+    TableSpec(StreamType.SLOTS, "slots", SLOT_DTYPE, Presence.REQUIRED, 68, header=HEADER_DTYPE),
     TableSpec(StreamType.POSITIONS, "positions", _u("<f4", 3), Presence.REQUIRED, 12, True),
     TableSpec(StreamType.NORMALS, "normals", _u("i1", 4), Presence.USUAL, 4, True),
     TableSpec(StreamType.UV0, "UV0", _u("<i2", 2), Presence.USUAL, 4, True),
@@ -391,16 +413,34 @@ _SPECS = (
     TableSpec(StreamType.GRAPH, "path graph", None, Presence.NOT_LOADED, 0),
 )
 
-#: Type id -> table.
-TABLES: dict[int, TableSpec] = {int(spec.stream): spec for spec in _SPECS}
+_T = TerrainStream
 
-#: The order in which the core loader opens the tables (core page, 4.1).
-LOAD_ORDER: tuple[StreamType, ...] = tuple(
-    spec.stream for spec in _SPECS if spec.presence is not Presence.NOT_LOADED
+#: Type id -> table of a terrain, in the order in which the game loads them (terrain page, 3.1).
+TERRAIN_TABLES = _by_type(
+    TableSpec(_T.POSITIONS, "positions", _u("<f4", 3), Presence.REQUIRED, 12, True),
+    TableSpec(_T.NORMALS, "normals", _u("i1", 4), Presence.REQUIRED, 4, True),
+    TableSpec(_T.UV0, "UV0", _u("<i2", 2), Presence.REQUIRED, 4, True),
+    TableSpec(_T.MICRO_UV, "microtexture UV", _u("<i2", 2), Presence.REQUIRED, 4, True),
+    TableSpec(_T.BLEND, "blend", np.dtype("<f4"), Presence.OPTIONAL, 4, True),
+    TableSpec(_T.FACES, "faces", FACE_DTYPE, Presence.REQUIRED, 28),
+    TableSpec(_T.SLOTS, "slots", SLOT_DTYPE, Presence.REQUIRED, 68, header=HEADER_DTYPE),
+    TableSpec(_T.SQUARES, "squares", NODE_DTYPE, Presence.REQUIRED, 38),
+    TableSpec(_T.DRAW_ORDER, "draw order", DRAW_DTYPE, Presence.REQUIRED, 4),
 )
 
+#: The order in which the core loader opens the tables (core page, 4.1).
+LOAD_ORDER: tuple[int, ...] = tuple(
+    number for number, spec in TABLES.items() if spec.presence is not Presence.NOT_LOADED
+)
+
+
+def required(specs: Mapping[int, TableSpec]) -> list[int]:
+    """The type ids of the tables that a file must have, sorted."""
+    return sorted(i for i, spec in specs.items() if spec.presence is Presence.REQUIRED)
+
+
 #: A payload with these types is a core model (``container`` page).
-CORE_MODEL_TYPES = frozenset({1, 2, 3, 6, 13})
+CORE_MODEL_TYPES = frozenset(required(TABLES))
 #: A payload with these types and without 6 is a terrain.
 TERRAIN_TYPES = frozenset({1, 2, 3, 11, 21})
 #: A payload with this type is an areal map.

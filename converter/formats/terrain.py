@@ -9,18 +9,18 @@ Reading bytes is ``importers.terrain``, writing them ``exporters.terrain``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..numeric.arrays import NONE16, ranges
-from .archive import Archive
-from .model import Records
-from .tables import DRAW_DTYPE, FACE_DTYPE, NODE_DTYPE, TerrainStream
+from ..numeric.arrays import NONE16, Records, ranges
+from .table_file import TableFile
+from .tables import TERRAIN_TABLES, TableSpec, TerrainStream
 
 MOST_VERTICES = 0xFFFF
 MOST_FACES = 0x7FFF
@@ -33,24 +33,6 @@ LEVELS = ("fine", "coarse")
 NO_MATERIAL = 0xFF
 
 _T = TerrainStream
-
-#: Type -> (what messages call it, record, one per vertex, must be there; terrain page, 3.1).
-TERRAIN_TABLES: dict[TerrainStream, tuple[str, np.dtype[Any], bool, bool]] = {
-    _T.POSITIONS: ("positions", np.dtype(("<f4", (3,))), True, True),
-    _T.NORMALS: ("normals", np.dtype(("i1", (4,))), True, True),
-    _T.UV0: ("UV0", np.dtype(("<i2", (2,))), True, True),
-    _T.MICRO_UV: ("microtexture UV", np.dtype(("<i2", (2,))), True, True),
-    _T.BLEND: ("blend", np.dtype("<f4"), True, False),
-    _T.FACES: ("faces", FACE_DTYPE, False, True),
-    _T.SLOTS: ("slots", np.dtype("V68"), False, True),
-    _T.SQUARES: ("squares", NODE_DTYPE, False, True),
-    _T.DRAW_ORDER: ("draw order", DRAW_DTYPE, False, True),
-}
-
-
-def label(stream: TerrainStream) -> str:
-    """``Res21 (faces)``: number and name."""
-    return f"Res{stream.value} ({TERRAIN_TABLES[stream][0]})"
 
 
 @dataclass
@@ -95,65 +77,57 @@ class Grid:
 
 
 @dataclass
-class Terrain:
-    """The tables of a terrain.
+class Terrain(TableFile):
+    """The tables of a terrain; the hull of its header is the box of the whole.
 
     Attributes:
-        name: the file's name.
-        archive: the container: entry order, attributes, names, gaps, unknown entries.
-        header: Res2's first 140 bytes, one ``HEADER_DTYPE`` record; its hull is the whole box.
-        slots: the rest of Res2, ``SLOT_DTYPE``.
-        streams: the other tables by type; records as in ``TERRAIN_TABLES``.
         left_out: rows of faces that a tolerant reader does not show
             (``converter.checks.recover_maps``).
     """
 
-    name: str
-    archive: Archive
-    header: Records
-    slots: Records
-    streams: dict[int, NDArray[Any]] = field(default_factory=dict)
+    SPECS: ClassVar[Mapping[int, TableSpec]] = TERRAIN_TABLES
+
     left_out: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
 
     @property
     def positions(self) -> NDArray[np.float32]:
         """Res3, (V, 3) float32, game axes."""
-        return self.streams[_T.POSITIONS]
+        return cast("NDArray[np.float32]", self.streams[_T.POSITIONS])
 
     @property
     def normals(self) -> NDArray[np.int8]:
         """Res4, (V, 4) int8."""
-        return self.streams[_T.NORMALS]
+        return cast("NDArray[np.int8]", self.streams[_T.NORMALS])
 
     @property
     def uv0(self) -> NDArray[np.int16]:
         """Res5, (V, 2) int16 / 1024, of the material's texture."""
-        return self.streams[_T.UV0]
+        return cast("NDArray[np.int16]", self.streams[_T.UV0])
 
     @property
     def micro_uv(self) -> NDArray[np.int16]:
         """Res18, (V, 2) int16 / 1024, of the microtexture; the words wrap."""
-        return self.streams[_T.MICRO_UV]
+        return cast("NDArray[np.int16]", self.streams[_T.MICRO_UV])
 
     @property
     def blend(self) -> NDArray[np.float32] | None:
         """Res14, (V,) float32 0..1, alpha of the second material over the first."""
-        return self.streams.get(_T.BLEND)
+        return cast("NDArray[np.float32] | None", self.streams.get(_T.BLEND))
 
     @property
     def faces(self) -> Records:
         """Res21, ``FACE_DTYPE``."""
-        return self.streams[_T.FACES]
+        return cast(Records, self.streams[_T.FACES])
 
     @property
     def squares(self) -> Records:
         """Res1, ``NODE_DTYPE``: ``slot_index[0, 0]`` fine, ``[0, 1]`` coarse."""
-        return self.streams[_T.SQUARES]
+        return cast(Records, self.streams[_T.SQUARES])
 
     @property
     def draw_order(self) -> Records:
         """Res11, ``DRAW_DTYPE``."""
-        return self.streams[_T.DRAW_ORDER]
+        return cast(Records, self.streams[_T.DRAW_ORDER])
 
     @property
     def across(self) -> int:
@@ -212,15 +186,6 @@ class Terrain:
             misses.append(int((grid.squares_at(middle) != square).sum()))
         grid.x_first = misses[0] <= misses[1]
         return grid
-
-    def offset_of(self, stream: TerrainStream, row: int = 0, within: int = 0) -> int | None:
-        """Byte offset in the file of a table's row (plus ``within``), if it was read."""
-        entry = self.archive.first_of_type(stream)
-        if entry is None:
-            return None
-        stride = TERRAIN_TABLES[stream][1].itemsize
-        start = self.header.dtype.itemsize if stream is _T.SLOTS else 0
-        return entry.data_offset + start + row * stride + within
 
 
 def too_many(what: str, value: int, most: int) -> ConversionError:

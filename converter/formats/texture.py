@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from .model import Records
+from ..numeric.arrays import Records
 from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
 
 TEXM_MAGIC = b"Texm"

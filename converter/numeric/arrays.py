@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+#: Structured rows.
+Records = NDArray[np.void]
 
 
 #: "No slot", "no parent", "no map", "no neighbour".

@@ -16,9 +16,10 @@ import numpy as np
 
 from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
+from ...importers.content import archive_kind
 from ...importers.control_points import read_points
 from ...importers.material import read_material
-from ...importers.msh import archive_kind, read_model
+from ...importers.msh import read_model
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.terrain import read_terrain
 from ...importers.texm import read_texm

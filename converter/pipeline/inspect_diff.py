@@ -62,8 +62,6 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
             *_diff_rows(f"{title}, header", a.header, b.header),
             *_diff_rows(title, a.slots, b.slots),
         ]
-    if type_id == StreamType.NODES and a.nodes.dtype == b.nodes.dtype:
-        return [*out, *_diff_rows(title, a.nodes, b.nodes)]
     if type_id == StreamType.STRINGS and a.strings is not None and b.strings is not None:
         return [*out, *_diff_lists(title, a.strings.records, b.strings.records)]
     if type_id == StreamType.GRAPH and a.graph is not None and b.graph is not None:
@@ -72,8 +70,9 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
             *_diff_rows(f"{title}, points", a.graph.points, b.graph.points),
             *_diff_rows(f"{title}, links", a.graph.links, b.graph.links),
         ]
-    if type_id in a.streams and type_id in b.streams:
-        return [*out, *_diff_rows(title, a.streams[type_id], b.streams[type_id])]
+    x, y = a.streams.get(type_id), b.streams.get(type_id)
+    if x is not None and y is not None and x.dtype == y.dtype:
+        return [*out, *_diff_rows(title, x, y)]
     return [*out, {"table": title, "what": f"{ea.size} bytes became {eb.size} other bytes"}]
 
 

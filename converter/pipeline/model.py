@@ -17,7 +17,8 @@ from ...exporters.gltf import GltfOptions, export_gltf
 from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from ...exporters.msh import write_model
 from ...exporters.nres import bytes_as_read
-from ...importers.msh import find_model, model_at, read_model
+from ...importers.content import find_model
+from ...importers.msh import model_at, read_model
 from ...importers.nres import read_file, read_nres
 from ...importers.wear import read_wear_names, wear_of
 from .. import __version__

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...exporters.texm import write_texm
-from ...importers.msh import find_model
+from ...importers.content import find_model
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.picture import read_picture
 from ...importers.texm import read_texm

@@ -152,9 +152,8 @@ def _blank_model(name: str, *, extra: bool) -> MshModel:
     model = MshModel(
         name,
         Archive(name, entries=entries),
-        np.zeros(0, NODE_DTYPE),
         np.zeros(1, HEADER_DTYPE),
-        np.zeros(0, SLOT_DTYPE),
+        {StreamType.NODES: np.zeros(0, NODE_DTYPE), StreamType.SLOTS: np.zeros(0, SLOT_DTYPE)},
         strings=StringTable([]),
         graph=PathGraph(np.zeros(0, GRAPH_POINT_DTYPE), np.zeros(0, GRAPH_LINK_DTYPE)),
         table20=b"" if extra else None,

@@ -430,8 +430,7 @@ class _Work:
         layout = Layout(origin, level, square, fresh_shape, corners, same_faces)
         if fresh_shape.any() or not same_faces:
             relink(faces, old, layout)
-        out = replace(old, header=old.header.copy(), slots=old.slots.copy())
-        out.streams = dict(old.streams)
+        out = replace(old, header=old.header.copy()).with_table(_T.SLOTS, old.slots.copy())
         for name, stream in _STREAMS.items():
             if stream in old.streams:
                 out.streams[stream] = np.ascontiguousarray(vertices[name])

@@ -44,7 +44,7 @@ def _out(data: bytes) -> Any:
 def _model_out(opened: Any, mode: Mode = "default", write: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
     from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
-    from msh_gltf.importers.msh import find_model
+    from msh_gltf.importers.content import find_model
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)

@@ -102,7 +102,7 @@ def _nres_first(data: bytes) -> Any:
 
 def _nres_rest(opened: Any) -> None:
     from msh_gltf.exporters.nres import write_nres
-    from msh_gltf.importers.msh import archive_kind, find_model, kind_at, models_in
+    from msh_gltf.importers.content import archive_kind, find_model, kind_at, models_in
 
     data, archive = opened
     assert write_nres(archive) == data, "the bytes do not come back"

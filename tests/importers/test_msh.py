@@ -17,7 +17,8 @@ from msh_gltf.converter.formats.model import StringTable
 from msh_gltf.converter.formats.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
 from msh_gltf.exporters.msh import encode_strings, table_bytes, write_model
 from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.msh import archive_kind, read_model, read_msh
+from msh_gltf.importers.content import archive_kind
+from msh_gltf.importers.msh import read_model, read_msh
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference
@@ -64,11 +65,11 @@ def test_tables_equal_the_truth(sample) -> None:
 
 def tables(draw: st.DrawFn) -> dict[int, bytes]:
     """Random bytes of the right stride for every table; two nodes, two vertices."""
-    out = {2: draw(st.binary(min_size=140 + 68, max_size=140 + 68))}
+    out = {}
     for spec in TABLES.values():
         if spec.dtype is not None:
             rows = 2 if spec.per_vertex or spec.stream == 1 else draw(st.integers(0, 3))
-            size = rows * spec.dtype.itemsize
+            size = spec.start + rows * spec.dtype.itemsize
             out[spec.stream] = draw(st.binary(min_size=size, max_size=size))
     out[10] = b"\0\0\0\0" + struct.pack("<I", 3) + draw(st.binary(min_size=4, max_size=4))
     out[20] = draw(st.binary(max_size=9))
@@ -111,12 +112,12 @@ def test_edited_table_is_written_and_all_else_kept() -> None:
 @pytest.mark.parametrize(
     ("type_id", "data", "row", "problem"),
     [
-        (3, bytes(13), 1, "no multiple of the record"),
-        (1, bytes(39), 1, "no multiple of the record"),
-        (13, bytes(21), 1, "no multiple of the record"),
-        (8, bytes(25), 1, "no multiple of the record"),
-        (2, bytes(139), 0, "does not fit a header and slots"),
-        (2, bytes(141), 0, "does not fit a header and slots"),
+        (3, bytes(13), 1, "size does not fit its records"),
+        (1, bytes(39), 1, "size does not fit its records"),
+        (13, bytes(21), 1, "size does not fit its records"),
+        (8, bytes(25), 1, "size does not fit its records"),
+        (2, bytes(139), 0, "size does not fit its records"),
+        (2, bytes(141), 0, "size does not fit its records"),
     ],
 )
 def test_wrong_sizes_are_named(type_id: int, data: bytes, row: int, problem: str) -> None:

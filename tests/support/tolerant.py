@@ -10,7 +10,8 @@ from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.pipeline.maps import LoadedMap, load_map, map_files
 from msh_gltf.converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
-from msh_gltf.importers.msh import kind_at, read_model
+from msh_gltf.importers.content import kind_at
+from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE

@@ -52,8 +52,7 @@ class Raw:
 
     @cached_property
     def bytes_of(self) -> dict[int, bytes]:
-        tables = {kind: table.tobytes() for kind, table in self.model.streams.items()}
-        return tables | {1: self.model.nodes.tobytes(), 2: self.model.slots.tobytes()}
+        return {kind: table.tobytes() for kind, table in self.model.streams.items()}
 
     def read(self, table: int, form: str, at: int) -> tuple:
         return struct.unpack_from(form, self.bytes_of[table], at)

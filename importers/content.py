@@ -1,0 +1,107 @@
+"""What a file holds, by content: a model, a terrain, an areal map, or an archive of them."""
+
+from __future__ import annotations
+
+from ..converter.errors import ConversionError, printable
+from ..converter.formats.archive import Archive
+from ..converter.formats.tables import (
+    AREAL_MAP_TYPE,
+    CORE_MODEL_TYPES,
+    TERRAIN_TYPES,
+    StreamType,
+)
+from ..converter.formats.texture import TEXM_TYPE
+from .nres import is_nres, read_nres
+
+
+def content_kind(data: memoryview | bytes, label: str = "") -> str:
+    """``model``, ``terrain``, ``areal map``, ``archive`` or ``other``, by content alone.
+
+    Args:
+        data: a whole file or an entry's payload.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: it is an NRes file with a broken directory.
+    """
+    return archive_kind(read_nres(data, label)) if is_nres(data) else "other"
+
+
+def archive_kind(archive: Archive) -> str:
+    """What an NRes file holds, by its type ids (``container`` page, last paragraph)."""
+    types = archive.type_ids
+    if types >= CORE_MODEL_TYPES:
+        return "model"
+    if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
+        return "terrain"
+    if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
+        return "areal map"
+    return "archive"
+
+
+def models_in(archive: Archive) -> list[int]:
+    """Directory indices of the entries whose payload is a core model."""
+    found = []
+    for i, entry in enumerate(archive.entries):
+        if is_nres(entry.payload):
+            try:
+                if content_kind(entry.payload, archive.label) == "model":
+                    found.append(i)
+            except ConversionError:
+                continue  # a broken entry: reading it by name says what is wrong
+    return found
+
+
+def kind_at(archive: Archive, index: int | None) -> str:
+    """What an entry is, or the file itself: ``model``, ``terrain``, ``areal map``.
+
+    Everything else is called a model: reading it as one says what is wrong.
+
+    Raises:
+        ConversionError: the entry has a broken directory.
+    """
+    if index is None:
+        kind = archive_kind(archive)
+    else:
+        kind = content_kind(archive.entries[index].payload, archive.label)
+    return kind if kind in ("terrain", "areal map") else "model"
+
+
+def find_model(archive: Archive, wanted: str | None) -> int | None:
+    """Directory index of what a user means; ``None``: the file itself, which is no archive.
+
+    Args:
+        archive: the file.
+        wanted: an entry's name (case does not matter) or directory index; ``None``: the file
+            itself, or the only model in it.
+
+    Raises:
+        ConversionError: no such entry, or several models to choose from.
+    """
+    if wanted is None:
+        if archive_kind(archive) != "archive":
+            return None
+        models = models_in(archive)
+        if len(models) == 1:
+            return models[0]
+        names = [printable(archive.entries[i].name) for i in models]
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        hint = f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None
+        if not models and TEXM_TYPE in archive.type_ids:
+            hint = "choose a texture with --entry NAME"
+        raise ConversionError(
+            f"archive holds {len(models)} models" if models else "archive holds no core model",
+            file=archive.label,
+            hint=hint,
+        )
+    index = archive.find(wanted)
+    if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
+        index = int(wanted)
+    if index is None:
+        raise ConversionError(
+            "no such entry",
+            file=archive.label,
+            value=wanted,
+            hint="msh-inspect FILE lists the entries",
+        )
+    return index

@@ -1,0 +1,88 @@
+"""NRes entries to tables, by a specification: the loader of core models and terrains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from ..converter.errors import ConversionError
+from ..converter.formats.archive import Archive
+from ..converter.formats.table_file import Table
+from ..converter.formats.tables import Presence, TableSpec, required
+from ..converter.numeric.arrays import Records
+from .content import archive_kind
+
+
+class Codes(NamedTuple):
+    """Codes of the loader's errors.
+
+    Attributes:
+        missing: a table that must be there is missing.
+        size: the size of a table is not a multiple of its record.
+        header: the same of the table that has a header.
+    """
+
+    missing: str
+    size: str
+    header: str
+
+
+def read_tables(
+    archive: Archive, specs: Mapping[int, TableSpec], *, what: str, codes: Codes
+) -> tuple[Records, dict[int, Table]]:
+    """Read the tables of fixed records; nothing is copied.
+
+    A table is found by its type, the first of it, as the runtime does; order means nothing
+    (``container`` page). Entries that no specification describes stay in the container.
+
+    Args:
+        archive: the container.
+        specs: the tables, by type id; one of them has a header.
+        what: what messages call the whole: ``core model``.
+        codes: codes of the errors.
+
+    Returns:
+        The header, and the tables by type id in the order of ``specs``, read-only views.
+
+    Raises:
+        ConversionError: a required table is missing, or a size does not fit its records.
+    """
+    first = {entry.type_id: entry for entry in reversed(archive.entries)}
+    needed = required(specs)
+    if absent := [specs[i].label for i in needed if i not in first]:
+        raise ConversionError(
+            f"not a {what}",
+            file=archive.label,
+            value=f"{archive_kind(archive)} without {', '.join(absent)}",
+            expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
+            code=codes.missing,
+        )
+    header: Records = np.empty(0, np.void)
+    tables: dict[int, Table] = {}
+    for type_id, spec in specs.items():
+        entry = first.get(type_id)
+        record = None if entry is None else spec.record(entry.attr3)
+        if entry is None or record is None:
+            continue
+        start, stride = spec.start, record.itemsize
+        if entry.size < start or (entry.size - start) % stride:
+            # what the game's loader does not open may have any size: an unknown entry
+            if spec.presence is Presence.NOT_LOADED:
+                continue
+            raise ConversionError(
+                "size does not fit its records",
+                file=archive.label,
+                table=spec.label,
+                row=max(0, entry.size - start) // stride,
+                offset=entry.data_offset,
+                value=f"{entry.size} bytes",
+                expected=f"{start} + n * {stride}" if start else f"a multiple of {stride}",
+                code=codes.header if start else codes.size,
+            )
+        payload = entry.payload
+        if spec.header is not None:
+            header = np.frombuffer(payload[:start], spec.header)
+        tables[type_id] = np.frombuffer(payload[start:] if start else payload, record)
+    return header, tables
