@@ -18,6 +18,7 @@ from msh_gltf.converter.formats.build_dat import CATEGORIES
 from msh_gltf.converter.formats.tables import TABLES, TERRAIN_TABLES, Presence, TableSpec
 from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
 from msh_gltf.converter.numeric.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
+from msh_gltf.converter.scene.extras import OBJECTS, SceneExtras, SourceExtras, schema
 
 FOLDER = Path(__file__).with_name("reference")
 #: Record -> field -> what is said about it.
@@ -169,6 +170,24 @@ def categories() -> str:
     return f"\n{table(('category', 'mask'), rows)}\n"
 
 
+def extras_tables() -> str:
+    """The keys of ``extras.msh``, a table for each kind of glTF object."""
+    out = []
+    head = ("key", "type", "files", "meaning", "range", "written by", "read by")
+    types = {int: "integer", float: "number", str: "text"}
+    for kind in OBJECTS.values():
+        rows = []
+        for name, form, key in schema(kind):
+            most = "" if key.most is None else f"-1 .. {key.most}"
+            given = kind is SceneExtras and name in SourceExtras.__annotations__
+            writer = "pipeline" if given else "exporters"
+            files, readers = (", ".join(words.split()) for words in (key.files, key.readers))
+            rows.append((f"`{name}`", types[form], files, key.meaning, most, writer, readers))
+        title = (kind.__doc__ or "").removeprefix("Keys of ").rstrip(".")
+        out.append(f"\n### On {title.replace('``', '`')}\n\n{table(head, rows)}")
+    return f"{''.join(out)}\n"
+
+
 #: Blocks that are not records.
 BLOCKS: dict[str, Callable[[], str]] = {
     "core tables": core_tables,
@@ -176,6 +195,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "compact masks": compact_masks,
     "pixel formats": pixel_formats,
     "categories": categories,
+    "extras": extras_tables,
 }
 
 

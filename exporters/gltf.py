@@ -17,8 +17,15 @@ from numpy.typing import NDArray
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
+from ..converter.scene.extras import (
+    MaterialExtras,
+    NodeExtras,
+    SceneExtras,
+    SourceExtras,
+    to_extras,
+)
 from ..converter.scene.scene import Channel, Material, Node, Part, Primitive, Scene
-from .gltf_appearance import Pictures, dress_material
+from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import (
     ARRAY_BUFFER,
     BYTE,
@@ -32,7 +39,6 @@ from .gltf_file import (
     Document,
     Json,
     Text,
-    extras,
     json_text,
     list_text,
     row_colour,
@@ -54,7 +60,7 @@ class GltfOptions:
         lod, group: the cell that the default scene shows.
         visible_only: leave out every other cell.
         vertex_ids: add ``_MSH_VID``, the vertex index + 1.
-        extras: more of scene 0's ``extras.msh``: source, digest, dialect, sidecar.
+        source: more of scene 0's ``extras.msh``: where the model comes from.
         dress: how the materials look; ``None``: a colour per row.
     """
 
@@ -63,7 +69,7 @@ class GltfOptions:
     group: int = 0
     visible_only: bool = False
     vertex_ids: bool = False
-    extras: Json = field(default_factory=dict)
+    source: SourceExtras = field(default_factory=SourceExtras)
     dress: Appearance | None = None
 
 
@@ -132,12 +138,17 @@ class _Writer:
 
     def _scene_extras(self) -> Json:
         scene, options = self.scene, self.options
-        values: Json = {"format": 1, "kind": "model", "fps": options.fps}
-        values["frame_count"] = scene.frame_count
-        values |= {"lod": options.lod, "group": options.group}
+        values = SceneExtras(
+            format=1,
+            kind="model",
+            fps=options.fps,
+            frame_count=scene.frame_count,
+            lod=options.lod,
+            group=options.group,
+        )
         if scene.legacy:
             values["legacy"] = 1
-        return extras(**values, **options.extras)
+        return to_extras({**values, **options.source})
 
     def _nodes(self, shown: dict[int, Part], index_of: dict[int, int]) -> list[Json]:
         """The hierarchy."""
@@ -158,7 +169,7 @@ class _Writer:
         if part is not None:
             out["mesh"] = index_of[part.mesh]
         out |= place
-        values: Json = {}
+        values = NodeExtras()
         if node.index is not None:
             values["node"] = node.index
         if node.flags is not None:
@@ -166,9 +177,10 @@ class _Writer:
         if node.label:
             values["label"] = node.label
         if node.animated:
-            values |= {"fps": self.options.fps, "frame_count": self.scene.frame_count}
+            values["fps"] = self.options.fps
+            values["frame_count"] = self.scene.frame_count
         if values:
-            out["extras"] = {"msh": values}
+            out["extras"] = to_extras(values)
         return out
 
     def _points(self) -> None:
@@ -179,7 +191,8 @@ class _Writer:
             if any(moved):
                 out["translation"] = moved
             direction = " ".join(f"{value:.9g}" for value in point.direction)
-            out["extras"] = extras(kind="point", point=point.row, direction=direction)
+            values = NodeExtras(kind="point", point=point.row, direction=direction)
+            out["extras"] = to_extras(values)
             self.gltf_nodes[point.node].setdefault("children", []).append(len(self.gltf_nodes))
             self.gltf_nodes.append(out)
 
@@ -191,12 +204,13 @@ class _Writer:
             while label in self.names:
                 label += f"#{part.node}"
             self.names.add(label)
+            values = NodeExtras(node=part.node, lod=part.lod, group=part.group)
             self.gltf_nodes.append(
                 {
                     "name": label,
                     "mesh": index_of[part.mesh],
                     **self._placed_at_rest[part.node],
-                    "extras": {"msh": {"node": part.node, "lod": part.lod, "group": part.group}},
+                    "extras": to_extras(values),
                 }
             )
         return {"name": name, "nodes": list(range(first, len(self.gltf_nodes)))}
@@ -333,7 +347,7 @@ class _Writer:
             {"name": name, "primitives": [{"attributes": {"POSITION": accessor}, "mode": LINES}]}
         )
         self.gltf_nodes.append(
-            {"name": name, "mesh": len(meshes) - 1, "extras": extras(kind="paths")}
+            {"name": name, "mesh": len(meshes) - 1, "extras": to_extras(NodeExtras(kind="paths"))}
         )
         return len(self.gltf_nodes) - 1
 
@@ -428,14 +442,14 @@ def _material(material: Material, pictures: Pictures, lit: bool) -> Json:
         pictures: the document's images, and the looks.
         lit: whether the model has lightmap coordinates.
     """
-    about: dict[str, int | float | str] = {
-        "row": material.row,
-        "lightmap": material.lightmap,
-        "batch_flags": material.batch_flags,
-        "w2": material.w2,
-        "w4": material.w4,
-        "w6": material.w6,
-    }
+    values = MaterialExtras(
+        row=material.row,
+        lightmap=material.lightmap,
+        batch_flags=material.batch_flags,
+        w2=material.w2,
+        w4=material.w4,
+        w6=material.w6,
+    )
     out: Json = {
         "name": material.name,
         "pbrMetallicRoughness": row_colour(material.row),
@@ -444,8 +458,8 @@ def _material(material: Material, pictures: Pictures, lit: bool) -> Json:
     look, picture = pictures.dress.of(material.row)
     if look is not None and look.step != "missing":
         light = pictures.dress.lightmaps.get(material.lightmap) if lit else None
-        about |= dress_material(out, pictures, look, picture, light)
+        set_appearance(out, values, pictures, look, picture, light)
         if light is not None:
-            about["light"] = light.name
-    out["extras"] = extras(**about)
+            values["light"] = light.name
+    out["extras"] = to_extras(values)
     return out

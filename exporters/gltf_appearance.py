@@ -7,6 +7,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
+from ..converter.scene.extras import MaterialExtras
 from .gltf_file import Builder, Json
 from .png import png_bytes
 
@@ -47,25 +48,24 @@ class Pictures:
         return {"name": picture.name, "mimeType": "image/png", "bufferView": view}
 
 
-def dress_material(
+def set_appearance(
     out: Json,
+    values: MaterialExtras,
     pictures: Pictures,
     look: MaterialAppearance,
     picture: Picture | None,
     light: Picture | None = None,
-) -> dict[str, int | float | str]:
+) -> None:
     """Make a glTF material look as the game shows it.
 
     Args:
-        out: the material; it has ``pbrMetallicRoughness``.
+        out: the material; it has ``pbrMetallicRoughness``. Changed in place.
+        values: its extras. Changed in place.
         pictures: the document's images.
         look: what its WEAR row leads to.
         picture: its texture.
         light: its lightmap. glTF has no such thing; what Blender and viewers show through a second
             UV set is emission, so it takes the place of the texture there (decision 0019).
-
-    Returns:
-        What ``extras.msh`` says of it.
     """
     surface = out["pbrMetallicRoughness"]
     surface["baseColorFactor"] = [round(value, 6) for value in look.colour]
@@ -86,14 +86,13 @@ def dress_material(
             out["emissiveTexture"] = {"index": pictures.texture(light), "texCoord": _LIGHTMAP_UV}
         elif picture is not None:  # its own light goes through the texture too
             out["emissiveTexture"] = {"index": pictures.texture(picture)}
-    about: dict[str, int | float | str] = {"material": look.material, "phases": look.phases}
+    values["material"], values["phases"] = look.material, look.phases
     if look.additive:
-        about["additive"] = 1
+        values["additive"] = 1
     if look.animation:
-        about["animation"] = look.animation
+        values["animation"] = look.animation
     if look.cell >= 0:
-        about["cell"] = look.cell
-    return about
+        values["cell"] = look.cell
 
 
 def _seen(look: MaterialAppearance, picture: Picture | None) -> tuple[float, float, float]:

@@ -8,16 +8,23 @@ from numpy.typing import NDArray
 from ..converter.formats.areal_map import ArealMap
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.triangulate import triangulate
-from .gltf_file import LINES, Builder, Document, Json, extras, row_colour
+from ..converter.scene.extras import (
+    MaterialExtras,
+    NodeExtras,
+    SceneExtras,
+    SourceExtras,
+    to_extras,
+)
+from .gltf_file import LINES, Builder, Document, Json, row_colour
 
 
-def export_areal_map(areals: ArealMap, name: str, info: Json) -> Document:
+def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Document:
     """A node per class with its polygons, a colour per class, and the map's borders as lines.
 
     Args:
         areals: the map.
         name: what the scene is called.
-        info: more of scene 0's ``extras.msh``: source, digest, sidecar.
+        source: more of scene 0's ``extras.msh``: where the map comes from.
     """
     file = Builder()
     nodes: list[Json] = []
@@ -39,28 +46,28 @@ def export_areal_map(areals: ArealMap, name: str, info: Json) -> Document:
             "indices": file.indices(index.reshape(-1), len(used)),
             "material": len(materials),
         }
-        label, about = f"class_{number}", extras(class_id=number)
+        label = f"class_{number}"
         materials.append(
             {
                 "name": label,
                 "pbrMetallicRoughness": row_colour(number),
                 "doubleSided": True,
-                "extras": about,
+                "extras": to_extras(MaterialExtras(class_id=number)),
             }
         )
+        about = to_extras(NodeExtras(class_id=number))
         nodes.append({"name": label, "mesh": len(meshes), "extras": about})
         meshes.append({"name": label, "primitives": [primitive]})
     border = _borders(areals)
     if len(border):
         lines = file.vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
-        nodes.append({"name": "borders", "mesh": len(meshes), "extras": extras(kind="borders")})
+        about = to_extras(NodeExtras(kind="borders"))
+        nodes.append({"name": "borders", "mesh": len(meshes), "extras": about})
         meshes.append(
             {"name": "borders", "primitives": [{"attributes": {"POSITION": lines}, "mode": LINES}]}
         )
-    about = extras(
-        format=1, kind="areal_map", cells_x=areals.cells_x, cells_y=areals.cells_y, **info
-    )
-    scene: Json = {"name": name, "extras": about}
+    values = SceneExtras(format=1, kind="areal_map", cells_x=areals.cells_x, cells_y=areals.cells_y)
+    scene: Json = {"name": name, "extras": to_extras({**values, **source})}
     if nodes:
         scene["nodes"] = list(range(len(nodes)))
     return file.document(

@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from ..converter import __version__
 from ..converter.errors import ConversionError
+from ..converter.scene.extras import BufferExtras, to_extras
 
 Json = dict[str, Any]
 
 BYTE, FLOAT, USHORT, UINT = 5121, 5126, 5123, 5125
 ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
 LINES = 1
-_INT32 = 2**31
 #: glTF reserves the largest index of a type for primitive restart.
 RESTART16 = 0xFFFF
 
@@ -127,7 +127,9 @@ def gltf_bytes(document: Document, buffer_name: str) -> bytes:
             {
                 "uri": quote(buffer_name, errors="surrogateescape"),
                 "byteLength": len(document.buffer),
-                "extras": extras(digest=hashlib.sha256(document.buffer).hexdigest()),
+                "extras": to_extras(
+                    BufferExtras(digest=hashlib.sha256(document.buffer).hexdigest())
+                ),
             }
         ]
     return _dump(data)
@@ -153,18 +155,6 @@ def list_text(values: Sequence[Json | Text]) -> Text:
 _ENCODER = json.JSONEncoder(
     ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
 )
-
-
-def extras_value(value: int | float | str) -> int | float | str:
-    """A value that survives Blender: integers beyond int32 become hex text."""
-    if isinstance(value, int) and not -_INT32 <= value < _INT32:
-        return f"{value:#x}"
-    return value
-
-
-def extras(**values: int | float | str) -> Json:
-    """``extras`` with everything under the one key ``msh`` (``gltf-mapping`` page)."""
-    return {"msh": {key: extras_value(value) for key, value in values.items()}}
 
 
 def row_colour(row: int) -> Json:

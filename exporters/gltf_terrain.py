@@ -5,16 +5,28 @@ from __future__ import annotations
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.appearance import Appearance
+from ..converter.scene.extras import (
+    MaterialExtras,
+    MeshExtras,
+    NodeExtras,
+    SceneExtras,
+    SourceExtras,
+    to_extras,
+)
 from ..converter.scene.terrain import MaterialPair, TerrainScene
-from .gltf_appearance import Pictures, dress_material
-from .gltf_file import Builder, Document, Json, extras, row_colour
+from .gltf_appearance import Pictures, set_appearance
+from .gltf_file import Builder, Document, Json, row_colour
 
 #: Names of the nodes and meshes of the two levels.
 NODE_NAMES = ("terrain", "coarse")
 
 
 def export_terrain(
-    scene: TerrainScene, info: Json, dress: Appearance | None = None, *, visible_only: bool = False
+    scene: TerrainScene,
+    source: SourceExtras,
+    dress: Appearance | None = None,
+    *,
+    visible_only: bool = False,
 ) -> Document:
     """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
 
@@ -22,7 +34,7 @@ def export_terrain(
 
     Args:
         scene: what to show.
-        info: more of scene 0's ``extras.msh``: source, digest, sidecar.
+        source: more of scene 0's ``extras.msh``: where the terrain comes from.
         dress: how the materials look; ``None``: a colour per pair.
         visible_only: leave the coarse level out.
     """
@@ -35,7 +47,8 @@ def export_terrain(
     for level in (FINE,) if visible_only else (FINE, COARSE):
         data: Json = {"name": scene.name if level == FINE else LEVELS[COARSE]}
         if level == FINE:
-            data["extras"] = extras(format=1, kind="terrain", **info)
+            values = SceneExtras(format=1, kind="terrain")
+            data["extras"] = to_extras({**values, **source})
         scenes.append(data)
         if not scene.primitives[level]:
             continue
@@ -49,8 +62,10 @@ def export_terrain(
             }
             for ground, rows in scene.primitives[level]
         ]
-        name, about = NODE_NAMES[level], extras(level=level)
+        name = NODE_NAMES[level]
+        about = to_extras(NodeExtras(level=level))
         nodes.append({"name": name, "mesh": len(meshes), "extras": about})
+        about = to_extras(MeshExtras(level=level))
         meshes.append({"name": name, "primitives": primitives, "extras": about})
         data["nodes"] = [len(nodes) - 1]
     return file.document(
@@ -79,8 +94,7 @@ def _attributes(file: Builder, scene: TerrainScene) -> Json:
 
 def _material(ground: MaterialPair, pictures: Pictures) -> Json:
     """The first material; where there is a second, both textures in one (decision 0019)."""
-    values: dict[str, int | float | str] = {"first": ground.first, "second": ground.second}
-    values["microtexture"] = ground.micro
+    values = MaterialExtras(first=ground.first, second=ground.second, microtexture=ground.micro)
     if ground.second != NO_MATERIAL:
         values["microtexture2"] = ground.micro2
     out: Json = {
@@ -93,6 +107,6 @@ def _material(ground: MaterialPair, pictures: Pictures) -> Json:
     look, picture = pictures.dress.of(ground.first)
     if look is not None and look.step != "missing":
         both = pictures.dress.mixed.get((ground.first, ground.second), picture)
-        values |= dress_material(out, pictures, look, both)
-    out["extras"] = extras(**values)
+        set_appearance(out, values, pictures, look, both)
+    out["extras"] = to_extras(values)
     return out

@@ -6,7 +6,6 @@ Nodes keep what the file says; which of them are nodes, parts or strangers is de
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,13 @@ from ..converter.numeric.arrays import NONE16, cross_products
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first
 from ..converter.numeric.quantize import normalise
+from ..converter.scene.extras import (
+    FileInfo,
+    MaterialExtras,
+    MeshExtras,
+    NodeExtras,
+    read_extras,
+)
 from ..converter.scene.scene import (
     Channel,
     Imported,
@@ -31,7 +37,7 @@ from ..converter.scene.scene import (
 )
 from .gltf_file import GltfFile, Json, broken_gltf, open_gltf, typed
 from .gltf_skin import bind_skins
-from .gltf_values import msh_extras, require_finite, vector
+from .gltf_values import require_finite, vector
 
 _TRIANGLES, _STRIP, _FAN = 4, 5, 6
 _SCALE_NOISE = 1e-5
@@ -94,14 +100,14 @@ class _Reader:
         file = self.file
         default = int(file.root.get("scene") or 0)
         main = file.scenes[default] if file.scenes else pygltflib.Scene()
-        info = msh_extras(main.extras)
+        info = read_extras(FileInfo, main.extras)
         parents = self._parents()
         chosen = self._chosen(scene, default, info)
         index_of = {node: i for i, node in enumerate(chosen)}
         out = Imported(main.name or "", info, warnings=self.warnings)
         out.items = [self._item(node, index_of.get(parents[node], -1)) for node in chosen]
         out.materials = [_material(material) for material in file.materials]
-        out.material_extras = [msh_extras(material.extras) for material in file.materials]
+        out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
         used = {item.mesh for item in out.items if item.mesh >= 0}
         out.meshes, out.streams = self._meshes(used)
         for item in out.items:
@@ -141,7 +147,7 @@ class _Reader:
             raise ConversionError("nodes form a loop", file=self.file.label)
         return parents
 
-    def _chosen(self, scene: str | None, default: int, info: Json) -> list[int]:
+    def _chosen(self, scene: str | None, default: int, info: FileInfo) -> list[int]:
         """Nodes to read, in file order, without what a model has no place for."""
         file = self.file
         if scene is not None:
@@ -155,9 +161,8 @@ class _Reader:
         elif not file.scenes:
             roots = [i for i, parent in enumerate(self._parents()) if parent < 0]
         else:
-            ours = (
-                self.all_scenes or bool(info) or any(msh_extras(node.extras) for node in file.nodes)
-            )
+            marked = any(read_extras(NodeExtras, node.extras) for node in file.nodes)
+            ours = self.all_scenes or bool(info) or marked
             filled = [s for s in file.scenes if s.nodes]
             several = ours or len(filled) == 1
             roots = [n for s in (filled if several else [file.scenes[default]]) for n in s.nodes]
@@ -218,7 +223,7 @@ class _Reader:
             turned,
             linear,
             mesh,
-            msh_extras(node.extras),
+            read_extras(NodeExtras, node.extras),
         )
 
     # -------------------------------------------------------------- meshes
@@ -234,8 +239,8 @@ class _Reader:
             for p in self.file.meshes[i].primitives:
                 wanted |= {k for k in p["attributes"] if k in _WIDTH}
         for number, mesh in enumerate(self.file.meshes):
-            extras = msh_extras(mesh.extras)
-            cell = (extras.get(key) for key in ("slot", "lod", "group"))
+            extras = read_extras(MeshExtras, mesh.extras)
+            cell = extras.get("slot"), extras.get("lod"), extras.get("group")
             meshes.append(Mesh(mesh.name or "", [], *cell))
             for place, data in enumerate(mesh.primitives if number in used else []):
                 read = self._primitive(number, place, data)
@@ -498,8 +503,13 @@ def _snap(frames: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _material(material: Any) -> Material:
     """A material by its extras; numbers are -1 where they are gone."""
-    extras = msh_extras(material.extras)
-    numbers: Iterator[int] = (
-        extras.get(key, -1) for key in ("row", "lightmap", "batch_flags", "w2", "w4", "w6")
+    extras = read_extras(MaterialExtras, material.extras)
+    return Material(
+        material.name or "",
+        extras.get("row", -1),
+        extras.get("lightmap", -1),
+        extras.get("batch_flags", -1),
+        extras.get("w2", -1),
+        extras.get("w4", -1),
+        extras.get("w6", -1),
     )
-    return Material(material.name or "", *numbers)

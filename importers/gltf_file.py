@@ -22,6 +22,7 @@ import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
+from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .nres import read_file
 
@@ -317,8 +318,7 @@ def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
     """Warnings of buffers that are not the ones that the file was written with."""
     said = []
     for buffer, data in zip(root.get("buffers", []), buffers, strict=True):
-        stated = (buffer.get("extras") or {}).get("msh") or {}
-        digest = stated.get("digest")
+        digest = raw_extras(buffer.get("extras")).get("digest")
         if digest is not None and digest != (found := hashlib.sha256(data).hexdigest()):
             said.append(
                 f"{buffer.get('uri')} is not the buffer that was written with this file: digest "

@@ -12,7 +12,7 @@ import re
 import warnings
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -26,6 +26,7 @@ from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
+from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import (
     Imported,
     Item,
@@ -38,7 +39,6 @@ from ..converter.scene.scene import (
 from .nres import read_file
 
 I64 = NDArray[np.int64]
-Info = dict[str, Any]
 
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
@@ -121,7 +121,7 @@ def _text(path: Path) -> str:
     return re.sub(r"(?m)^((?:v|vt|vn|f) [^#\n]*)#.*", r"\1", text)
 
 
-def _info(text: str, label: str) -> Info:
+def _info(text: str, label: str) -> FileInfo:
     """What the header comment says.
 
     Raises:
@@ -129,7 +129,7 @@ def _info(text: str, label: str) -> Info:
     """
     found = _HEADER.search(text)
     pairs = [pair.partition("=") for pair in found[1].split()] if found else []
-    info: Info = {key: unescape(value) for key, _, value in pairs}
+    info: dict[str, Any] = {key: unescape(value) for key, _, value in pairs}
     try:
         info |= {key: int(info[key]) for key in ("lod", "group") if key in info}
         info |= {"frame": float(info["frame"])} if "frame" in info else {}
@@ -146,7 +146,7 @@ def _info(text: str, label: str) -> Info:
         raise ConversionError(
             "its msh-gltf line cannot be understood", file=label, value=printable(found[0])
         )
-    return info
+    return cast("FileInfo", info)
 
 
 class _Lines:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from ...exporters.gltf_file import Document, Json, glb_bytes
 from ...importers.gltf_file import broken_gltf, open_gltf
 from ...importers.nres import read_file
 from ..errors import ConversionError
+from ..scene.extras import raw_extras
 
 _TRIANGLES = 4
 _MIME = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg"}
@@ -117,17 +117,12 @@ def _counts(gltf: Json) -> tuple[int, int, int, bool]:
         seen.add(index)
         node = nodes[index]
         waiting += node.get("children", [])
-        own += "node" in _about(node)
+        own += "node" in raw_extras(node.get("extras"))
         mesh = gltf["meshes"][node["mesh"]] if "mesh" in node else {}
         for primitive in mesh.get("primitives", []):
             primitives += 1
             if primitive.get("mode", _TRIANGLES) == _TRIANGLES:
                 rows = primitive.get("indices", primitive["attributes"]["POSITION"])
                 triangles += accessors[rows]["count"] // 3
-    frames = _about(scene).get("frame_count", 1)
+    frames = raw_extras(scene.get("extras")).get("frame_count", 1)
     return own or len(seen), triangles, int(frames), not primitives
-
-
-def _about(thing: Json) -> dict[str, Any]:
-    about = (thing.get("extras") or {}).get("msh")
-    return about if isinstance(about, dict) else {}

@@ -21,6 +21,7 @@ from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.pose import parents_first, rotation_matrix
 from ..numeric.quantize import decode_normals, encode_uv
+from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import Imported, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
 from .compare_model import Change
@@ -179,9 +180,9 @@ def _levels(edited: Imported) -> dict[int, EditedLevel]:
     return {level: _joined(found, edited.streams.blend) for level, found in parts.items()}
 
 
-def _level(name: str, extras: dict[str, Any]) -> int:
+def _level(name: str, extras: NodeExtras) -> int:
     if "level" in extras:
-        return COARSE if int(extras["level"]) == COARSE else FINE
+        return COARSE if extras["level"] == COARSE else FINE
     return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
 
 
@@ -227,7 +228,7 @@ def _same_pairs(edited: Imported, material_pairs: list[MaterialPair]) -> list[se
     out = []
     for material, extras in zip(edited.materials, edited.material_extras, strict=True):
         if "first" in extras:
-            at = by_rows.get((int(extras["first"]), int(extras.get("second", NO_MATERIAL))))
+            at = by_rows.get((extras["first"], extras.get("second", NO_MATERIAL)))
             out.append(set() if at is None else {at})
         else:
             out.append(
@@ -238,14 +239,14 @@ def _same_pairs(edited: Imported, material_pairs: list[MaterialPair]) -> list[se
 
 def _pair(
     name: str,
-    extras: dict[str, Any],
+    extras: MaterialExtras,
     group: set[int],
     material_pairs: list[MaterialPair],
     wear: list[str],
 ) -> tuple[int, int] | None:
     """Rows of ``Land1.wea`` that a material of the file stands for."""
     if "first" in extras:
-        rows = int(extras["first"]), int(extras.get("second", NO_MATERIAL))
+        rows = extras["first"], extras.get("second", NO_MATERIAL)
         return rows if all(0 <= row <= NO_MATERIAL for row in rows) else None
     if group:
         pair = material_pairs[min(group)]

@@ -137,7 +137,7 @@ def _roles(imported: Imported, stored: Scene | None) -> list[_Role | None]:
     ]
     # extras number the owner of a part, names name it: a cell is claimed once, however it is told
     owner_names = {
-        int(item.extras["node"]): item.name
+        item.extras["node"]: item.name
         for item in items
         if "node" in item.extras and "lod" not in item.extras
     }
@@ -155,9 +155,9 @@ def _roles(imported: Imported, stored: Scene | None) -> list[_Role | None]:
         extras = items[i].extras
         if "node" not in extras:
             return False
-        number = int(extras["node"])
+        number = extras["node"]
         if "lod" in extras and "group" in extras:
-            lod, group = int(extras["lod"]), int(extras["group"])
+            lod, group = extras["lod"], extras["group"]
             expected = _part_match(items[i].name)
             if named and (expected is None or items[i].name != without_number(items[i].name)):
                 return False
@@ -358,9 +358,9 @@ def _node(
         parent=parent,
         rotation=turned,
         translation=moved,
-        flags=None if flags is None else int(flags),
-        label=str(label),
-        cockpit=old.cockpit if old is not None else bool(int(flags or 0) & NODE_COCKPIT),
+        flags=flags,
+        label=label,
+        cockpit=old.cockpit if old is not None else bool((flags or 0) & NODE_COCKPIT),
     )
 
 

@@ -29,10 +29,11 @@ from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain
 from ..scene.appearance import Appearance
+from ..scene.extras import SourceExtras
 from ..scene.scene import Imported, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import dress_of, missing_looks, picture_files, placed
-from .model import ExportOptions, Extras, ImportOptions, Returned, package
+from .model import ExportOptions, ImportOptions, Returned, package
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,13 @@ def map_files(
     require_in_range("a position", shown, loaded.name)  # the way back would refuse it
     dress = placed(loaded.dress, target, options, root)
 
-    def document(extras: Extras) -> Document:
+    def document(extras: SourceExtras) -> Document:
         if scene is not None:
             return export_terrain(scene, extras, dress, visible_only=options.visible_only)
         assert isinstance(content, ArealMap)
         return export_areal_map(content, stem(loaded.name), extras)
 
-    files = package(loaded.archive, about, {}, document, target, sidecar=sidecar)
+    files = package(loaded.archive, about, SourceExtras(), document, target, sidecar=sidecar)
     return files if root is not None else [*picture_files(dress, target), *files]
 
 

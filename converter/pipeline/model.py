@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,15 +42,13 @@ from ..formats.sidecar import (
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, Dialect, decide
+from ..scene.extras import FileInfo, SourceExtras
 from ..scene.points import is_point, unread_points
 from ..scene.scene import Imported, Scene, require_in_range
 from .appearance import dress_of, missing_looks, picture_files, placed
 
 if TYPE_CHECKING:
     from ..rebuild.context import Rebuilt
-
-
-Extras = dict[str, int | float | str]
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ def gltf_files(
     require_scene_in_reach(loaded.scene, loaded.name)
     dress = placed(loaded.dress, target, options, root)
     decision = loaded.decision
-    extras: Extras = {"dialect": decision.dialect.value, "dialect_reason": decision.reason}
+    extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
     about = Description(
         loaded.name,
         "",
@@ -231,7 +229,7 @@ def gltf_files(
         tolerant=loaded.tolerant,
     )
 
-    def document(extras: Extras) -> Document:
+    def document(extras: SourceExtras) -> Document:
         shown = GltfOptions(
             options.fps,
             options.lod,
@@ -250,8 +248,8 @@ def gltf_files(
 def package(
     archive: Archive,
     about: Description,
-    extras: Extras,
-    document: Callable[[Extras], Document],
+    extras: SourceExtras,
+    document: Callable[[SourceExtras], Document],
     target: Path,
     *,
     sidecar: bool,
@@ -428,7 +426,7 @@ def merge_with_sidecar(
     )
     # Blender writes a clip of its own for every object that gets its first key
     given.tracks += given.other_tracks
-    shown = (int(given.info.get("lod", about.lod)), int(given.info.get("group", about.group)))
+    shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
     names = {node.name for node in scene.nodes}
     noise = POSE_NOISE * model_size(scene)
     given.warnings += unread_points(given.items, about.points, names, noise)
@@ -471,16 +469,16 @@ def rebuild_alone(gltf: Path, given: Imported, options: ImportOptions) -> Return
 
     if (kind := given.info.get("kind", "model")) != "model":
         raise ConversionError(
-            f"is a {str(kind).replace('_', ' ')}, which cannot be rebuilt without its sidecar",
+            f"is a {kind.replace('_', ' ')}, which cannot be rebuilt without its sidecar",
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
     if options.weld > 0:
         grid = np.float64(options.weld)
         snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
         given.streams.positions = snapped.astype(np.float32)
-    stated = str(given.info.get("dialect", "spec"))
+    stated = given.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
-    name = str(given.info.get("source") or f"{stem(readable(gltf.name))}.msh")
+    name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"
     others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if options.use_sidecar else []
     if others:
         given.warnings.append(
@@ -532,7 +530,7 @@ def _written(
     return out
 
 
-def find_sidecar(gltf: Path, given: Path | None, info: dict[str, Any]) -> Path | None:
+def find_sidecar(gltf: Path, given: Path | None, info: FileInfo) -> Path | None:
     """The sidecar: as given, as the glTF names it, or by its stem; ``None`` for a stranger.
 
     Raises:

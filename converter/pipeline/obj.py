@@ -240,14 +240,14 @@ def _into_nodes(given: Imported, found: Path) -> None:
     scene = decode(
         model, dialect, stem(about.source), wear=about.materials, stored_keys=stored_keys
     )
-    shown = (int(info.get("lod", about.lod)), int(info.get("group", about.group)))
+    shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
         given.warnings.append(
             "the OBJ does not say at which frame its model is posed: frame 0 is taken"
         )
     if lost := not_in_obj(scene, *shown):
         given.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
-    poses = poses_at(model, scene, dialect, float(info.get("frame", 0.0)))
+    poses = poses_at(model, scene, dialect, info.get("frame", 0.0))
     _name_materials(given, scene)
     _local(given, scene, shown, poses)
     given.tracks = list(scene.tracks)

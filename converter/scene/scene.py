@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.control_points import ControlPoint
+from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -156,7 +157,7 @@ class Item:
     rotation: F64
     linear: F64 | None
     mesh: int
-    extras: dict[str, Any]
+    extras: NodeExtras
 
 
 @dataclass
@@ -244,7 +245,7 @@ class Imported:
 
     Attributes:
         name: the default scene's name.
-        info: the default scene's ``extras.msh``.
+        info: the default scene's ``extras.msh``, or the header line of an OBJ.
         items: nodes of the scenes that are read.
         tracks: curves by item, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
@@ -253,14 +254,14 @@ class Imported:
     """
 
     name: str
-    info: dict[str, Any]
+    info: FileInfo
     items: list[Item] = field(default_factory=list)
     meshes: list[Mesh] = field(default_factory=list)
     streams: Streams = field(
         default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))
     )
     materials: list[Material] = field(default_factory=list)
-    material_extras: list[dict[str, Any]] = field(default_factory=list)
+    material_extras: list[MaterialExtras] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0
@@ -269,4 +270,4 @@ class Imported:
     @property
     def shown(self) -> tuple[int, int]:
         """The cell that the default scene shows, as far as the file says."""
-        return int(self.info.get("lod", 0)), int(self.info.get("group", 0))
+        return self.info.get("lod", 0), self.info.get("group", 0)

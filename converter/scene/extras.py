@@ -1,0 +1,218 @@
+"""The schema of ``extras.msh``: what this project adds to the objects of a glTF file.
+
+A class for each kind of object, a key for each value, with its type, range, meaning and readers;
+the tables of ``docs/reference/gltf.md`` are made from them. Values are numbers and strings only:
+Blender turns larger integers and lists with nulls into text, and loses keys of more than 63 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, NamedTuple, TypedDict, TypeVar, get_args, get_type_hints
+
+from ..formats.tables import GROUP_COUNT, LOD_COUNT
+
+#: The one key of an object's ``extras`` under which all of this lies.
+NAMESPACE = "msh"
+#: Kinds of files by ``kind`` of scene 0.
+_MODEL, _TERRAIN, _AREALS = "model", "terrain", "areal_map"
+_LINES = f"{_MODEL} {_AREALS}"
+_LEVELS, _ALL = f"{_MODEL} {_TERRAIN}", f"{_MODEL} {_TERRAIN} {_AREALS}"
+_LOD, _GROUP, _WORD, _DWORD = LOD_COUNT - 1, GROUP_COUNT - 1, 0xFFFF, 0xFFFFFFFF
+_INT32 = 2**31
+
+
+class Key(NamedTuple):
+    """What is known of a key besides its name and type.
+
+    Attributes:
+        meaning: what its value says.
+        files: the kinds of files that have it, separated by spaces.
+        readers: packages that use it, separated by spaces; ``viewer`` is the gallery's JavaScript.
+            Empty: it is for people and other tools.
+        most: the largest value of an integer that readers rely on, the smallest being -1, "none".
+            ``None``: not checked.
+    """
+
+    meaning: str
+    files: str
+    readers: str = ""
+    most: int | None = None
+
+
+class SourceExtras(TypedDict, total=False):
+    """Keys of scene 0 that ``pipeline`` gives: where the file comes from."""
+
+    dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "pipeline")]
+    dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
+    source: Annotated[str, Key("file name of the source", _ALL, "pipeline")]
+    digest: Annotated[str, Key("SHA-256 of the source", _ALL, "pipeline")]
+    pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "pipeline")]
+    sidecar: Annotated[str, Key("file name of the sidecar, if there is one", _ALL, "pipeline")]
+
+
+class SceneExtras(SourceExtras, total=False):
+    """Keys of scene 0."""
+
+    format: Annotated[int, Key("version of this schema, 1", _ALL)]
+    kind: Annotated[str, Key("`model`, `terrain` or `areal_map`", _ALL, "pipeline viewer")]
+    fps: Annotated[float, Key("frames per second", _MODEL, "importers")]
+    frame_count: Annotated[int, Key("length of the clip in frames", _MODEL, "batch")]
+    lod: Annotated[int, Key("level of detail that is shown", _MODEL, "pipeline viewer", _LOD)]
+    group: Annotated[int, Key("group that is shown", _MODEL, "pipeline viewer", _GROUP)]
+    legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
+    cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
+    cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
+
+
+class FileInfo(SceneExtras, total=False):
+    """What a file states of itself: extras of scene 0, or the header line of an OBJ.
+
+    Only an OBJ has ``up`` (its axis, ``y`` or ``z``), ``frame`` (of its pose) and ``lost`` (what of
+    the model it does not hold).
+    """
+
+    up: str
+    frame: float
+    lost: str
+
+
+class NodeExtras(TypedDict, total=False):
+    """Keys of a node."""
+
+    node: Annotated[
+        int, Key("row of the node, or of the node of a part", _MODEL, "edits batch viewer", _WORD)
+    ]
+    flags: Annotated[int, Key("flags of the node", _MODEL, "edits viewer", _WORD)]
+    label: Annotated[str, Key("socket label of the node (`retail`), unless empty", _MODEL, "edits")]
+    fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _MODEL, "importers")]
+    frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _MODEL)]
+    lod: Annotated[int, Key("level of detail of a part", _MODEL, "edits viewer", _LOD)]
+    group: Annotated[int, Key("group of a part", _MODEL, "edits viewer", _GROUP)]
+    kind: Annotated[
+        str, Key("`point`: control point; `paths`, `borders`: lines", _LINES, "scene edits")
+    ]
+    point: Annotated[int, Key("row of the control point", _MODEL, "scene")]
+    direction: Annotated[
+        str, Key("of the control point: three numbers as text, the game's axes", _MODEL)
+    ]
+    level: Annotated[int, Key("0 fine, 1 coarse", _TERRAIN, "edits", _WORD)]
+    class_id: Annotated[int, Key("class of the areals", _AREALS)]
+
+
+class MeshExtras(TypedDict, total=False):
+    """Keys of a mesh."""
+
+    slot: Annotated[int, Key("row of the slot", _MODEL, "importers", _WORD)]
+    lod: Annotated[int, Key("level of detail of the slot's first use", _MODEL, "importers", _LOD)]
+    group: Annotated[int, Key("group of the slot's first use", _MODEL, "importers", _GROUP)]
+    level: Annotated[int, Key("0 fine, 1 coarse", _TERRAIN)]
+
+
+class MaterialExtras(TypedDict, total=False):
+    """Keys of a material."""
+
+    row: Annotated[int, Key("row in the WEAR", _MODEL, "importers", _WORD)]
+    lightmap: Annotated[int, Key("row of the lightmap, 255 = none", _MODEL, "importers", _WORD)]
+    batch_flags: Annotated[int, Key("flags of its batches", _MODEL, "importers", _DWORD)]
+    w2: Annotated[int, Key("word of its batches at +2", _MODEL, "importers", _WORD)]
+    w4: Annotated[int, Key("word of its batches at +4", _MODEL, "importers", _WORD)]
+    w6: Annotated[int, Key("word of its batches at +6", _MODEL, "importers", _WORD)]
+    first: Annotated[int, Key("row in `Land1.wea`", _TERRAIN, "edits", _WORD)]
+    second: Annotated[int, Key("the other row, 255 = none", _TERRAIN, "edits", _WORD)]
+    microtexture: Annotated[str, Key("name of the first row's microtexture", _TERRAIN)]
+    microtexture2: Annotated[str, Key("name of the second row's microtexture", _TERRAIN)]
+    material: Annotated[str, Key("entry of `Material.lib` (2)", _LEVELS)]
+    phases: Annotated[int, Key("number of its phases; the first is shown (2)", _LEVELS)]
+    additive: Annotated[int, Key("1 if it is added to what is behind it (2)", _LEVELS, "viewer")]
+    animation: Annotated[str, Key("all phases as JSON, if there are several (2)", _LEVELS)]
+    cell: Annotated[int, Key("rectangle of the texture's `Page`, if any (2)", _LEVELS)]
+    light: Annotated[str, Key("name of the lightmap, if it is shown (2)", _MODEL)]
+    class_id: Annotated[int, Key("class of the areals", _AREALS)]
+
+
+class BufferExtras(TypedDict, total=False):
+    """Keys of the buffer of a ``.gltf``."""
+
+    digest: Annotated[str, Key("SHA-256 of the buffer", _ALL, "importers")]
+
+
+#: Kinds of glTF objects, by the name of their list in a document.
+OBJECTS = {
+    "scenes": SceneExtras,
+    "nodes": NodeExtras,
+    "meshes": MeshExtras,
+    "materials": MaterialExtras,
+    "buffers": BufferExtras,
+}
+_E = TypeVar("_E", FileInfo, NodeExtras, MeshExtras, MaterialExtras)
+
+
+def schema(kind: type) -> Iterator[tuple[str, type, Key]]:
+    """Yield name, type and description of every key of a class of this module."""
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        yield name, *get_args(hint)
+
+
+def to_extras(values: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """Return a glTF object's ``extras`` with values of the schema.
+
+    Integers beyond int32 become hexadecimal text, since they would not survive Blender.
+    """
+    return {NAMESPACE: {key: _stored(value) for key, value in values.items()}}
+
+
+def _stored(value: object) -> object:
+    if isinstance(value, int) and not -_INT32 <= value < _INT32:
+        return f"{value:#x}"
+    return value
+
+
+def raw_extras(extras: object) -> dict[str, Any]:
+    """Return what lies under ``extras.msh``, unchecked; empty if there is nothing."""
+    values = extras.get(NAMESPACE) if isinstance(extras, dict) else None
+    return values if isinstance(values, dict) else {}
+
+
+def read_extras(kind: type[_E], extras: object) -> _E:
+    """Return the ``extras.msh`` of a glTF object, its integers as such; unknown keys stay.
+
+    Whatever the kind of object, a key that is checked on one of them is checked.
+
+    Args:
+        kind: the class of this module that its keys belong to.
+        extras: the object's ``extras``: any JSON.
+
+    Raises:
+        ValueError, TypeError, OverflowError: a value is not of its key's type, or out of range.
+    """
+    values = raw_extras(extras)
+    limits, texts = _checks()
+    numbers = {key: _number(values[key]) for key in limits.keys() & values.keys()}
+    for key, number in numbers.items():
+        if not -1 <= number <= limits[key]:
+            raise ValueError(f"extras.{NAMESPACE}.{key} is {number}")
+    for key in texts & values.keys():
+        if not isinstance(values[key], str):
+            raise TypeError(f"extras.{NAMESPACE}.{key} is not a text")
+    if values.get("dialect", "spec") not in ("spec", "retail"):
+        raise ValueError(f"extras.{NAMESPACE}.dialect is {values['dialect']!r}")
+    return kind(**{**values, **numbers})
+
+
+@cache
+def _checks() -> tuple[dict[str, int], frozenset[str]]:
+    """The range of every integer, and every text, that readers rely on."""
+    keys = [row for kind in OBJECTS.values() for row in schema(kind)]
+    numbers = {name: key.most for name, _, key in keys if key.most is not None}
+    return numbers, frozenset(name for name, form, key in keys if form is str and key.readers)
+
+
+def _number(value: object) -> int:
+    """An integer that may have become hexadecimal text or a float on its way."""
+    if isinstance(value, str):
+        return int(value, 16)
+    if isinstance(value, int | float):
+        return int(value)
+    raise TypeError(f"{value!r} is not a number")
