@@ -2,7 +2,8 @@
 
     python3 dev.py demo         convert the bundled example both ways, and say where the files are
     python3 dev.py test         style, types, and all tests (arguments after it go to pytest;
-                                --windows also tests CPython for Windows, under wine)
+                                --windows also tests CPython for Windows, under wine;
+                                --all that, and every Blender and Python that can be had)
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
     python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
     python3 dev.py release      wheel, sdist, extension and site into dist/, checked
@@ -15,23 +16,24 @@ tests that need them are skipped and say so.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-VENV = HERE / ".venv"
-BLENDER_VENV = HERE / ".venv-blender"
-DOCS_VENV = HERE / ".venv-docs"
-WINDOWS = HERE / "build" / "windows"
+import environments
+from environments import HERE, scripts
+
 #: Where mypy finds the packages as they are installed, below one name.
 TYPES = HERE / "build" / "types" / "msh_gltf"
 #: What Node runs: the glTF validator, and what the gallery's viewer is built with.
 NODE_FOLDERS = (HERE / "tests" / "validator", HERE / "viewer")
-BPY_PYTHON = (3, 11)  # bpy exists for one Python version per release; see pyproject.toml
+#: On all cores, a file in one piece: its tests share what they set up.
+PYTEST = ["-m", "pytest", "-n", "auto", "--dist", "loadfile"]
+#: What every Blender is tested with, and every Python.
+BLENDER_TESTS = [f"tests/blender/test_{n}.py" for n in ("roundtrip", "extension", "colours")]
+LIBRARY_TESTS = ["tests/converter", "tests/importers", "tests/exporters"]
 
 
 def main() -> int:
@@ -57,7 +59,7 @@ def main() -> int:
 
 def demo() -> int:
     """One model to glTF and back, then compared byte by byte."""
-    python = environment(VENV, [])
+    python = environments.environment([])
     out = HERE / "out"
     shutil.rmtree(out, ignore_errors=True)
     model, gltf, back = "examples/walker.msh", "out/walker.glb", "out/walker.msh"
@@ -77,40 +79,54 @@ def demo() -> int:
     return 0 if same else 1
 
 
-def test(pytest_arguments: list[str]) -> int:
+def test(arguments: list[str]) -> int:
     """Everything that the gate checks."""
-    python = environment(VENV, ["test"])
+    everything, windows = "--all" in arguments, "--windows" in arguments
+    arguments = [one for one in arguments if one not in ("--all", "--windows")]
+    python = environments.environment(["test"])
     settings = dict(os.environ)
-    if blender := blender_python():
-        settings["MSH_GLTF_BLENDER_PYTHON"] = str(blender)
-    wanted = "--windows" in pytest_arguments
-    pytest_arguments = [argument for argument in pytest_arguments if argument != "--windows"]
-    if windows := windows_python(install_it=wanted):
-        settings["MSH_GLTF_WINDOWS_PYTHON"] = str(windows)
+    blenders = environments.blenders(every=everything)
+    if "5.0" in blenders:
+        settings["MSH_GLTF_BLENDER_PYTHON"] = str(blenders["5.0"])
+    if found := environments.windows_python(install_it=windows or everything):
+        settings["MSH_GLTF_WINDOWS_PYTHON"] = str(found)
     install_node_packages()
     link_packages()
     steps = [
         ["-m", "ruff", "check", "."],
         ["-m", "ruff", "format", "--check", "."],
         ["-m", "mypy"],
-        # on all cores, a file in one piece: its tests share what they set up
-        ["-m", "pytest", *(pytest_arguments or ["-n", "auto", "--dist", "loadfile"])],
+        ["-m", "pytest", *arguments] if arguments else PYTEST,
     ]
     for step in steps:
-        print("\n$ python " + " ".join(step), flush=True)
-        code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
-        if code:
+        if code := run(python, step, settings):
             return code
+    for version, blender in blenders.items() if not arguments else ():
+        if version != "5.0":
+            print(f"\nBlender {version}", end="")
+            if code := run(
+                python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)}
+            ):
+                return code
+    if everything:
+        environments.newest_blender_is_tested()
+        for version, other in environments.other_pythons():
+            print(f"\nPython {version}", end="")
+            if code := run(other, PYTEST + LIBRARY_TESTS, settings):
+                return code
     return 0
+
+
+def run(python: Path, arguments: list[str], settings: dict[str, str]) -> int:
+    """Run a Python, its command shown first; return the exit code."""
+    print("\n$ python " + " ".join(arguments), flush=True)
+    return subprocess.run([python, *arguments], cwd=HERE, env=settings, check=False).returncode
 
 
 def docs(*, serve: bool) -> int:
     """The site, and every link of it looked at; or a server that follows what is written."""
-    import tomllib  # not before main() has looked at Python's version
-
-    extras = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = extras["optional-dependencies"]["docs"]
-    python = install(DOCS_VENV, wanted, " ".join(wanted))
+    wanted = environments.project()["optional-dependencies"]["docs"]
+    python = environments.install(environments.DOCS_VENV, wanted, " ".join(wanted))
     settings = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     steps = [["-m", "mkdocs", "build", "--strict"], ["docs/check_links.py", "site"]]
     if serve:
@@ -120,47 +136,6 @@ def docs(*, serve: bool) -> int:
         if code:
             return code
     return 0
-
-
-def environment(venv: Path, extras: list[str]) -> Path:
-    """The Python of a virtual environment with the project and some of its extras."""
-    target = f"{HERE}[{','.join(extras)}]" if extras else str(HERE)
-    return install(venv, ["-e", target], (HERE / "pyproject.toml").read_text("utf-8"))
-
-
-def blender_python() -> Path | None:
-    """A Python that can import bpy, or ``None`` and a line that says why."""
-    if sys.version_info[:2] != BPY_PYTHON:
-        wanted = ".".join(map(str, BPY_PYTHON))
-        print(f"no Blender tests: bpy 5.0.1 is for Python {wanted}")
-        return None
-    try:
-        python = install(BLENDER_VENV, ["bpy==5.0.1"], "bpy==5.0.1")
-    except SystemExit as error:
-        print(f"no Blender tests: {error}")
-        return None
-    answer = subprocess.run(
-        [python, "-c", "import bpy"], capture_output=True, text=True, check=False
-    )
-    if answer.returncode:
-        reason = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
-        print(f"no Blender tests: bpy does not start: {reason}")
-        return None
-    return python
-
-
-def windows_python(*, install_it: bool) -> Path | None:
-    """CPython for Windows in build/windows: installed on request, used where it is there."""
-    import tomllib  # not before main() has looked at Python's version
-
-    from tests.windows import install
-
-    if not install_it and not (WINDOWS / "installed").is_file():
-        return None
-    project = tomllib.loads((HERE / "pyproject.toml").read_text("utf-8"))["project"]
-    # newer NumPy and SciPy call what wine 8 does not have
-    limits = ["numpy<2.2", "scipy<1.16", "colorama"]
-    return install.windows_python(WINDOWS, HERE, [*project["dependencies"], *limits])
 
 
 def link_packages() -> None:
@@ -193,56 +168,6 @@ def install_node_packages() -> None:
         ).returncode
         if code:
             print(f"no tests of {name}: npm could not install its packages")
-
-
-def install(venv: Path, requirements: list[str], recipe: str) -> Path:
-    """Make a virtual environment and install into it, once per recipe; returns its Python."""
-    stamp = venv / "installed"
-    wanted = " ".join(requirements)
-    recipe = hashlib.sha256(f"{recipe}{sys.version}".encode()).hexdigest()
-    python = scripts(venv) / ("python.exe" if os.name == "nt" else "python")
-    if stamp.is_file() and python.exists():
-        # what `test` installed is enough for `demo`
-        known, _, had = stamp.read_text().partition("\n")
-        if known == recipe and had.startswith(wanted):
-            return python
-    print(f"Setting up {venv.name} (once) ...", flush=True)
-    shutil.rmtree(venv, ignore_errors=True)
-    pip = new_environment(venv, python)
-    code = subprocess.run(
-        [*pip, "install", "--quiet", "--disable-pip-version-check", *requirements], check=False
-    ).returncode
-    if code:
-        raise SystemExit(f"pip could not install {' '.join(requirements)} into {venv.name}")
-    stamp.write_text(f"{recipe}\n{wanted}")
-    return python
-
-
-def new_environment(venv: Path, python: Path) -> list[str | Path]:
-    """A new virtual environment; returns the pip command that installs into it."""
-    whole = subprocess.run([sys.executable, "-m", "venv", venv], capture_output=True, check=False)
-    if whole.returncode == 0:
-        return [python, "-m", "pip"]
-    # Debian's Python comes without ensurepip: an environment without pip, served by the system's
-    bare = subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", venv], capture_output=True, check=False
-    )
-    outer = subprocess.run(
-        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
-    )
-    if bare.returncode == 0 and outer.returncode == 0:
-        return [sys.executable, "-m", "pip", "--python", python]
-    raise SystemExit(
-        "This Python cannot make virtual environments. On Debian and Ubuntu: "
-        "sudo apt install python3-venv"
-    )
-
-
-def scripts(where: Path) -> Path:
-    """The folder of an environment's commands, given it or its Python."""
-    if where.name.startswith("python"):
-        return where.parent
-    return where / ("Scripts" if os.name == "nt" else "bin")
 
 
 if __name__ == "__main__":

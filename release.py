@@ -20,7 +20,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import dev
+import environments
 from msh_gltf.converter import __version__
 
 ROOT = Path(__file__).resolve().parent
@@ -41,6 +41,7 @@ def main() -> int:
     """Build and check all files; returns an exit code."""
     try:
         require_ready()
+        environments.newest_blender_is_tested()
         os.umask(0o022)  # a wheel says who may read its files
         os.environ["SOURCE_DATE_EPOCH"] = git("log", "-1", "--format=%ct").strip()
         for path in DIST.glob("msh_gltf-*"):
@@ -103,7 +104,7 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
 def build_packages() -> None:
     """Wheel and sdist of the commit."""
     needed = ["build>=1.2,<2", "setuptools>=77,<90"]
-    python = dev.install(ROOT / ".venv-release", needed, " ".join(needed))
+    python = environments.install(ROOT / ".venv-release", needed, " ".join(needed))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         data = subprocess.run(
@@ -174,7 +175,9 @@ def check_wheel() -> None:
     require_same(names, wanted, WHEEL)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        commands = dev.scripts(dev.install(here / "venv", [str(WHEEL)], WHEEL.name))
+        commands = environments.scripts(
+            environments.install(here / "venv", [str(WHEEL)], WHEEL.name)
+        )
         shutil.copy(ROOT / "examples/walker.msh", here / "walker.msh")
         for step in (
             ["msh-inspect", "--version"],
