@@ -1,7 +1,7 @@
 """The functions of the library; ``msh_gltf`` re-exports them.
 
 They join what ``importers``, ``converter.pipeline`` and ``converter.batch`` do into what a caller
-wants done. Paths are text or :class:`pathlib.Path`. Nothing is printed, and every error that a user
+wants done. Paths are text or ``pathlib.Path``. Nothing is printed, and every error that a user
 can cause is a :class:`~converter.errors.ConversionError`.
 """
 
@@ -42,7 +42,7 @@ from .exporters.terrain import write_terrain
 from .importers import areal_map, content, msh, terrain
 from .importers.nres import open_nres, read_file, read_nres
 
-#: A path as text, or a :class:`pathlib.Path`.
+#: A path as text, or a ``pathlib.Path``.
 FilePath = str | os.PathLike[str]
 #: Called after every item: its outcome, how many are done, how many there are.
 OnItem = Callable[[Outcome, int, int], None]
@@ -296,7 +296,7 @@ def convert_directory(
         force: convert and replace, whatever is there.
         dry_run: write nothing.
         jobs: number of processes that do the work, by default none but this one. A script that
-            uses some must start below ``if __name__ == "__main__":`` (:mod:`multiprocessing`).
+            uses some must start below ``if __name__ == "__main__":`` (``multiprocessing``).
         on_item: called after every model.
 
     Returns:
@@ -347,7 +347,7 @@ def restore_directory(
         force: replace what is in the way.
         dry_run: write nothing.
         jobs: number of processes that do the work, by default none but this one. A script that
-            uses some must start below ``if __name__ == "__main__":`` (:mod:`multiprocessing`).
+            uses some must start below ``if __name__ == "__main__":`` (``multiprocessing``).
         on_item: called after every model that was compared and every file that was written.
 
     Returns:

@@ -87,6 +87,7 @@ def test_every_module_is_on_an_api_page(pages: dict[str, HtmlPage]) -> None:
             if path.stem != "__init__" and not name.startswith("msh_gltf.converter.cli."):
                 table = name.startswith("msh_gltf.converter.checks.rules.") and path.stem != "rule"
                 assert table or name in anchors, name
+    assert "msh_gltf.api" in anchors
 
 
 def test_no_role_or_code_mark_is_left(site: Path) -> None:

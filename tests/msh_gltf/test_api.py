@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -76,6 +77,12 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
     loaded = {name.partition(".")[0] for name in done.stdout.split()}
     assert not loaded & {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich", "PIL"}
     assert "msh_gltf.api" not in done.stdout.split()
+
+
+def test_the_api_page_has_every_name_in_order() -> None:
+    page = (SOURCE.parents[1] / "docs/api/index.md").read_text("utf-8")
+    listed = re.findall(r"\[`(\w+)`\]\[", page[page.index("## The names") :])
+    assert [*listed, "__version__"] == msh_gltf.__all__
 
 
 def test_star_import_gives_the_ranked_names() -> None:
