@@ -34,11 +34,11 @@ SITE = DIST / f"{STEM}-site.zip"
 
 
 class ReleaseError(Exception):
-    """Why there is no release, in one line."""
+    """What stopped the release, in one line."""
 
 
 def main() -> int:
-    """Build and check all files; returns an exit code."""
+    """Build and check all files; return an exit code."""
     try:
         require_ready()
         environments.newest_blender_is_tested()
@@ -63,10 +63,10 @@ def main() -> int:
 
 
 def require_ready() -> None:
-    """The commit is whole, and says which version it is.
+    """Require that everything is committed and that the changes name the version.
 
     Raises:
-        ReleaseError: it is not.
+        ReleaseError: one of them is not so.
     """
     if changed := git("status", "--porcelain").splitlines():
         raise ReleaseError(f"{len(changed)} files are not committed: {changed[0].strip()}, ...")
@@ -76,10 +76,10 @@ def require_ready() -> None:
 
 
 def git(*arguments: str) -> str:
-    """What git says.
+    """Return the output of a git command.
 
     Raises:
-        ReleaseError: it is not there, or this is no repository.
+        ReleaseError: git is missing, or this is not a repository.
     """
     try:
         done = subprocess.run(
@@ -102,8 +102,8 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
 
 
 def build_packages() -> None:
-    """Wheel and sdist of the commit."""
-    needed = ["build>=1.2,<2", "setuptools>=77,<90"]
+    """Build wheel and sdist of the commit, and look for what a wheel should not hold."""
+    needed = ["build>=1.2,<2", "check-wheel-contents>=0.6.2,<1", "setuptools>=77,<90"]
     python = environments.install(ROOT / ".venv-release", needed, " ".join(needed))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
@@ -115,15 +115,16 @@ def build_packages() -> None:
         run([python, "-m", "build", "--no-isolation", "--outdir", folder, source])
         shutil.copy(Path(folder) / WHEEL.name, WHEEL)
         SDIST.write_bytes(repacked((Path(folder) / SDIST.name).read_bytes(), epoch()))
+    run([python, "-m", "check_wheel_contents", WHEEL])
 
 
 def epoch() -> int:
-    """The commit's time, seconds since 1970."""
+    """Return the time of the commit, in seconds since 1970."""
     return int(os.environ["SOURCE_DATE_EPOCH"])
 
 
 def repacked(data: bytes, when: int) -> bytes:
-    """A ``.tar.gz`` without the time, the user and the order in which it was made."""
+    """Return a ``.tar.gz`` without the time, the user and the order in which it was made."""
     out = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(data)) as old,
@@ -140,7 +141,7 @@ def repacked(data: bytes, when: int) -> bytes:
 
 
 def pack_site() -> None:
-    """The built site as one zip, all in one folder."""
+    """Pack the built site into one zip, all in one folder."""
     moment = time.gmtime(epoch())[:6]
     site = ROOT / "site"
     with zipfile.ZipFile(SITE, "w", zipfile.ZIP_DEFLATED) as out:
@@ -151,10 +152,10 @@ def pack_site() -> None:
 
 
 def require_same(names: set[str], wanted: set[str], what: Path) -> None:
-    """Two lists of files are one.
+    """Require that a file holds the wanted files and no others.
 
     Raises:
-        ReleaseError: one has what the other lacks.
+        ReleaseError: it lacks one, or has one too many.
     """
     for extra, words in ((names - wanted, "should not hold"), (wanted - names, "lacks")):
         if extra:
@@ -162,15 +163,15 @@ def require_same(names: set[str], wanted: set[str], what: Path) -> None:
 
 
 def check_wheel() -> None:
-    """The packages and nothing else; what is installed works.
+    """Require that the wheel holds one package, and that its commands work once installed.
 
     Raises:
-        ReleaseError: it does not.
+        ReleaseError: another list of files, or a command that fails.
     """
     with zipfile.ZipFile(WHEEL) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     tracked = git("ls-files", "-z", *PACKAGES).split("\0")
-    # three of them lie at the top of the repository, and below msh_gltf/ where installed
+    # three of the packages lie at the top of the repository, and below msh_gltf/ in a wheel
     wanted = {f"msh_gltf/{name.removeprefix('msh_gltf/')}" for name in tracked if name}
     require_same(names, wanted, WHEEL)
     with tempfile.TemporaryDirectory() as folder:
@@ -180,6 +181,7 @@ def check_wheel() -> None:
         )
         shutil.copy(ROOT / "examples/walker.msh", here / "walker.msh")
         for step in (
+            ["python", "-m", "msh_gltf"],
             ["msh-inspect", "--version"],
             ["msh-inspect", "--check", "walker.msh"],
             ["msh2gltf", "walker.msh", "-o", "out/walker.glb"],
@@ -187,11 +189,11 @@ def check_wheel() -> None:
         ):
             run([commands / step[0], *step[1:]], cwd=here)
         if (here / "back/walker.msh").read_bytes() != (here / "walker.msh").read_bytes():
-            raise ReleaseError("the installed wheel does not give the example back")
+            raise ReleaseError("the installed wheel does not restore the example")
 
 
 def check_sdist() -> None:
-    """The repository, file by file.
+    """Require that the sdist is the repository, file by file.
 
     Raises:
         ReleaseError: it is not.
@@ -209,10 +211,10 @@ def check_sdist() -> None:
 
 
 def check_extension() -> None:
-    """It names this version.
+    """Require that the extension names this version.
 
     Raises:
-        ReleaseError: it does not.
+        ReleaseError: it names another.
     """
     with zipfile.ZipFile(EXTENSION) as extension:
         manifest = extension.read("blender_manifest.toml").decode()
