@@ -35,26 +35,20 @@ from ..formats.areal_map import (
     ArealMap,
     anchor_inside,
     link_targets,
-    points_inside,
     require_areal,
     signed_areas,
 )
 from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
 from ..numeric.arrays import Bools, Floats, Ints
 from ..numeric.polygon_cells import cells_under
+from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
 #: End points this close, in every coordinate, are the same (``rebuild`` page, Areal map).
 MATCH_DISTANCE = 1e-3
-#: A polygon of less than this part of its extent's square has no area.
-_FLAT = 1e-9
 #: The largest difference from length 1 which float32 leaves on a unit vector.
 _UNIT = 1e-6
-#: Where an anchor is looked for, as fractions of the polygon's height.
-_LINES = (1 / 2, 1 / 4, 3 / 4, 1 / 8, 3 / 8, 5 / 8, 7 / 8, 1 / 16, 15 / 16)
-#: Elements of one round of an all-pairs computation, which bounds its memory.
-_AT_ONCE = 1 << 20
 
 
 def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
@@ -75,9 +69,9 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
     changed: dict[int, NDArray[np.float32]] = {}
     for index, value in polygons.items():
         require_areal(areals, index)
-        polygon = _vertices(areals, index, value)
+        polygon = vertices_of(areals, index, value)
         if polygon.tobytes() != _own(areals, areals.vertices, index).tobytes():
-            _require_polygon(areals, index, polygon)
+            require_polygon(areals, index, polygon)
             changed[index] = polygon
     if not changed:
         return replace(areals)
@@ -141,11 +135,13 @@ def add_areal(
     if index > 0xFFFF:
         problem = "too many areals for the cells' 16-bit ids"
         raise ConversionError(problem, file=label, table=AREALS, value=index + 1, expected=65536)
-    polygon = _vertices(areals, index, vertices)
-    _require_polygon(areals, index, polygon)
+    polygon = vertices_of(areals, index, vertices)
+    require_polygon(areals, index, polygon)
     for name, number in (("class_id", class_id), ("logic", logic)):
         if not 0 <= number <= 0xFFFFFFFF:
-            raise _refused(areals, index, f"{name} does not fit", number, "0..4294967295")
+            raise refused(
+                areals, index, f"{name} does not fit", value=number, expected="0..4294967295"
+            )
     record = np.zeros(1, AREAL_DTYPE)
     record["class_id"], record["logic"], record["vertex_count"] = class_id, logic, len(polygon)
     record["normal"] = _vector(areals, index, "normal", normal)
@@ -237,7 +233,7 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
     for row in rows:
         require_areal(areals, row)
         if outside[row]:
-            place = _inner_point(_own(areals, areals.vertices, row)[:, :2].astype(np.float64))
+            place = inner_point(_own(areals, areals.vertices, row)[:, :2].astype(np.float64))
             if place is None:
                 raise ConversionError(
                     "polygon has no room for an anchor",
@@ -250,7 +246,7 @@ def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> Area
     return replace(areals, records=records)
 
 
-# ------------------------------------------------------------------ polygons
+# ------------------------------------------------------------------ records
 
 
 def _own(areals: ArealMap, array: NDArray[_Kind], index: int) -> NDArray[_Kind]:
@@ -262,104 +258,14 @@ def _no_links(count: int) -> NDArray[np.void]:
     return np.full(count, -1, AREAL_LINK_DTYPE)
 
 
-def _vertices(areals: ArealMap, row: int, value: ArrayLike) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):  # becomes infinite, which is refused
-        polygon = np.array(value, np.float32)
-    if polygon.ndim != 2 or polygon.shape[1] != 3:
-        raise _refused(areals, row, "polygon has a wrong shape", polygon.shape, "(n, 3)")
-    return polygon
-
-
 def _vector(areals: ArealMap, row: int, name: str, value: ArrayLike) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         vector = np.asarray(value, np.float32)
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise _refused(areals, row, f"{name} does not fit", vector.tolist(), "3 finite numbers")
+        raise refused(
+            areals, row, f"{name} does not fit", value=vector.tolist(), expected="3 finite numbers"
+        )
     return vector
-
-
-def _refused(
-    areals: ArealMap, row: int, problem: str, value: object, expected: object
-) -> ConversionError:
-    label = areals.archive.label
-    return ConversionError(
-        problem, file=label, table=AREALS, row=row, value=value, expected=expected
-    )
-
-
-def _require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) -> None:
-    if len(polygon) < 3:
-        raise _refused(areals, row, "polygon has too few vertices", len(polygon), "at least 3")
-    if not np.isfinite(polygon).all():
-        raise _refused(areals, row, "polygon is not finite", "inf or NaN", "finite")
-    xy = polygon[:, :2].astype(np.float64)
-    xy -= xy[0]
-    following = np.roll(xy, -1, 0)
-    area = float((xy[:, 0] * following[:, 1] - xy[:, 1] * following[:, 0]).sum() / 2)
-    if abs(area) <= _FLAT * float(np.ptp(xy, 0).max()) ** 2:
-        raise _refused(areals, row, "polygon has no area", area, "a positive area")
-    if area < 0:
-        expected = "counter-clockwise"
-        error = _refused(areals, row, "polygon is clockwise", f"area {area:g}", expected)
-        error.hint = "give the vertices counter-clockwise, seen from above"
-        raise error
-    crossing = _crossing_edges(xy)
-    if crossing is not None:
-        text = f"{crossing[0]} and {crossing[1]}"
-        raise _refused(areals, row, "edges of the polygon cross", text, "none")
-
-
-def _crossing_edges(xy: Floats) -> tuple[int, int] | None:
-    """Two edges of a polygon that cross in a point inside both; touching is no crossing."""
-    following = np.roll(xy, -1, 0)
-    along = following - xy
-
-    def sides(edges: Ints, points: Floats) -> Floats:
-        across = points[None] - xy[edges, None]
-        cross = along[edges, None, 0] * across[..., 1] - along[edges, None, 1] * across[..., 0]
-        return np.sign(cross)
-
-    everyone = np.arange(len(xy))
-    for edges in np.array_split(everyone, 1 + len(xy) ** 2 // _AT_ONCE):
-        apart = sides(edges, xy) * sides(edges, following) < 0  # their ends, seen from ours
-        mine = sides(everyone, xy[edges]) * sides(everyone, following[edges]) < 0
-        hits = np.argwhere(apart & mine.T)
-        if len(hits):
-            return int(edges[hits[0, 0]]), int(hits[0, 1])
-    return None
-
-
-def _inner_point(xy: Floats) -> NDArray[np.float32] | None:
-    """A place inside a polygon, exact in float32: see :func:`repair_anchors`."""
-    start = np.array([0, len(xy)])
-
-    def inside(place: Floats) -> NDArray[np.float32] | None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            rounded = place.astype(np.float32)
-        hit = points_inside(xy, start, rounded[None].astype(np.float64), np.zeros(1, np.int64))
-        return rounded if hit[0] else None
-
-    if len(xy) < 3 or not np.isfinite(xy).all():
-        return None
-    following = np.roll(xy, -1, 0)
-    local, ahead = xy - xy[0], following - xy[0]
-    weight = local[:, 0] * ahead[:, 1] - local[:, 1] * ahead[:, 0]
-    if weight.sum() != 0:
-        centroid = (weight[:, None] * (local + ahead)).sum(0) / (3 * weight.sum()) + xy[0]
-        if (place := inside(centroid)) is not None:
-            return place
-    low, high = xy[:, 1].min(), xy[:, 1].max()
-    for fraction in _LINES:
-        y = low + fraction * (high - low)
-        cut = (xy[:, 1] <= y) != (following[:, 1] <= y)
-        a, b = xy[cut], following[cut]
-        x = np.sort(a[:, 0] + (y - a[:, 1]) * (b[:, 0] - a[:, 0]) / (b[:, 1] - a[:, 1]))
-        if len(x):
-            longest = int(np.argmax(x[1::2] - x[::2]))
-            middle = (x[2 * longest] + x[2 * longest + 1]) / 2
-            if (place := inside(np.array([middle, y]))) is not None:
-                return place
-    return None
 
 
 # ------------------------------------------------------------------ what follows an edit
@@ -391,7 +297,9 @@ def _require_finite(areals: ArealMap) -> None:
     broken = ~np.isfinite(areals.vertices).all(1)
     if broken.any():
         row = int(areals.owner[np.argmax(broken)])
-        raise _refused(areals, row, "vertex is not a finite number", "inf or NaN", "finite")
+        raise refused(
+            areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite"
+        )
 
 
 def _matched(areals: ArealMap, edited: Ints) -> NDArray[np.void]:

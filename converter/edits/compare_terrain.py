@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
 from ..formats.names import without_number
-from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
+from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.pose import parents_first, rotation_matrix
@@ -25,7 +25,15 @@ from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import Imported, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
 from .compare_model import Change
-from .match_triangles import Match, TriangleList, canonical, join, match, triangle_list
+from .match_triangles import (
+    Match,
+    TriangleList,
+    canonical,
+    concatenate,
+    join,
+    match,
+    triangle_list,
+)
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -51,28 +59,44 @@ class EditedLevel:
 
 
 @dataclass
-class LevelPlan:
+class Pairs:
+    """P stored faces that are still there, and their triangles in the file.
+
+    Attributes:
+        old: (P,) stored faces, positions in ``LevelPlan.rows``.
+        new: (P,) triangles of the file.
+        turn: (P, 3) the new corner of each old corner.
+        exact: (P,) whether they are equal in positions and texture coordinates.
+    """
+
+    old: I64
+    new: I64
+    turn: I64
+    exact: NDArray[np.bool_]
+
+    def take(self, keep: NDArray[np.bool_]) -> Pairs:
+        """Return some of the pairs. (P,) bool."""
+        return Pairs(self.old[keep], self.new[keep], self.turn[keep], self.exact[keep])
+
+
+@dataclass(kw_only=True)
+class LevelPlan(Pairs):
     """How a level's faces meet the stored ones.
 
     Attributes:
         rows: (F,) stored faces of the level, rows of the face table.
         edited: the file's triangles.
-        old, new, turn: (P,), (P,), (P, 3): stored faces that are still there (positions in
-            ``rows``), their triangles, and the new corner per old corner.
-        exact: (P,) whether they are equal in positions and texture coordinates.
+        match: the comparison of all triangles.
         fresh: triangles that are new.
         back: stored faces that editors drop (duplicates, degenerate ones) and that stay.
-        material: (P,) bool, pairs whose material changed.
-        normals: (P,) bool, exact pairs whose normals changed.
+        material: (P,) whether the material changed.
+        normals: (P,) whether normals changed, of exact pairs.
+        blend: (P,) whether the blend changed.
     """
 
     rows: I64
     edited: EditedLevel
     match: Match
-    old: I64
-    new: I64
-    turn: I64
-    exact: NDArray[np.bool_]
     fresh: I64
     back: I64
     material: NDArray[np.bool_]
@@ -140,7 +164,7 @@ def compare_terrain(
         if level == COARSE:
             shown.triangles.normals = shown.blend = None  # its vertices are the fine level's
         rows = terrain.faces_of(level)
-        plan.levels[level] = _compare(shown, rows, terrain, scene, same, plan)
+        plan.levels[level] = _compare(shown, rows, terrain, scene, same)
     if FINE not in plan.levels:
         raise ConversionError(
             "shows no terrain: it has no mesh called 'terrain'",
@@ -155,7 +179,7 @@ def compare_terrain(
     if clamped := sum(found.edited.triangles.clamped for found in plan.levels.values()):
         plan.warnings.append(f"{clamped} texture coordinates beyond -32..32 were clamped")
     if terrain.blend is None and any(p.edited.blend is not None for p in plan.levels.values()):
-        plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is passed by")
+        plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is ignored")
     return plan
 
 
@@ -203,15 +227,7 @@ def _joined(
     parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | None
 ) -> EditedLevel:
     lists = [triangles for _, triangles in parts]
-
-    def join(name: str) -> Any:
-        arrays = [getattr(triangles, name) for triangles in lists]
-        return None if any(a is None for a in arrays) else np.concatenate(arrays)
-
-    triangles = TriangleList(
-        join("positions"), join("normals"), join("uv0"), join("extra"), join("material"),
-        join("vertex"), True, sum(s.clamped for s in lists),
-    )  # fmt: skip
+    triangles = concatenate(lists)
     owner = np.repeat([i for i, _ in parts], [len(s) for s in lists])
     return EditedLevel(triangles, None if blend is None else blend[triangles.vertex], owner)
 
@@ -272,81 +288,83 @@ def _stored(terrain: Terrain, scene: TerrainScene, rows: I64) -> TriangleList:
     first, second = (terrain.faces[k][rows].tolist() for k in ("first", "second"))
     extra = np.ascontiguousarray(terrain.micro_uv[vertex]).view(np.uint8)
     return TriangleList(
-        terrain.positions[vertex],
-        decode_normals(terrain.normals[vertex]),
-        terrain.uv0[vertex],
-        extra.reshape(*vertex.shape, 4),
-        np.array([row_of[pair] for pair in zip(first, second, strict=True)], np.int64),
-        vertex,
-        True,
+        positions=terrain.positions[vertex],
+        normals=decode_normals(terrain.normals[vertex]),
+        uv0=terrain.uv0[vertex],
+        extra=extra.reshape(*vertex.shape, 4),
+        material=np.array([row_of[pair] for pair in zip(first, second, strict=True)], np.int64),
+        vertex=vertex,
+        lightmap=True,
     )
 
 
+@dataclass(frozen=True)
+class _Sides:
+    """A level of the file and the stored one.
+
+    Attributes:
+        new, old: triangles of the file, and the stored faces.
+        same: per material of the file the stored pairs that it may be.
+        square: (F,) square of every stored face.
+        grid: the terrain's squares.
+    """
+
+    new: TriangleList
+    old: TriangleList
+    same: list[set[int]]
+    square: I64
+    grid: Grid
+
+
 def _compare(
-    edited: EditedLevel,
-    rows: I64,
-    terrain: Terrain,
-    scene: TerrainScene,
-    same: list[set[int]],
-    plan: TerrainPlan,
+    edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]
 ) -> LevelPlan:
-    old = _stored(terrain, scene, rows)
-    found = match(edited.triangles, old, same, TERRAIN_NORMAL_DEGREES)
+    new, old = edited.triangles, _stored(terrain, scene, rows)
+    found = match(new, old, same, TERRAIN_NORMAL_DEGREES)
     hit = np.flatnonzero(found.old_of >= 0)
     partner = found.old_of[hit]
     turn = np.empty((len(hit), 3), np.int64)
     np.put_along_axis(turn, found.old_turn[partner], found.new_turn[hit], axis=1)
-    lost, fresh = found.lost, np.flatnonzero(found.old_of < 0)
-    moved_old, moved_new = _pair_moved(lost, fresh, old, edited.triangles, terrain, rows, same)
-    moved_turn = _best_turn(old, edited.triangles, moved_old, moved_new)
-    every = (
+    fresh = np.flatnonzero(found.old_of < 0)
+    sides = _Sides(new, old, same, terrain.square_of_face[rows], terrain.grid)
+    moved_old, moved_new = _pair_moved(sides, found.lost, fresh)
+    pairs = Pairs(
         np.concatenate([partner, moved_old]),
         np.concatenate([hit, moved_new]),
-        np.concatenate([turn, moved_turn]),
+        np.concatenate([turn, _best_turn(old, new, moved_old, moved_new)]),
+        np.arange(len(hit) + len(moved_old)) < len(hit),
     )
-    exact = np.concatenate([np.ones(len(hit), np.bool_), np.zeros(len(moved_old), np.bool_)])
-    keep = _consistent(old, edited.triangles, *every, exact)
-    pair_old, pair_new, pair_turn = (array[keep] for array in every)
-    blend = np.zeros(len(pair_old), np.bool_)
+    pairs = pairs.take(_consistent(old, new, pairs))
+    blend = np.zeros(len(pairs.old), np.bool_)
     if edited.blend is not None and terrain.blend is not None:
-        shown = edited.blend[pair_new[:, None], pair_turn]
-        stored = terrain.blend[old.vertex[pair_old]]
+        shown = edited.blend[pairs.new[:, None], pairs.turn]
+        stored = terrain.blend[old.vertex[pairs.old]]
         blend = (np.abs(shown - stored) > _BLEND_NOISE).any(axis=1)
     return LevelPlan(
-        rows,
-        edited,
-        found,
-        pair_old,
-        pair_new,
-        pair_turn,
-        exact[keep],
-        np.setdiff1d(fresh, pair_new),
-        found.dropped,
-        found.materials_differ[pair_new] & exact[keep],
-        found.normals_differ[pair_new],
-        blend,
+        **vars(pairs),
+        rows=rows,
+        edited=edited,
+        match=found,
+        fresh=np.setdiff1d(fresh, pairs.new),
+        back=found.dropped,
+        material=found.materials_differ[pairs.new] & pairs.exact,
+        normals=found.normals_differ[pairs.new],
+        blend=blend,
     )
 
 
-def _pair_moved(
-    lost: I64,
-    fresh: I64,
-    old: TriangleList,
-    new: TriangleList,
-    terrain: Terrain,
-    rows: I64,
-    same: list[set[int]],
-) -> tuple[I64, I64]:
-    """Faces that may have moved: as many lost as new ones in a square and a material.
+def _pair_moved(sides: _Sides, lost: I64, fresh: I64) -> tuple[I64, I64]:
+    """Pair faces that may have moved: as many lost as new ones in a square and a material.
 
     Materials of one name count as one here: without extras nobody can tell them apart.
     """
+    new, old = sides.new, sides.old
     alike = np.arange(int(old.material.max(initial=-1)) + 1)
-    for group in same:
+    for group in sides.same:
         for member in group:
             if member < len(alike):
                 alike[member] = min(alike[member], min(group))
-    names = np.array([min(group) if group else -2 - i for i, group in enumerate(same)] + [-1])
+    names = np.array([min(group) if group else -2 - i for i, group in enumerate(sides.same)] + [-1])
     new_name, old_name = names[new.material[fresh]], alike[old.material[lost]]
     old_of = np.full(len(fresh), -1, np.int64)
     # what moved up or down is the same in the plan view
@@ -356,8 +374,8 @@ def _pair_moved(
     free[old_of[old_of >= 0]] = False
     left, open_ = np.flatnonzero(free), np.flatnonzero(old_of < 0)
     middle = new.positions[fresh[open_]].astype(np.float64).mean(axis=1).reshape(-1, 3)
-    a_key = np.stack([terrain.square_of_face[rows[lost[left]]], old_name[left]], axis=1)
-    b_key = np.stack([terrain.grid.squares_at(middle), new_name[open_]], axis=1)
+    a_key = np.stack([sides.square[lost[left]], old_name[left]], axis=1)
+    b_key = np.stack([sides.grid.squares_at(middle), new_name[open_]], axis=1)
     ids = row_ids(np.concatenate([a_key, b_key]).astype(np.int64).view(np.uint64))
     a, b = ids[: len(left)], ids[len(left) :]
     size = int(ids.max(initial=-1)) + 1
@@ -401,18 +419,14 @@ def _best_turn(old: TriangleList, new: TriangleList, old_rows: I64, new_rows: I6
     return best
 
 
-def _consistent(
-    old: TriangleList,
-    new: TriangleList,
-    pair_old: I64,
-    pair_new: I64,
-    turn: I64,
-    exact: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Pairs under which every stored vertex has one new value; equal pairs all stay."""
-    at = (pair_new[:, None], turn)
+def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> NDArray[np.bool_]:
+    """Whether each pair stays: under those that stay, every stored vertex has one new value.
+
+    Equal pairs all stay.
+    """
+    at = (pairs.new[:, None], pairs.turn)
     columns = [
-        old.vertex[pair_old][..., None],
+        old.vertex[pairs.old][..., None],
         (new.positions[at] + np.float32(0)).view(np.int32).astype(np.int64),
     ]
     if new.uv0 is not None:
@@ -420,10 +434,10 @@ def _consistent(
     if new.extra is not None:
         columns.append(new.extra[at].astype(np.int64))
     stacked = np.concatenate(columns, axis=-1)
-    corner = stacked.reshape(3 * len(pair_old), stacked.shape[-1])
+    corner = stacked.reshape(3 * len(pairs.old), stacked.shape[-1])
     value = row_ids(np.ascontiguousarray(corner).view(np.uint64)).reshape(-1, 3)
-    vertex = old.vertex[pair_old]
-    keep = np.ones(len(pair_old), np.bool_)
+    vertex = old.vertex[pairs.old]
+    keep = np.ones(len(pairs.old), np.bool_)
     size = int(vertex.max(initial=-1)) + 1
     while True:
         low = np.full(size, np.iinfo(np.int64).max)
@@ -431,7 +445,7 @@ def _consistent(
         np.minimum.at(low, vertex[keep], value[keep])
         np.maximum.at(high, vertex[keep], value[keep])
         torn = (high >= 0) & (low != high)
-        wrong = keep & ~exact & torn[vertex].any(axis=1)
+        wrong = keep & ~pairs.exact & torn[vertex].any(axis=1)
         if not wrong.any():
             return keep
         keep &= ~wrong

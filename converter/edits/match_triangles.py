@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, no
 from ..scene.scene import Part, Scene, Streams, require_in_range
 
 I64 = NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 #: Blender mostly turns normals by up to 0.03 degrees, in some fans by 0.36 (measured): the
 #: contract's 0.1 would call those edits. One step of a stored normal is 0.45 degrees.
@@ -179,7 +180,29 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     known = None
     if chosen is not None and not lightmap:
         known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
-    return TriangleList(positions, normals, uv0, chosen, material, vertex, lightmap, clamped, known)
+    return TriangleList(
+        positions, normals, uv0, chosen, material=material, vertex=vertex, lightmap=lightmap,
+        clamped=clamped, known=known,
+    )  # fmt: skip
+
+
+def concatenate(lists: Sequence[TriangleList]) -> TriangleList:
+    """Join triangle lists; a stream that one of them lacks is left out."""
+
+    def joined(arrays: list[NDArray[_Scalar] | None]) -> NDArray[_Scalar] | None:
+        present = [array for array in arrays if array is not None]
+        return np.concatenate(present) if len(present) == len(arrays) else None
+
+    return TriangleList(
+        np.concatenate([one.positions for one in lists]),
+        joined([one.normals for one in lists]),
+        joined([one.uv0 for one in lists]),
+        joined([one.extra for one in lists]),
+        material=np.concatenate([one.material for one in lists]),
+        vertex=np.concatenate([one.vertex for one in lists]),
+        lightmap=lists[0].lightmap,
+        clamped=sum(one.clamped for one in lists),
+    )
 
 
 def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np.bool_]:
@@ -211,7 +234,7 @@ def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
     if lightmap:
         if streams.uv1 is None:
             return None
-        words: NDArray[Any] = encode_lightmap_uv(streams.uv1)[0]
+        words, _ = encode_lightmap_uv(streams.uv1)
         return np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4)
     return None if streams.colours is None else streams.colours[:, [2, 1, 0, 3]]
 
@@ -248,12 +271,18 @@ def match(
     gone[old_of[old_of >= 0]] = False
     missing = np.flatnonzero(gone)
     explained = _would_be_dropped(old, missing, gone)
+    same = np.zeros(len(new), np.bool_)
     result = Match(
-        old_of, new_turn, old_turn, missing[~explained], missing[explained],
-        np.zeros(len(new), np.bool_),
-        np.zeros(len(new), np.bool_),
-        np.zeros(len(new), np.bool_),
-    )  # fmt: skip
+        old_of,
+        new_turn,
+        old_turn,
+        lost=missing[~explained],
+        dropped=missing[explained],
+        normals_differ=same,
+        colours_differ=same.copy(),
+        materials_differ=same.copy(),
+        old_material=old.material,
+    )
     hit = np.flatnonzero(old_of >= 0)
     partner = old_of[hit]
     if new.normals is not None and old.normals is not None and hit.size:
@@ -270,7 +299,6 @@ def match(
         blank = ~np.asarray(channels[:, 0, :3].any(axis=-1))
         apart = colours_apart(a, b, np.ones_like(channels)).any(axis=1)
         result.colours_kept = int((blank & apart).sum())
-    result.old_material = old.material
     result.compare_materials(new, old, same_material)
     return result
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,9 @@ def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int
     return np.asarray(first + np.arange(int(count.sum())), np.int64)
 
 
-def covered(starts: NDArray[Any], counts: NDArray[Any], size: int) -> NDArray[np.bool_]:
+def covered(
+    starts: NDArray[np.integer], counts: NDArray[np.integer], size: int
+) -> NDArray[np.bool_]:
     """Which rows lie in any of some ranges. -> (size,)."""
     depth = np.zeros(size + 1, np.int64)
     begin = np.clip(starts.astype(np.int64), 0, size)

@@ -8,8 +8,6 @@ quaternion and triangle-normal words but -32768.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -74,7 +72,7 @@ def encode_unit(values: ArrayLike) -> NDArray[np.int16]:
     return np.clip(_round(scaled), -UNIT_SCALE, UNIT_SCALE).astype(np.int16)
 
 
-def normalise(vectors: NDArray[Any], zero: ArrayLike) -> NDArray[np.float64]:
+def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> NDArray[np.float64]:
     """Unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
     exact = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]

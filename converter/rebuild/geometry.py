@@ -55,6 +55,17 @@ class SlotGeometry:
     slot: NDArray[np.void]
     zero_area: int = 0
 
+    @classmethod
+    def empty(cls) -> SlotGeometry:
+        """Return the geometry of a slot that draws nothing."""
+        return cls(
+            np.zeros(0, VERTEX_DTYPE),
+            np.zeros(0, np.uint16),
+            np.zeros(0, BATCH_DTYPE),
+            np.zeros(0, TRIANGLE_DTYPE),
+            np.zeros(1, SLOT_DTYPE),
+        )
+
 
 @dataclass
 class Corners:

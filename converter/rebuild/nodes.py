@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from ..formats.tables import KEY_DTYPE, NODE_DTYPE
 from ..numeric.arrays import NONE16
 from .key_reduction import Run, frame_map
 
-Rows = NDArray[np.void]
+Records = NDArray[np.void]
 
 
 @dataclass
@@ -72,8 +71,8 @@ def node_order(edits: list[NodeEdit]) -> list[int]:
 class NodeTables:
     """Res1, Res8, Res19 and the timeline."""
 
-    nodes: Rows
-    keys: Rows
+    nodes: Records
+    keys: Records
     frame_map: NDArray[np.uint16]
     frame_count: int
 
@@ -98,65 +97,57 @@ def build_nodes(
     stored = _StoredRuns(model)
     row_of = {edit: row for row, edit in enumerate(order)}
     nodes = np.zeros(len(edits), NODE_DTYPE)
-    pieces: list[Rows] = []
-    runs: list[tuple[int, int]] = []
-    last_frame = 0
-    size = 0
     for row, i in enumerate(order):
         edit = edits[i]
         nodes["flags"][row] = edit.flags
         nodes["parent"][row] = NONE16 if edit.parent < 0 else row_of[edit.parent]
         nodes["slot_index"][row] = edit.cells
-        if edit.run is None:
-            assert edit.old is not None
-            keys = stored.keys(edit.old)
-            if stored.animated(edit.old) and len(keys):
-                last_frame = max(last_frame, int(keys["time"][-1]))
-        else:
-            keys = _encoded(edit.run, key_order)
-            if edit.run.animated:
-                last_frame = max(last_frame, int(edit.run.frames[-1]))
-        pieces.append(keys)
-        runs.append((size, size + len(keys) - 1))
-        size += len(keys)
-    tail = stored.tail()
-    keys = np.concatenate([*pieces, tail]) if pieces else tail
-    if len(keys) > NONE16:
+    ordered = [edits[i] for i in order]
+    runs = [_keys(edit, stored, key_order) for edit in ordered]
+    pool = np.concatenate([*runs, stored.tail()])
+    if len(pool) > NONE16:
         raise ConversionError(
-            "too many keys", value=len(keys), expected=f"at most {NONE16}",
+            "too many keys", value=len(pool), expected=f"at most {NONE16}",
             hint="a shorter timeline or fewer animated nodes",
         )  # fmt: skip
-    nodes["fallback_key"] = [end for _, end in runs]
-    frame_count = stored.timeline(last_frame + 1)
-    animated = []
-    for row, i in enumerate(order):
-        run = edits[i].run
-        if run.animated if run is not None else stored.animated(edits[i].old):
-            animated.append(row)
-    blocks: list[NDArray[np.int64]] = []
+    ends = np.cumsum([len(run) for run in runs], dtype=np.int64)
+    nodes["fallback_key"] = ends - 1
+    animated = [
+        row
+        for row, edit in enumerate(ordered)
+        if (edit.run.animated if edit.run is not None else stored.animated(edit.old))
+    ]
+    last = max((int(runs[row]["time"][-1]) for row in animated if len(runs[row])), default=0)
+    frame_count = stored.timeline(last + 1)
+    if len(animated) * frame_count > NONE16:
+        raise ConversionError(
+            "too many animated frames", value=len(animated) * frame_count,
+            expected=f"at most {NONE16} map words",
+            hint="a shorter timeline or fewer animated nodes",
+        )  # fmt: skip
     nodes["map_start"] = NONE16
-    start = 0
+    nodes["map_start"][animated] = np.arange(len(animated)) * frame_count
+    maps = [np.zeros(0, np.int64)]
     for row in animated:
-        edit, (first, end) = edits[order[row]], runs[row]
+        edit, end = ordered[row], int(ends[row]) - 1
+        first = end + 1 - len(runs[row])
         if edit.run is not None:
-            words = frame_map(edit.run.frames, first, frame_count)
+            maps.append(frame_map(edit.run.frames, first, frame_count))
         else:
             assert edit.old is not None
-            words = stored.map_words(edit.old, first, end, frame_count)
-        if start + frame_count > NONE16:
-            raise ConversionError(
-                "too many animated frames", value=(len(animated)) * frame_count,
-                expected=f"at most {NONE16} map words",
-                hint="a shorter timeline or fewer animated nodes",
-            )  # fmt: skip
-        nodes["map_start"][row] = start
-        blocks.append(words)
-        start += frame_count
-    table = np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
-    return NodeTables(nodes, keys, table.astype("<u2"), frame_count)
+            maps.append(stored.map_words(edit.old, first, end, frame_count))
+    return NodeTables(nodes, pool, np.concatenate(maps).astype("<u2"), frame_count)
 
 
-def _encoded(run: Run, key_order: list[int]) -> Rows:
+def _keys(edit: NodeEdit, stored: _StoredRuns, key_order: list[int]) -> Records:
+    """The key run of a node: the new one, else the stored one."""
+    if edit.run is None:
+        assert edit.old is not None
+        return stored.keys(edit.old)
+    return _encoded(edit.run, key_order)
+
+
+def _encoded(run: Run, key_order: list[int]) -> Records:
     keys = np.zeros(len(run.frames), KEY_DTYPE)
     keys["position"] = run.positions
     keys["time"] = run.frames
@@ -170,7 +161,7 @@ class _StoredRuns:
     def __init__(self, model: MshModel | None) -> None:
         self.model = model
         if model is None or model.keys is None:
-            self.pool: Rows = np.zeros(0, KEY_DTYPE)
+            self.pool: Records = np.zeros(0, KEY_DTYPE)
             self.fallback = self.start = np.zeros(0, np.int64)
             return
         self.pool = model.keys
@@ -190,12 +181,12 @@ class _StoredRuns:
     def animated(self, node: int | None) -> bool:
         return node is not None and len(self.pool) > 0 and int(self.map_start[node]) != NONE16
 
-    def keys(self, node: int) -> Rows:
+    def keys(self, node: int) -> Records:
         if not len(self.pool):
             return np.zeros(1, KEY_DTYPE)
         return self.pool[self.start[node] : self.fallback[node] + 1]
 
-    def tail(self) -> Rows:
+    def tail(self) -> Records:
         """Keys behind the last run, which belong to nobody."""
         if not len(self.pool):
             return np.zeros(0, KEY_DTYPE)
@@ -213,7 +204,7 @@ class _StoredRuns:
         canonical = self.count == max([1, *ends])
         return needed if canonical else max(needed, self.count)
 
-    def _block(self, node: int) -> NDArray[Any]:
+    def _block(self, node: int) -> NDArray[np.int64]:
         start = int(self.map_start[node])
         return self.words[start : start + self.count].astype(np.int64)
 

@@ -144,6 +144,39 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     paired = _pair_all(stored, triangles, match, space)
     if paired is None:
         return False
+    old, new, _ = paired
+    vertex = stored.corner[old]
+    values = _new_values(stored, edit, paired)
+    flat_vertex, flat_values = vertex.reshape(-1), values.reshape(-1)
+    raw = flat_values.view("u1").reshape(len(flat_values), -1)
+    before = space.vertices[flat_vertex].view("u1").reshape(len(flat_values), -1)
+    changed = (raw != before).any(axis=1)
+    # vertices whose corners disagree cannot change in place
+    order = np.argsort(flat_vertex, kind="stable")
+    same_vertex = flat_vertex[order][1:] == flat_vertex[order][:-1]
+    disagree = same_vertex & (raw[order][1:] != raw[order][:-1]).any(axis=1)
+    if disagree.any():
+        return False
+    if stored.shared_vertices()[flat_vertex[changed]].any():
+        return False
+    words = _batch_words(stored, edit, old, new)
+    if words is None:
+        return False
+    for row, word in words.items():
+        for name, value in zip(BATCH_WORDS, word, strict=True):
+            space.batches[name][row] = value
+    corners_before = space.vertices[stored.corner]
+    space.vertices[flat_vertex[changed]] = flat_values[changed]
+    moved = changed & (raw[:, :12] != before[:, :12]).any(axis=1)
+    if moved.any():
+        _positions_moved(stored, np.unique(flat_vertex[moved]), corners_before)
+    return True
+
+
+def _new_values(stored: StoredSlot, edit: Edit, paired: tuple[I64, I64, I64]) -> NDArray[np.void]:
+    """The vertex that each corner of the stored triangles becomes. (P, 3) ``VERTEX_DTYPE``."""
+    space, triangles, match = stored.space, edit.triangles, edit.match
+    assert match is not None
     old, new, turn = paired  # (P,) old and new triangles, (P, 3) new corner per old corner
     vertex = stored.corner[old]
     rows = np.arange(len(old))[:, None]
@@ -169,31 +202,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
         far = normals_apart(triangles.normals[new][rows, turn], held)
         turned = far & (loose | match.normals_differ[new])[:, None]
         values["normal"][..., :3][turned] = encoded[turned]
-
-    flat_vertex, flat_values = vertex.reshape(-1), values.reshape(-1)
-    raw = flat_values.view("u1").reshape(len(flat_values), -1)
-    before = space.vertices[flat_vertex].view("u1").reshape(len(flat_values), -1)
-    changed = (raw != before).any(axis=1)
-    # vertices whose corners disagree cannot change in place
-    order = np.argsort(flat_vertex, kind="stable")
-    same_vertex = flat_vertex[order][1:] == flat_vertex[order][:-1]
-    disagree = same_vertex & (raw[order][1:] != raw[order][:-1]).any(axis=1)
-    if disagree.any():
-        return False
-    if stored.shared_vertices()[flat_vertex[changed]].any():
-        return False
-    words = _batch_words(stored, old, triangles.material[new], edit.words, match, new)
-    if words is None:
-        return False
-    for row, word in words.items():
-        for name, value in zip(BATCH_WORDS, word, strict=True):
-            space.batches[name][row] = value
-    corners_before = space.vertices[stored.corner]
-    space.vertices[flat_vertex[changed]] = flat_values[changed]
-    moved = changed & (raw[:, :12] != before[:, :12]).any(axis=1)
-    if moved.any():
-        _positions_moved(stored, np.unique(flat_vertex[moved]), corners_before)
-    return True
+    return values
 
 
 def _pair_all(
@@ -226,18 +235,15 @@ def _pair_all(
 
 
 def _batch_words(
-    stored: StoredSlot,
-    old: I64,
-    material: I64,
-    words: NDArray[np.uint16],
-    match: Match,
-    new: I64,
+    stored: StoredSlot, edit: Edit, old: I64, new: I64
 ) -> dict[int, NDArray[np.uint16]] | None:
     """New words per batch row that changed its material; ``None`` if one would need two."""
-    # what was lost and found again by order has no verdict on materials yet
+    match, material = edit.match, edit.triangles.material[new]
+    assert match is not None
+    # triangles that were lost and found again by order have no comparison of materials yet
     differ = match.materials_differ[new].copy()
     fresh = match.old_of[new] < 0
-    now = words[material].astype(np.int64)
+    now = edit.words[material].astype(np.int64)
     space = stored.space
     columns = [space.batches[name][stored.batch[old]].astype(np.int64) for name in BATCH_WORDS]
     apart = np.abs(now - np.stack(columns, axis=1)).max(axis=1)

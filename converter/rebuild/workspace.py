@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE, StreamType
 from ..numeric.arrays import NONE16, concatenate_records, covered
 from .geometry import VERTEX_DTYPE, SlotGeometry
 
-Rows = NDArray[np.void]
+Records = NDArray[np.void]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 #: Per-vertex tables and their fields in ``VERTEX_DTYPE``.
 _STREAMS = (
@@ -41,14 +42,14 @@ class Workspace:
         tails: rows of per-vertex tables behind the last vertex; none in sound files.
     """
 
-    vertices: Rows
+    vertices: Records
     present: list[StreamType]
     indices: NDArray[np.uint16]
-    batches: Rows
-    triangles: Rows
-    slots: Rows
+    batches: Records
+    triangles: Records
+    slots: Records
     has_triangles: bool = True
-    tails: dict[StreamType, NDArray[Any]] = field(default_factory=dict)
+    tails: dict[StreamType, NDArray[np.generic]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: MshModel) -> Workspace:
@@ -66,9 +67,9 @@ class Workspace:
             model.indices.copy(),
             model.batches.copy(),
             np.zeros(0, TRIANGLE_DTYPE) if triangles is None else triangles.copy(),
-            model.slots.copy(),
-            triangles is not None,
-            {
+            slots=model.slots.copy(),
+            has_triangles=triangles is not None,
+            tails={
                 stream: model.streams[stream][len(vertices) :]
                 for stream in present
                 if len(model.streams[stream]) > len(vertices)
@@ -93,7 +94,7 @@ class Workspace:
         for stream, name in _STREAMS:
             if stream not in self.present:
                 continue
-            new: NDArray[Any] = np.ascontiguousarray(self.vertices[name])
+            new: NDArray[np.generic] = np.ascontiguousarray(self.vertices[name])
             old = model.streams.get(stream)
             if stream is StreamType.TANGENTS and old is not None:
                 new = new.view(old.dtype).reshape(-1)
@@ -107,7 +108,7 @@ class Workspace:
         model.slots = self.slots
 
     def slot_batches(self, slot: int) -> range:
-        """Rows of Res13 that a slot draws."""
+        """Records of Res13 that a slot draws."""
         first = int(self.slots["batch_start"][slot])
         return range(first, first + int(self.slots["batch_count"][slot]))
 
@@ -147,17 +148,39 @@ class Workspace:
         Rows that another slot or batch still uses stay. New rows go where the old ones were, or
         to the end of a table where that would split what another batch uses.
         """
+        new = SlotGeometry.empty() if geometry is None else geometry
+        b, i, v, t = self._moves(slot, new)
+        self.batches["index_start"] = i.position(self.batches["index_start"])
+        self.batches["base_vertex"] = v.position(self.batches["base_vertex"])
+        self.slots["batch_start"] = b.position(self.slots["batch_start"])
+        self.slots["tri_start"] = t.position(self.slots["tri_start"])
+        record = new.slot.copy()
+        for name in ("opaque56", "opaque60", "opaque64"):
+            record[name] = self.slots[name][slot]
+        record["batch_start"], record["tri_start"] = b.start, t.start
+        self.slots[slot] = record[0]
+        batches, triangles = new.batches.copy(), new.triangles.copy()
+        batches["index_start"] += i.start
+        batches["base_vertex"] += v.start
+        _shift_links(triangles, t.start)
+        self.batches = b.apply(self.batches, batches)
+        self.indices = i.apply(self.indices, new.indices)
+        self.vertices = v.apply(self.vertices, new.vertices)
+        if self.has_triangles:
+            self._move_links(t)
+            self.triangles = t.apply(self.triangles, triangles)
+
+    def _moves(self, slot: int, new: SlotGeometry) -> tuple[_Move, _Move, _Move, _Move]:
+        """How rows of batches, indices, vertices and triangles move when a slot is replaced."""
         mine = self.slot_batches(slot)
-        others = np.ones(len(self.slots), np.bool_)
-        others[slot] = False
+        others = np.arange(len(self.slots)) != slot
+        b_start, b_count = (self.slots[k][others] for k in ("batch_start", "batch_count"))
         gone_batches = np.zeros(len(self.batches), np.bool_)
         gone_batches[mine.start : mine.stop] = True
-        gone_batches &= ~covered(
-            self.slots["batch_start"][others], self.slots["batch_count"][others], len(gone_batches)
+        gone_batches &= ~covered(b_start, b_count, len(gone_batches))
+        starts, counts, bases = (
+            self.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex")
         )
-        starts = self.batches["index_start"].astype(np.int64)
-        counts = self.batches["index_count"].astype(np.int64)
-        bases = self.batches["base_vertex"].astype(np.int64)
         kept = ~gone_batches
         gone_indices = covered(starts[gone_batches], counts[gone_batches], len(self.indices))
         gone_indices &= ~covered(starts[kept], counts[kept], len(self.indices))
@@ -173,52 +196,20 @@ class Workspace:
         gone_triangles = covered(t_start[[slot]], t_count[[slot]], len(self.triangles))
         gone_triangles &= ~covered(t_start[others], t_count[others], len(self.triangles))
 
-        new_b = _place(gone_batches, self.slots["batch_start"][others],
-                       self.slots["batch_count"][others], mine.start)  # fmt: skip
         new_i = _place(gone_indices, starts[kept], counts[kept])
-        new_v = _place(gone_vertices, bases[kept], windows[kept])
         new_t = _place(gone_triangles, t_start[others], t_count[others], int(t_start[slot]))
         if not gone_indices.any() or new_i % 3 or new_t * 3 != new_i:
             new_i, new_t = len(self.indices), len(self.triangles)
-
-        size = [0, 0, 0, 0]
-        if geometry is not None:
-            size = [len(geometry.batches), len(geometry.indices), len(geometry.vertices),
-                    len(geometry.triangles)]  # fmt: skip
-        b, i, v, t = (
-            _Move(gone, place, count)
-            for gone, place, count in zip(
-                (gone_batches, gone_indices, gone_vertices, gone_triangles),
-                (new_b, new_i, new_v, new_t),
-                size,
-                strict=True,
-            )
+        return (
+            _Move(
+                gone_batches, _place(gone_batches, b_start, b_count, mine.start), len(new.batches)
+            ),
+            _Move(gone_indices, new_i, len(new.indices)),
+            _Move(
+                gone_vertices, _place(gone_vertices, bases[kept], windows[kept]), len(new.vertices)
+            ),
+            _Move(gone_triangles, new_t, len(new.triangles)),
         )
-        self.batches["index_start"] = i.position(starts)
-        self.batches["base_vertex"] = v.position(bases)
-        self.slots["batch_start"] = b.position(self.slots["batch_start"])
-        self.slots["tri_start"] = t.position(self.slots["tri_start"])
-        if self.has_triangles:
-            self._move_links(t)
-        record = np.zeros(1, SLOT_DTYPE) if geometry is None else geometry.slot.copy()
-        for name in ("opaque56", "opaque60", "opaque64"):
-            record[name] = self.slots[name][slot]
-        record["batch_start"], record["tri_start"] = b.start, t.start
-        self.slots[slot] = record[0]
-        new_batches = np.zeros(0, BATCH_DTYPE)
-        new_vertices, new_indices = np.zeros(0, VERTEX_DTYPE), np.zeros(0, np.uint16)
-        new_triangles = np.zeros(0, TRIANGLE_DTYPE)
-        if geometry is not None:
-            new_batches, new_triangles = geometry.batches.copy(), geometry.triangles.copy()
-            new_batches["index_start"] += i.start
-            new_batches["base_vertex"] += v.start
-            _shift_links(new_triangles, t.start)
-            new_vertices, new_indices = geometry.vertices, geometry.indices
-        self.batches = b.apply(self.batches, new_batches)
-        self.indices = i.apply(self.indices, new_indices)
-        self.vertices = v.apply(self.vertices, new_vertices)
-        if self.has_triangles:
-            self.triangles = t.apply(self.triangles, new_triangles)
 
     def _window(self, start: int, count: int) -> int:
         return int(self.indices[start : start + count].max(initial=0)) + 1 if count else 0
@@ -250,21 +241,22 @@ class _Move:
         self.before = np.concatenate([[0], np.cumsum(~gone)])
         self.start = int(self.before[place])
 
-    def position(self, rows: NDArray[Any]) -> NDArray[np.int64]:
+    def position(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
         """New position of rows, or of range starts."""
         old = np.minimum(rows.astype(np.int64), len(self.gone))
         moved: NDArray[np.int64] = self.before[old] + np.where(old >= self.place, self.count, 0)
         return moved
 
-    def apply(self, table: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    def apply(self, table: NDArray[_Scalar], new: NDArray[_Scalar]) -> NDArray[_Scalar]:
+        """Return a table after the move, with the new rows in it."""
         head, tail = table[: self.place], table[self.place :]
         return np.concatenate([head[~self.gone[: self.place]], new, tail[~self.gone[self.place :]]])
 
 
 def _place(
     gone: NDArray[np.bool_],
-    starts: NDArray[Any],
-    counts: NDArray[Any],
+    starts: NDArray[np.integer],
+    counts: NDArray[np.integer],
     wanted: int | None = None,
 ) -> int:
     """Where new rows go: at the first row that goes, unless that would split another range."""
@@ -277,6 +269,6 @@ def _place(
     return wanted
 
 
-def _shift_links(triangles: Rows, by: int) -> None:
+def _shift_links(triangles: Records, by: int) -> None:
     link = triangles["link"].astype(np.int64)
     triangles["link"] = np.where(link == NONE16, NONE16, (link + by) & 0xFFFF)

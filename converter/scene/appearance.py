@@ -147,7 +147,10 @@ GREY = (0.6, 0.6, 0.6, 1.0)
 
 def missing_material(name: str) -> MaterialAppearance:
     """The look of a name without any ``Material.lib``."""
-    return MaterialAppearance(name, "", "missing", GREY, (0.0, 0.0, 0.0), False, False, "", 0)
+    return MaterialAppearance(
+        name, "", "missing", GREY, (0.0, 0.0, 0.0),
+        translucent=False, additive=False, texture="", phases=0,
+    )  # fmt: skip
 
 
 def appearance_of(
@@ -156,17 +159,17 @@ def appearance_of(
     """The look of a name whose chain led to a material."""
     red, green, blue = material.diffuse
     return MaterialAppearance(
-        name,
-        material.name,
-        step,
-        (red, green, blue, material.alpha),
-        material.self_light,
-        material.translucent,
-        material.additive,
-        material.texture,
-        len(material.phases),
-        _animation(material) if len(material.phases) > 1 or material.tracks else "",
-        material.cell,
+        name=name,
+        material=material.name,
+        step=step,
+        colour=(red, green, blue, material.alpha),
+        self_light=material.self_light,
+        translucent=material.translucent,
+        additive=material.additive,
+        texture=material.texture,
+        phases=len(material.phases),
+        animation=_animation(material) if len(material.phases) > 1 or material.tracks else "",
+        cell=material.cell,
     )
 
 

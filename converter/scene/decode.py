@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,10 +181,10 @@ def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Nod
             -1 if parents[i] == NONE16 else parents[i],
             rotations[i],
             translations[i],
-            flags[i],
-            labels[i],
-            bool(flags[i] & NODE_COCKPIT),
-            i in animated,
+            flags=flags[i],
+            label=labels[i],
+            cockpit=bool(flags[i] & NODE_COCKPIT),
+            animated=i in animated,
         )
         for i in range(count)
     ]
@@ -273,7 +272,7 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
 
 def one_hemisphere(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
     """Rotations with signs such that neighbours in time have a dot product >= 0. (..., T, 4)."""
-    dots: NDArray[Any] = np.einsum("...i,...i->...", rotations[..., 1:, :], rotations[..., :-1, :])
+    dots = np.einsum("...i,...i->...", rotations[..., 1:, :], rotations[..., :-1, :])
     flips = np.where(dots < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones((*flips.shape[:-1], 1)), np.cumprod(flips, axis=-1)], axis=-1)
     signed: NDArray[np.float64] = rotations * signs[..., None]

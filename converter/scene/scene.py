@@ -187,7 +187,7 @@ class Streams:
 MAX_COORDINATE = 1e12
 
 
-def require_in_range(what: str, positions: NDArray[Any], label: str | None = None) -> None:
+def require_in_range(what: str, positions: NDArray[np.floating], label: str | None = None) -> None:
     """Refuse coordinates that are not finite, or farther out than ``MAX_COORDINATE``.
 
     Args:

@@ -92,15 +92,15 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
         for rows in levels
     ]
     return TerrainScene(
-        name,
-        terrain.positions,
-        normalise(decode_normals(terrain.normals), (0, 0, 1)).astype(np.float32),
-        decode_uv(terrain.uv0),
-        decode_uv(terrain.micro_uv),
-        terrain.blend,
-        material_pairs,
-        primitives,
-        faces["vertex"],
+        name=name,
+        positions=terrain.positions,
+        normals=normalise(decode_normals(terrain.normals), (0, 0, 1)).astype(np.float32),
+        uv0=decode_uv(terrain.uv0),
+        micro_uv=decode_uv(terrain.micro_uv),
+        blend=terrain.blend,
+        material_pairs=material_pairs,
+        primitives=primitives,
+        vertex=faces["vertex"],
     )
 
 
