@@ -9,7 +9,6 @@ others are deleted or new (docs/reference/terrain.md, What the writer does).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray

@@ -95,7 +95,7 @@ def build_slot(corners: Corners) -> SlotGeometry:
     """
     if len(corners.material) > NONE16:
         raise too_many("triangles", len(corners.material))
-    material = _first_appearance(corners.material)
+    material, _ = first_appearance(corners.material)
     order = np.argsort(material, kind="stable")
     vertices, material = corners.vertices[order], corners.material[order]
     raw = np.ascontiguousarray(vertices).view(np.uint8).reshape(-1, VERTEX_DTYPE.itemsize)
@@ -106,9 +106,7 @@ def build_slot(corners: Corners) -> SlotGeometry:
     corners_of = 3 * counts
     batch = np.repeat(np.arange(len(counts)), corners_of)
     # every batch has vertices of its own, in order of first use
-    used = _first_appearance(batch * (3 * len(ids)) + ids.reshape(-1))
-    place = np.zeros(int(used.max(initial=-1)) + 1, np.int64)
-    place[used[::-1]] = np.arange(len(used))[::-1]  # the first use, written last
+    used, place = first_appearance(batch * (3 * len(ids)) + ids.reshape(-1))
     window = np.bincount(batch[place])
     base = np.cumsum(window) - window
 
@@ -187,12 +185,17 @@ def triangle_normals(
     return encode_unit(unit), int(flat.sum())
 
 
-def _first_appearance(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Numbers in order of first appearance. (n,) -> (n,)."""
+def first_appearance(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Number values in order of first appearance.
+
+    Returns:
+        (n,) the number of each value, and (k,) where each number appears first.
+    """
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    order = np.argsort(first)
     rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse.reshape(-1)]
+    rank[order] = np.arange(len(first))
+    return rank[inverse.reshape(-1)], first[order]
 
 
 def _batch_bounds(material: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -29,8 +29,16 @@ from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag
 from ..numeric.quantize import decode_normals, encode_normals, normalise
-from .geometry import triangle_normals
+from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
+from .terrain_vertices import (
+    STREAMS,
+    VERTEX_DTYPE,
+    find_vertices,
+    micro_uv_words,
+    new_vertices,
+    vertex_means,
+)
 
 I64 = NDArray[np.int64]
 _T = TerrainStream
@@ -38,24 +46,6 @@ _T = TerrainStream
 #: Flags of a new face: 0x600 is on every face; 0x10 in the high half is dry ground.
 _NEW_FLAGS = 0x600
 _NEW_SURFACE = 0x10
-
-VERTEX_DTYPE = np.dtype(
-    [
-        ("position", "<f4", (3,)),
-        ("normal", "i1", (4,)),
-        ("uv0", "<i2", (2,)),
-        ("micro_uv", "<i2", (2,)),
-        ("blend", "<f4"),
-    ]
-)
-assert VERTEX_DTYPE.itemsize == 28
-_STREAMS = {
-    "position": _T.POSITIONS,
-    "normal": _T.NORMALS,
-    "uv0": _T.UV0,
-    "micro_uv": _T.MICRO_UV,
-    "blend": _T.BLEND,
-}
 
 
 @dataclass
@@ -94,7 +84,7 @@ class _Work:
         self.plan, self.old = plan, terrain
         count = len(terrain.positions)
         self.vertices = np.zeros(count, VERTEX_DTYPE)
-        for name, stream in _STREAMS.items():
+        for name, stream in STREAMS.items():
             table = terrain.streams.get(stream)
             self.vertices[name] = 1.0 if table is None else table
         self.faces = terrain.faces.copy()
@@ -137,55 +127,24 @@ class _Work:
         if triangles.uv0 is not None:
             self.vertices["uv0"][rows] = triangles.uv0[at][loose]
         if triangles.extra is not None:
-            words = np.ascontiguousarray(triangles.extra[at][loose])
-            self.vertices["micro_uv"][rows] = words.view("<i2").reshape(-1, 2)
+            self.vertices["micro_uv"][rows] = micro_uv_words(triangles.extra[at][loose])
         if triangles.normals is not None:
             changed = loose | plan.normals[:, None]
-            mean, seen = self._means(vertex[changed], triangles.normals[at][changed])
+            mean, seen = vertex_means(
+                vertex[changed], triangles.normals[at][changed], len(self.vertices)
+            )
             stored = decode_normals(self.vertices["normal"])
             far = normals_apart(mean, stored, TERRAIN_NORMAL_DEGREES) & seen
             self.vertices["normal"][far, :3] = encode_normals(normalise(mean[far], (0, 0, 1)))
         blend = plan.edited.blend
         if blend is not None and self.old.blend is not None:
             changed = loose | plan.blend[:, None]
-            mean, seen = self._means(vertex[changed], blend[at][changed][:, None])
+            mean, seen = vertex_means(
+                vertex[changed], blend[at][changed][:, None], len(self.vertices)
+            )
             far = seen & (np.abs(mean[:, 0] - self.vertices["blend"]) > 1e-6)
             self.vertices["blend"][far] = mean[far, 0]
         self.moved = (self.vertices["position"] != before["position"]).any(axis=1)
-
-    def _means(
-        self, vertex: I64, values: NDArray[np.float32]
-    ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Mean of the values that corners give a vertex, and which vertices have any."""
-        total = np.zeros((len(self.vertices), values.shape[-1]))
-        np.add.at(total, vertex, values.astype(np.float64))
-        number = np.bincount(vertex, minlength=len(self.vertices))
-        seen = number > 0
-        return (total / np.maximum(number, 1)[:, None]).astype(np.float32), seen
-
-    def _find_vertices(self, plan: LevelPlan, fresh: I64, usable: I64) -> I64:
-        """The row of each corner of some triangles that equals it in every stream, -1 = none.
-
-        Normals may differ by what editors round.
-        """
-        triangles = plan.edited.triangles
-        columns = [(triangles.positions[fresh] + np.float32(0)).view(np.int32)]
-        pool = self.vertices[usable]
-        own = [(np.ascontiguousarray(pool["position"]) + np.float32(0)).view(np.int32)]
-        if triangles.uv0 is not None:
-            columns.append(triangles.uv0[fresh].astype(np.int32))
-            own.append(pool["uv0"].astype(np.int32))
-        if triangles.extra is not None:
-            words = np.ascontiguousarray(triangles.extra[fresh]).view("<i2").astype(np.int32)
-            columns.append(words.reshape(*words.shape[:2], 2))
-            own.append(pool["micro_uv"].astype(np.int32))
-        stacked = np.concatenate(columns, axis=-1)
-        corner = stacked.reshape(3 * len(fresh), stacked.shape[-1])
-        both = np.concatenate([np.concatenate(own, axis=-1), corner]).astype(np.int64)
-        ids = row_ids(both.view(np.uint64))
-        home, want = ids[: len(usable)], ids[len(usable) :]
-        normals = None if triangles.normals is None else triangles.normals[fresh].reshape(-1, 3)
-        return _nearest(home, want, usable, normals, pool["normal"])
 
     def _new_vertices(self, plan: LevelPlan, fresh: I64, found: I64) -> I64:
         """Rows of the corners of new triangles; those that are not found are appended, welded."""
@@ -193,31 +152,17 @@ class _Work:
         need = np.flatnonzero(flat < 0)
         if not need.size:
             return flat.reshape(-1, 3)
-        triangles = plan.edited.triangles
         triangle, corner = fresh[need // 3], need % 3
-        out = np.zeros(len(need), VERTEX_DTYPE)
-        out["position"] = triangles.positions[triangle, corner]
-        if triangles.normals is not None:
-            unit = normalise(triangles.normals[triangle, corner], (0, 0, 1))
-            out["normal"][:, :3] = encode_normals(unit)
-        if triangles.uv0 is not None:
-            out["uv0"] = triangles.uv0[triangle, corner]
-        if triangles.extra is not None:
-            words = np.ascontiguousarray(triangles.extra[triangle, corner])
-            out["micro_uv"] = words.view("<i2").reshape(-1, 2)
-        out["blend"] = 1.0
+        out = new_vertices(plan.edited.triangles, triangle, corner)
         if plan.edited.blend is not None:
             out["blend"] = plan.edited.blend[triangle, corner]
         elif self.old.blend is not None:
             self._adopt_blend(out)
         raw = out.view(np.uint8).reshape(len(out), -1)
         ids = row_ids(np.ascontiguousarray(np.pad(raw, ((0, 0), (0, 4)))).view("<u8"))
-        _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
-        by_use = np.argsort(first)
-        rank = np.empty(len(first), np.int64)
-        rank[by_use] = np.arange(len(first))
-        flat[need] = len(self.vertices) + rank[inverse.reshape(-1)]
-        self.vertices = np.concatenate([self.vertices, out[first[by_use]]])
+        number, first = first_appearance(ids)
+        flat[need] = len(self.vertices) + number
+        self.vertices = np.concatenate([self.vertices, out[first]])
         self.moved = np.concatenate([self.moved, np.zeros(len(first), np.bool_)])
         return flat.reshape(-1, 3)
 
@@ -267,7 +212,7 @@ class _Work:
         if not plan.fresh.size:
             return
         usable = np.unique(self.vertex[self.alive])
-        found = self._find_vertices(plan, plan.fresh, usable)
+        found = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
         vertex = self._new_vertices(plan, plan.fresh, found)
         distinct = (
             (vertex[:, 0] != vertex[:, 1])
@@ -338,7 +283,7 @@ class _Work:
         usable = np.unique(self.vertex[fine])
         loose = plan.new[~plan.exact]
         fresh = np.concatenate([loose, plan.fresh])
-        found = self._find_vertices(plan, fresh, usable)
+        found = find_vertices(self.vertices, usable, plan.edited.triangles, fresh)
         # a corner that moved with its vertex is still that vertex, whichever equals it
         rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
         own = np.empty((len(loose), 3), np.int64)
@@ -350,8 +295,7 @@ class _Work:
         missing = found < 0
         if missing.any():
             bare = replace(plan.edited.triangles, uv0=None, extra=None, normals=None)
-            by_place = replace(plan, edited=replace(plan.edited, triangles=bare))
-            found[missing] = self._find_vertices(by_place, fresh, usable)[missing]
+            found[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
         if (found < 0).any():
             at = int(np.argmax(found < 0))
             place = plan.edited.triangles.positions[fresh[at // 3], at % 3].tolist()
@@ -431,7 +375,7 @@ class _Work:
         if fresh_shape.any() or not same_faces:
             relink(faces, old, layout)
         out = replace(old, header=old.header.copy()).with_table(_T.SLOTS, old.slots.copy())
-        for name, stream in _STREAMS.items():
+        for name, stream in STREAMS.items():
             if stream in old.streams:
                 out.streams[stream] = np.ascontiguousarray(vertices[name])
         out.streams[_T.FACES] = faces
@@ -487,30 +431,3 @@ def _with_second(flags: NDArray[np.uint32], second: I64) -> NDArray[np.uint32]:
     """Flags with bit 0x4 as the second material says (``rebuild`` page, Terrain)."""
     bit = np.uint32(FaceFlag.SECOND_MATERIAL)
     return np.where(second != NO_MATERIAL, flags | bit, flags & ~bit).astype(np.uint32)
-
-
-def _nearest(
-    home: I64,
-    want: I64,
-    usable: I64,
-    normals: NDArray[np.float32] | None,
-    stored: NDArray[np.int8],
-) -> I64:
-    """Per wanted id a usable row of that id whose normal is near; -1 = none.
-
-    Several rows may have one id; the first whose normal fits is taken.
-    """
-    order = np.argsort(home, kind="stable")
-    low = np.searchsorted(home[order], want, "left")
-    high = np.searchsorted(home[order], want, "right")
-    out = np.full(len(want), -1, np.int64)
-    for step in range(int((high - low).max(initial=0))):
-        open_ = np.flatnonzero((out < 0) & (low + step < high))
-        row = order[low[open_] + step]
-        if normals is None:
-            fits = np.ones(len(open_), np.bool_)
-        else:
-            held = decode_normals(stored[row])
-            fits = ~normals_apart(normals[open_], held, TERRAIN_NORMAL_DEGREES)
-        out[open_[fits]] = usable[row[fits]]
-    return out

@@ -15,6 +15,7 @@ from ..formats.terrain import COARSE, FINE, Terrain
 from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
 from ..numeric.bounds import hull, sphere_radius
+from .geometry import first_appearance
 
 I64 = NDArray[np.int64]
 _DRAW_FLAGS, _DRAW_FIRST = 0x48, 0x10
@@ -199,10 +200,7 @@ def _pairs(terrain: Terrain) -> I64:
 
 def draw_group(rows: I64, pair: I64) -> NDArray[np.void]:
     """Draw order of one slot: groups of equal pairs in order of first appearance, stable."""
-    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    group = rank[inverse.reshape(-1)]
+    group, _ = first_appearance(pair)
     order = np.argsort(group, kind="stable")
     out = np.zeros(len(rows), DRAW_DTYPE)
     out["face"] = rows[order]
