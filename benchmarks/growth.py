@@ -21,7 +21,8 @@ from benchmarks import game
 from benchmarks.inside import way_out
 from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, timed
 from msh_gltf.converter.formats.archive import Entry
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.scene import Channel, Item, Mesh, Primitive, Track
 from msh_gltf.exporters.nres import new_archive, write_nres
 
@@ -103,7 +104,7 @@ def measured(name: str, rounds: int) -> dict[str, list[float]]:
 def rebuilt(file: Path, times: int) -> None:
     """A GLB becomes a model without a sidecar, so many times."""
     for _ in range(times):
-        to_model(file, None, ImportOptions(use_sidecar=False))
+        import_gltf(file, None, ImportOptions(use_sidecar=False))
 
 
 # ------------------------------------------------------------------ the picture

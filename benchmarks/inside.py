@@ -13,7 +13,9 @@ from benchmarks.measure import as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
 from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.sampler import sample
-from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+from msh_gltf.converter.pipeline.dispatch import gltf_files
+from msh_gltf.converter.pipeline.export_model import load_model
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.importers.content import models_in
@@ -38,7 +40,7 @@ def way_out(given: Archives) -> list[bytes]:
     for path, data in given:
         archive = read_nres(data, path.name)
         for index in models_in(archive):
-            loaded = load_from(archive, path, index, _PLAIN)
+            loaded = load_model(archive, path, index, _PLAIN)
             [(_, glb)] = gltf_files(loaded, Path("model.glb"), _PLAIN, sidecar=False)
             out.append(glb)
     return out

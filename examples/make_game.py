@@ -23,7 +23,8 @@ from make_textures import Paint, flat, grain, noise
 
 from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.build_dat import CATEGORIES
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.exporters.nres import new_archive, write_nres
 
 HERE = Path(__file__).parent
@@ -142,7 +143,7 @@ def made(model: Model) -> list[Entry]:
     """A model of ``make_models``, through glTF."""
     with tempfile.TemporaryDirectory() as folder:
         model.save(Path(folder))
-        back = to_model(Path(folder) / f"{model.name}.glb", None, ImportOptions("retail"))
+        back = import_gltf(Path(folder) / f"{model.name}.glb", None, ImportOptions("retail"))
         return pair(model.name, back.data, (Path(folder) / f"{model.name}.wea").read_bytes())
 
 

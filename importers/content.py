@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Archive
-from ..converter.formats.tables import (
-    AREAL_MAP_TYPE,
-    CORE_MODEL_TYPES,
-    TERRAIN_TYPES,
-    StreamType,
-)
+from ..converter.formats.kinds import SCENE_KINDS, Kind, archive_kind
 from ..converter.formats.texture import TEXM_TYPE
 from .nres import is_nres, read_nres
 
 
-def content_kind(data: memoryview | bytes, label: str = "") -> str:
-    """``model``, ``terrain``, ``areal map``, ``archive`` or ``other``, by content alone.
+def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
+    """Tell by its content what an NRes file is; ``UNKNOWN`` where it is not one.
 
     Args:
         data: a whole file or an entry's payload.
@@ -24,19 +19,7 @@ def content_kind(data: memoryview | bytes, label: str = "") -> str:
     Raises:
         ConversionError: it is an NRes file with a broken directory.
     """
-    return archive_kind(read_nres(data, label)) if is_nres(data) else "other"
-
-
-def archive_kind(archive: Archive) -> str:
-    """What an NRes file holds, by its type ids (``container`` page, last paragraph)."""
-    types = archive.type_ids
-    if types >= CORE_MODEL_TYPES:
-        return "model"
-    if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
-        return "terrain"
-    if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
-        return "areal map"
-    return "archive"
+    return archive_kind(read_nres(data, label)) if is_nres(data) else Kind.UNKNOWN
 
 
 def models_in(archive: Archive) -> list[int]:
@@ -45,17 +28,17 @@ def models_in(archive: Archive) -> list[int]:
     for i, entry in enumerate(archive.entries):
         if is_nres(entry.payload):
             try:
-                if content_kind(entry.payload, archive.label) == "model":
+                if content_kind(entry.payload, archive.label) is Kind.MODEL:
                     found.append(i)
             except ConversionError:
                 continue  # a broken entry: reading it by name says what is wrong
     return found
 
 
-def kind_at(archive: Archive, index: int | None) -> str:
-    """What an entry is, or the file itself: ``model``, ``terrain``, ``areal map``.
+def kind_at(archive: Archive, index: int | None) -> Kind:
+    """Tell which of ``SCENE_KINDS`` an entry is, or the file itself.
 
-    Everything else is called a model: reading it as one says what is wrong.
+    Everything else counts as a model: reading it as one reports what is wrong.
 
     Raises:
         ConversionError: the entry has a broken directory.
@@ -64,7 +47,7 @@ def kind_at(archive: Archive, index: int | None) -> str:
         kind = archive_kind(archive)
     else:
         kind = content_kind(archive.entries[index].payload, archive.label)
-    return kind if kind in ("terrain", "areal map") else "model"
+    return kind if kind in SCENE_KINDS else Kind.MODEL
 
 
 def find_model(archive: Archive, wanted: str | None) -> int | None:
@@ -79,7 +62,7 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         ConversionError: no such entry, or several models to choose from.
     """
     if wanted is None:
-        if archive_kind(archive) != "archive":
+        if archive_kind(archive) is not Kind.ARCHIVE:
             return None
         models = models_in(archive)
         if len(models) == 1:

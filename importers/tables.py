@@ -9,10 +9,10 @@ import numpy as np
 
 from ..converter.errors import ConversionError
 from ..converter.formats.archive import Archive
+from ..converter.formats.kinds import archive_kind
 from ..converter.formats.table_file import Table
 from ..converter.formats.tables import Presence, TableSpec, required
 from ..converter.numeric.arrays import Records
-from .content import archive_kind
 
 
 class Codes(NamedTuple):

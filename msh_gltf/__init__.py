@@ -46,8 +46,9 @@ if TYPE_CHECKING:
     from .converter.formats.model import MshModel
     from .converter.formats.terrain import Terrain
     from .converter.pipeline.check import Checked
+    from .converter.pipeline.import_result import ImportResult
     from .converter.pipeline.level import Level, load_level
-    from .converter.pipeline.model import ExportOptions, ImportOptions, Returned
+    from .converter.pipeline.options import ExportOptions, ImportOptions
     from .converter.queries.model import (
         neighbours,
         pick,
@@ -78,7 +79,7 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
     "ExportOptions",
     "ImportOptions",
     "ExportResult",
-    "Returned",
+    "ImportResult",
     "Change",
     "Run",
     "Outcome",
@@ -119,7 +120,8 @@ _DEFINED_IN = {
     "converter.formats.terrain": "Terrain",
     "converter.pipeline.check": "Checked",
     "converter.pipeline.level": "Level load_level",
-    "converter.pipeline.model": "ExportOptions ImportOptions Returned",
+    "converter.pipeline.import_result": "ImportResult",
+    "converter.pipeline.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles "
     "world_bounds",
     "converter.queries.terrain": "TerrainQueries",

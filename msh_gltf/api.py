@@ -22,18 +22,14 @@ from .converter.errors import ConversionError, fault_of
 from .converter.findings import Finding
 from .converter.formats.archive import Archive
 from .converter.formats.areal_map import ArealMap
+from .converter.formats.kinds import Kind
 from .converter.formats.model import MshModel
 from .converter.formats.terrain import Terrain
+from .converter.pipeline import dispatch
 from .converter.pipeline.check import Checked, check_file
-from .converter.pipeline.maps import load_map, map_files
-from .converter.pipeline.model import (
-    ExportOptions,
-    ImportOptions,
-    Returned,
-    gltf_files,
-    load_from,
-    to_model,
-)
+from .converter.pipeline.gltf_output import Files
+from .converter.pipeline.import_result import ImportResult
+from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.pipeline.wear import wear_beside
 from .converter.storage import write_outputs
 from .exporters.areal_map import write_areal_map
@@ -139,7 +135,7 @@ def read_models(
         on_error(error)
 
     _, found = walk([Path(path)])
-    items = [item for item in select(found.items, include, exclude) if item.kind == "model"]
+    items = [item for item in select(found.items, include, exclude) if item.kind is Kind.MODEL]
 
     def models() -> Iterator[MshModel]:
         for broken in found.broken:
@@ -210,7 +206,7 @@ def to_glb(model: MshModel | Terrain | ArealMap, *, options: ExportOptions | Non
 
 def import_gltf(
     path: FilePath, *, sidecar: FilePath | None = None, options: ImportOptions | None = None
-) -> Returned:
+) -> ImportResult:
     """Turn a glTF file into a model, with what its sidecar keeps; nothing is written.
 
     What was not edited comes back byte for byte. :func:`write_msh` writes the result.
@@ -230,11 +226,11 @@ def import_gltf(
         >>> result.data == Path("walker.msh").read_bytes(), result.changes
         (True, [])
     """
-    return to_model(Path(path), None if sidecar is None else Path(sidecar), options)
+    return dispatch.import_gltf(Path(path), None if sidecar is None else Path(sidecar), options)
 
 
 def write_msh(
-    model: Returned | MshModel | Terrain | ArealMap, path: FilePath, *, force: bool = False
+    model: ImportResult | MshModel | Terrain | ArealMap, path: FilePath, *, force: bool = False
 ) -> list[Path]:
     """Write a model, a terrain or an areal map; tables that were not replaced keep their bytes.
 
@@ -257,7 +253,7 @@ def write_msh(
         ['back.msh']
     """
     target = _with_suffix(path, ".msh", ".map")
-    if not isinstance(model, Returned):
+    if not isinstance(model, ImportResult):
         files = [(target, _bytes(model))]
     else:
         files = [(target, model.data)]
@@ -423,7 +419,7 @@ def _bytes(model: MshModel | Terrain | ArealMap) -> bytes:
 
 def _files(
     model: MshModel | Terrain | ArealMap, target: Path, options: ExportOptions, *, sidecar: bool
-) -> tuple[list[tuple[Path, bytes]], list[Finding]]:
+) -> tuple[Files, list[Finding]]:
     """Return the files of an export and the findings: of the tables as they are now, in the file
     that they were read from."""
     label, data = model.archive.label, _bytes(model)
@@ -434,12 +430,9 @@ def _files(
         index = content.find_model(archive, name)
         assert index is not None, "it is named"
         archive.entries[index].payload = data
-    if isinstance(model, MshModel):
-        loaded = load_from(archive, source, index, options)
-        return gltf_files(loaded, target, options, sidecar=sidecar), loaded.findings
-    kind = "terrain" if isinstance(model, Terrain) else "areal map"
-    shown = load_map(archive, source, index, kind, options)
-    return map_files(shown, target, options, sidecar=sidecar), shown.findings
+    kinds = {MshModel: Kind.MODEL, Terrain: Kind.TERRAIN, ArealMap: Kind.AREAL_MAP}
+    loaded = dispatch.load(kinds[type(model)], archive, source, index, options)
+    return dispatch.gltf_files(loaded, target, options, sidecar=sidecar), loaded.findings
 
 
 def _with_suffix(path: FilePath, *suffixes: str) -> Path:

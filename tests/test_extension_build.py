@@ -126,7 +126,7 @@ def test_the_zip(tmp_path: Path) -> None:
             "__init__.py",
             "blender_manifest.toml",
             "LICENSE",
-            "converter/pipeline/model.py",
+            "converter/pipeline/dispatch.py",
         } <= names
         assert not any(n.startswith(("converter/cli", "tests", "blender_extension")) for n in names)
         for wheel in build.wheels():

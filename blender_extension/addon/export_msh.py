@@ -14,7 +14,9 @@ from .converter.batch.replace_model import put_back
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sha256, sidecar_path
-from .converter.pipeline.model import ExportOptions, ImportOptions, Returned, to_model
+from .converter.pipeline.dispatch import import_gltf
+from .converter.pipeline.import_result import ImportResult
+from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .guard import guarded
 from .state import DIALECTS, show_report, sidecar_bytes
@@ -36,7 +38,9 @@ REBUILD = BoolProperty(
 )
 
 
-def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: bool) -> Returned:
+def export_model(
+    context: bpy.types.Context, name: str, dialect: str, rebuild: bool
+) -> ImportResult:
     """The scene's model as the game wants it, with the report in the scene.
 
     Args:
@@ -62,7 +66,7 @@ def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: b
             sidecar = sidecar_path(target)
             sidecar.write_bytes(kept)
         try:
-            back = to_model(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
+            back = import_gltf(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
     show_report(scene.msh_gltf, back)
@@ -122,7 +126,7 @@ def _in_words_of_blender(
     return error
 
 
-def _say(operator, back: Returned, state) -> None:
+def _say(operator, back: ImportResult, state) -> None:
     for warning in back.warnings:
         operator.report({"WARNING"}, warning)
     operator.report({"INFO"}, f"{back.name}: {state.outcome}")

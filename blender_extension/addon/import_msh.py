@@ -11,13 +11,15 @@ from bpy_extras.io_utils import ImportHelper
 from .converter.errors import ConversionError, printable
 from .converter.findings import told
 from .converter.formats.archive import Archive
+from .converter.formats.kinds import Kind, archive_kind
 from .converter.formats.names import stem, without_number
 from .converter.formats.sidecar import sha256, sidecar_path
-from .converter.pipeline.maps import load_map, map_files
-from .converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
+from .converter.pipeline.dispatch import gltf_files, load
+from .converter.pipeline.export_model import LoadedModel
+from .converter.pipeline.options import ExportOptions
 from .exporters.nres import write_nres
 from .guard import guarded
-from .importers.content import archive_kind, find_model, kind_at, models_in
+from .importers.content import find_model, kind_at, models_in
 from .importers.gltf_file import open_gltf
 from .importers.nres import read_file, read_nres
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
@@ -41,7 +43,7 @@ def choices(path: Path) -> list[int]:
         ConversionError: no NRes file.
     """
     archive = open_archive(path)
-    models = models_in(archive) if archive_kind(archive) == "archive" else []
+    models = models_in(archive) if archive_kind(archive) is Kind.ARCHIVE else []
     return models if len(models) > 1 else []
 
 
@@ -60,7 +62,7 @@ def import_model(
         ConversionError: unreadable, or several models to choose from.
     """
     archive = open_archive(path)
-    if entry is None and archive_kind(archive) == "archive" and (models := choices(path)):
+    if entry is None and archive_kind(archive) is Kind.ARCHIVE and (models := choices(path)):
         names = ", ".join(printable(archive.entries[i].name) for i in models[:8])
         more = ", ..." if len(models) > 8 else ""
         raise ConversionError(
@@ -68,20 +70,11 @@ def import_model(
         )
     index = find_model(archive, entry)
     kind = kind_at(archive, index)
-    if kind == "model":
-        loaded = load_from(archive, path, index, options)
-    else:
-        loaded = load_map(archive, path, index, kind, options)
+    loaded = load(kind, archive, path, index, options)
     with tempfile.TemporaryDirectory() as folder:
         # objects and collections are named after the model, so the file is not
         target = Path(folder) / "model.glb"
-        if isinstance(loaded, LoadedModel):
-            files = gltf_files(loaded, target, options)
-            source = loaded.model.archive
-        else:
-            files = map_files(loaded, target, options)
-            source = loaded.archive
-        for file, data in files:
+        for file, data in gltf_files(loaded, target, options):
             file.write_bytes(data)
         scene = _scene(context, stem(loaded.name))
         _read_gltf(scene, target)
@@ -90,7 +83,7 @@ def import_model(
     state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
     state.index = -1 if index is None else index
     state.raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
-    state.summary, state.digest = loaded.summary, sha256(write_nres(source))
+    state.summary, state.digest = loaded.summary, sha256(write_nres(loaded.archive))
     if isinstance(loaded, LoadedModel):
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)

@@ -24,7 +24,7 @@ from .converter.batch.replace_model import Origin
 from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
-from .converter.pipeline.model import Returned
+from .converter.pipeline.import_result import ImportResult
 
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
@@ -158,7 +158,7 @@ def show_warnings(state: MshState, warnings: list[str]) -> None:
         state.warnings.add().reason = text
 
 
-def show_report(state: MshState, back: Returned) -> None:
+def show_report(state: MshState, back: ImportResult) -> None:
     """Replace the report of the panel."""
     if back.kept_all:
         state.outcome = "unchanged, restored byte for byte"

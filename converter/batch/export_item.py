@@ -20,15 +20,18 @@ from ..checks.model_structure import require_sound
 from ..errors import ConversionError
 from ..findings import Finding, told
 from ..formats.archive import Archive
+from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
-from ..pipeline.appearance import dress_of
-from ..pipeline.model import ExportOptions, gltf_files, load_from, with_dress
-from ..scene.appearance import Appearance
+from ..pipeline.appearance import find_appearance
+from ..pipeline.dispatch import gltf_files, load
+from ..pipeline.export_model import LoadedModel
+from ..pipeline.gltf_output import Files
+from ..pipeline.options import ExportOptions
 from ..scene.dialect import Decision, decide, majority
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
 from .outcome import Outcome, guarded
-from .walk import TEXTURE, Item
+from .walk import Item
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
 #: turns.
@@ -72,12 +75,12 @@ def _export(task: ExportTask) -> Outcome:
     payload = payload_of(archive, item)
     digest = sha256(payload)
     wear = wear_text(archive, path, item)
-    dress = dress_of(wear, path, task.options)
+    appearance = find_appearance(wear, path, task.options)
     # where the libraries lie is nothing to the outputs, what is in them is
     options = asdict(replace(task.options, textures=()))
-    looks = "" if dress is None else sha256(repr(dress).encode())
+    looks = "" if appearance is None else sha256(repr(appearance).encode())
     points = b""
-    if task.options.points and item.kind == "model":
+    if task.options.points and item.kind is Kind.MODEL:
         points = bytes(points_of(archive, path, item.index))
     facts = json.dumps(
         [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
@@ -95,7 +98,7 @@ def _export(task: ExportTask) -> Outcome:
     read = perf_counter()
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    findings, dialect, files = _convert(task, archive, now, target, dress)
+    findings, dialect, files = _convert(task, archive, now, target)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
@@ -152,37 +155,27 @@ def _when(nanoseconds: int) -> str:
 
 
 def _convert(
-    task: ExportTask, archive: Archive, now: Stamp, target: Path, dress: Appearance | None
-) -> tuple[list[Finding], tuple[str, str, str], list[tuple[Path, bytes]]]:
+    task: ExportTask, archive: Archive, now: Stamp, target: Path
+) -> tuple[list[Finding], tuple[str, str, str], Files]:
     """Findings, dialect with its step and reason (models only), and the output files."""
-    item, path, out = task.item, Path(task.item.path), Path(task.out)
-    if item.kind == TEXTURE:
-        from ...exporters.png import png_bytes
-        from ...importers.texm import read_texm
-
-        texture = read_texm(payload_of(archive, item), item.id)
-        return [], ("", "", ""), [(target, png_bytes(texture.rgba()))]
-    if item.kind != "model":
-        from ..pipeline.maps import load_map, map_files
-
-        found = load_map(archive, path, item.index, item.kind, task.options)
-        files = map_files(found, target, task.options, sidecar=task.sidecar, root=out)
-        return found.findings, ("", "", ""), files
+    item = task.item
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, now)
-    plain = replace(task.options, dressed=False)  # the dress is there already
-    loaded = with_dress(load_from(archive, path, item.index, plain, others), dress)
-    decision = loaded.decision
-    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar, root=out)
-    return loaded.findings, (decision.dialect.value, decision.step, decision.reason), files
+    loaded = load(item.kind, archive, Path(item.path), item.index, task.options, fallback=others)
+    files = gltf_files(loaded, target, task.options, sidecar=task.sidecar, root=Path(task.out))
+    dialect = "", "", ""
+    if isinstance(loaded, LoadedModel):
+        decision = loaded.decision
+        dialect = decision.dialect.value, decision.step, decision.reason
+    return loaded.findings, dialect, files
 
 
 def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
     """The WEAR that names an item's materials: of a terrain both, one behind the other."""
-    if item.kind == "terrain":
+    if item.kind is Kind.TERRAIN:
         return b"".join(wears_of_level(archive, path, item.index))
-    return b"" if item.kind == TEXTURE else bytes(wear_of(archive, path, item.index))
+    return b"" if item.kind is Kind.TEXTURE else bytes(wear_of(archive, path, item.index))
 
 
 def archive_of(item: Item, now: Stamp) -> Archive:

@@ -11,14 +11,15 @@ from typing import TypeVar
 
 from .. import __version__
 from ..errors import ConversionError
+from ..formats.kinds import Kind
 from ..pipeline.appearance import has_libraries
-from ..pipeline.model import ExportOptions
+from ..pipeline.options import ExportOptions
 from ..storage import only_run, remove_temporary
 from .export_item import ExportTask, export_item
 from .manifest import Journal, Manifest, Record, has_journal, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
-from .walk import MANIFEST, TEXTURE, Found, Item, Passed, by_size, common_root, select, walk
+from .walk import MANIFEST, Found, Item, Passed, by_size, common_root, select, walk
 from .workers import run_here, run_on_dask
 
 T = TypeVar("T")
@@ -183,8 +184,8 @@ def export_run(
             journal.close()
             if not dry_run:
                 remove_temporary(out)  # of workers that died
-        run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind != TEXTURE]
-        run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind == TEXTURE]
+        run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind is not Kind.TEXTURE]
+        run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind is Kind.TEXTURE]
         if not dry_run:
             manifest.failed = [Passed(o.id, o.detail) for o in run.everything if o.status == FAILED]
             try:

@@ -22,6 +22,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import ConversionError
+from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..storage import only_run, require_inside, write_outputs
@@ -30,7 +31,7 @@ from .manifest import Record, read_manifest
 from .outcome import FAILED, Outcome, Run, guarded
 from .packed import pack
 from .thumbnails import DIGEST_KEY, draw_png, installed, try_out
-from .walk import GALLERY, PAGE, TEXTURE
+from .walk import GALLERY, PAGE
 from .workers import run_here
 
 #: What our page starts with: no other ``index.html`` is replaced.
@@ -127,7 +128,7 @@ def make_gallery(
     with only_run(out):
         manifest = read_manifest(out)
         found = [] if manifest is None else manifest.in_order()
-        records = [record for record in found if record.kind != TEXTURE]
+        records = [record for record in found if record.kind is not Kind.TEXTURE]
         tasks = [GalleryTask(str(out.absolute()), r) for r in records if _gltf_of(out, r)]
         converted = {o.result.target: o for o in run.outcomes if isinstance(o.result, Record)}
         shown: dict[int, Shown] = {}

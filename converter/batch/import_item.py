@@ -10,14 +10,15 @@ from time import perf_counter
 from ...importers.nres import read_file, stamp
 from ..errors import ConversionError
 from ..formats.archive import Archive
+from ..formats.kinds import Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
-from ..pipeline.model import ImportOptions, to_model
+from ..pipeline.dispatch import import_gltf
+from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
 from .export_item import archive_majority, open_archive
 from .manifest import Record
 from .outcome import Outcome, guarded
-from .walk import TEXTURE
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class RestoreTask:
     @property
     def is_texture(self) -> bool:
         """Whether it is a picture that models wear."""
-        return self.record is not None and self.record.kind == TEXTURE
+        return self.record is not None and self.record.kind is Kind.TEXTURE
 
 
 @dataclass(frozen=True)
@@ -90,9 +91,9 @@ def _known(task: RestoreTask) -> Outcome:
     elif replace(task.options, verify=True) == ImportOptions() and _untouched(task, record):
         return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
     options = task.options
-    if record.kind != "model":  # nothing but its sidecar can make a map of it
+    if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
-    back = to_model(gltf, None, options)
+    back = import_gltf(gltf, None, options)
     digest = sha256(back.data)
     outcome = Outcome(
         task.id,
@@ -223,7 +224,7 @@ def _new(task: RestoreTask) -> Outcome:
         decision = archive_majority(task.game_file, task.source, stamp(task.game_file))
         options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)
     gltf = Path(task.out, *task.target.split("/"))
-    back = to_model(gltf, None, options)
+    back = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
     return Outcome(
         task.id,

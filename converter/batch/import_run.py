@@ -21,7 +21,7 @@ from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError
 from ..formats.names import readable
 from ..formats.sidecar import sha256
-from ..pipeline.model import ImportOptions
+from ..pipeline.options import ImportOptions
 from ..pipeline.wear import with_wear
 from ..storage import (
     copy_output,

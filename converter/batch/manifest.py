@@ -16,8 +16,9 @@ from typing import IO, Any, TypeVar
 
 from ...importers.nres import read_file
 from ..errors import ConversionError
+from ..formats.kinds import Kind
 from ..storage import TEMPORARY, read_json, write_outputs
-from .walk import MANIFEST, TEXTURE, Folder, Passed
+from .walk import MANIFEST, Folder, Passed
 
 FORMAT = 1
 _JOURNAL = f"{TEMPORARY}journal"
@@ -62,7 +63,7 @@ class Record:
     index: int | None
     name: str
     raw_name: str | None
-    kind: str
+    kind: Kind
     modified: str
     size: int
     sha256: str
@@ -179,7 +180,8 @@ def _record(facts: dict[str, Any]) -> Record:
     findings = tuple(facts.pop("findings"))
     if not outputs or not all(isinstance(finding, dict) for finding in findings):
         raise ValueError("no outputs, or findings that are none")
-    return _made(Record, {**facts, "outputs": outputs, "findings": findings})
+    kind = Kind(facts.pop("kind"))
+    return _made(Record, {**facts, "kind": kind, "outputs": outputs, "findings": findings})
 
 
 _TYPES: dict[Any, Any] = {
@@ -226,8 +228,8 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     facts = {
         "format": FORMAT,
         "converter": manifest.converter,
-        "models": [asdict(record) for record in records if record.kind != TEXTURE],
-        "textures": [asdict(record) for record in records if record.kind == TEXTURE],
+        "models": [asdict(record) for record in records if record.kind is not Kind.TEXTURE],
+        "textures": [asdict(record) for record in records if record.kind is Kind.TEXTURE],
         "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
         "skipped": [asdict(passed) for passed in manifest.passed],
         "unreadable": [asdict(passed) for passed in manifest.broken],

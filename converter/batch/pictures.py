@@ -12,12 +12,13 @@ from pathlib import Path
 from ...importers.nres import stamp
 from ...importers.wear import read_wear, read_wear_names
 from ..errors import ConversionError
+from ..formats.kinds import Kind
 from ..formats.names import readable
-from ..pipeline.game import Libraries, libraries
-from ..pipeline.model import ExportOptions
+from ..pipeline.options import ExportOptions
+from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import LIGHTMAPS, TEXTURES, picture_path
 from .export_item import archive_of, wear_text
-from .walk import TEXTURE, Item, text_of
+from .walk import Item, text_of
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
@@ -66,4 +67,4 @@ def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
     inside = path.is_relative_to(root)
     source = text_of(path.relative_to(root)) if inside else readable(str(path))
     target = picture_path(library, entry.name)
-    return Item(str(path), source, index, entry.name, TEXTURE, entry.size, target)
+    return Item(str(path), source, index, entry.name, Kind.TEXTURE, entry.size, target)

@@ -12,7 +12,9 @@ import numpy as np
 
 from ...importers.nres import stamp
 from ..findings import Mode
-from ..pipeline.model import ExportOptions, gltf_files, load_from, to_model
+from ..formats.kinds import Kind
+from ..pipeline.dispatch import gltf_files, import_gltf, load
+from ..pipeline.options import ExportOptions
 from ..storage import write_outputs
 from .export_item import archive_majority, archive_of, payload_of
 from .outcome import Outcome, guarded
@@ -28,7 +30,7 @@ class RoundTripTask:
 
     Attributes:
         item: the model.
-        dialect, mode: how to read it; as of :class:`~converter.pipeline.model.ExportOptions`.
+        dialect, mode: how to read it; as of :class:`~converter.pipeline.options.ExportOptions`.
         folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
             of the process that works in it.
     """
@@ -55,22 +57,14 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
     options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
     with TemporaryDirectory(dir=task.folder) as folder:
         target = Path(folder, "model.glb")
-        if item.kind == "model":
-            others = None
-            if item.index is not None:
-                others = partial(archive_majority, item.path, item.source, now)
-            files = gltf_files(
-                load_from(archive, path, item.index, options, others), target, options
-            )
-        else:
-            from ..pipeline.maps import load_map, map_files
-
-            files = map_files(
-                load_map(archive, path, item.index, item.kind, options), target, options
-            )
+        others = None
+        if item.index is not None:
+            others = partial(archive_majority, item.path, item.source, now)
+        loaded = load(item.kind, archive, path, item.index, options, fallback=others)
+        files = gltf_files(loaded, target, options)
         write_outputs(files, force=False)
         there = perf_counter()
-        back = to_model(target)
+        back = import_gltf(target)
     source = payload_of(archive, item)
     status = IDENTICAL if source == back.data else DIFFERENT
     return Outcome(
@@ -83,9 +77,9 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
     )
 
 
-def _difference(before: bytes, after: bytes, kind: str) -> str:
+def _difference(before: bytes, after: bytes, kind: Kind) -> str:
     """Where two files differ first, by table where they are models."""
-    if kind == "model":
+    if kind is Kind.MODEL:
         from ...importers.msh import read_model
         from ...importers.nres import read_nres
         from ..pipeline.inspect_diff import diff_models, lines

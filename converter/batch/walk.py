@@ -14,17 +14,16 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from ...importers.content import archive_kind, content_kind
+from ...importers.content import content_kind
 from ...importers.nres import is_nres, open_nres
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive
+from ..formats.kinds import Kind, archive_kind
 from ..formats.names import Names, escape, file_stem, readable
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
 _MESH = int.from_bytes(b"MESH", "little")
-#: The kind of an item that is a picture.
-TEXTURE = "texture"
 BACKUP = ".bak"
 MANIFEST = "manifest.json"
 #: The gallery's page and folder (``--thumbnails``).
@@ -40,7 +39,7 @@ class Item:
         source: that file's path from the root, as text with ``/``.
         index: directory index of its entry; ``None`` where the file is the model.
         name: entry or file name as text.
-        kind: ``model``, ``terrain``, ``areal map`` or ``TEXTURE``.
+        kind: one of ``SCENE_KINDS``, or a texture.
         size: its bytes.
         target: the glTF's or picture's path from the output directory, with ``/``.
     """
@@ -49,7 +48,7 @@ class Item:
     source: str
     index: int | None
     name: str
-    kind: str
+    kind: Kind
     size: int
     target: str
 
@@ -272,7 +271,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
     except ConversionError as error:
         found.broken.append(Passed(source, _without_file(error)))
         return
-    if kind != "archive":
+    if kind is not Kind.ARCHIVE:
         name = PurePosixPath(source).name
         target = targets.file(source, file_stem(name))
         found.items.append(Item(str(path), source, None, name, kind, archive.total_size, target))
@@ -298,10 +297,10 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
         try:
             kind = content_kind(payload, source)
         except ConversionError:
-            kind = "model"  # its conversion says what is wrong
-        if kind == "archive" and entry.type_id == _MESH:
-            kind = "model"
-        if kind == "archive":
+            kind = Kind.MODEL  # its conversion says what is wrong
+        if kind is Kind.ARCHIVE and entry.type_id == _MESH:
+            kind = Kind.MODEL
+        if kind is Kind.ARCHIVE:
             found.passed.append(Passed(id, "an archive in an archive is not looked into"))
         else:
             target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"

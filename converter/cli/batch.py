@@ -15,7 +15,7 @@ from ..batch.export_run import Engine, export_run, found_in, run_options
 from ..batch.import_run import Places, restore_run
 from ..batch.outcome import Run
 from ..batch.workers import cores
-from ..pipeline.model import ExportOptions, ImportOptions
+from ..pipeline.options import ExportOptions, ImportOptions
 from .common import STDOUT, console, say
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -155,57 +155,51 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:
-    from ...importers.content import archive_kind, find_model, kind_at, models_in
+    from ...importers.content import models_in
     from ...importers.nres import is_nres, read_file, read_nres
+    from ..formats.kinds import Kind, archive_kind
+    from ..pipeline import dispatch
     from ..pipeline import inspect as overview
-    from ..pipeline.model import ExportOptions, load_from
+    from ..pipeline.options import ExportOptions
     from ..pipeline.texture import texture_at
 
     if (texture := texture_at(source, entry)) is not None:
-        from .textures import inspect_texture
-
-        inspect_texture(*texture, as_json)
+        _print(dispatch.describe(texture), as_json)
         return
     data = read_file(source)
     if not is_nres(data) and source.name.lower() == "builddat.lst":
         _build_dat(bytes(data), str(source), as_json)
         return
-    archive = read_nres(data, str(source))
-    if entry is None and (kind := archive_kind(archive)) == "archive":
+    if entry is None and archive_kind(archive := read_nres(data, str(source))) is Kind.ARCHIVE:
         entries, models = overview.list_entries(archive), models_in(archive)
         if as_json:
-            print_json({"kind": kind, "models": models, "entries": entries})
+            print_json({"kind": Kind.ARCHIVE, "models": models, "entries": entries})
         else:
             overview.show_archive(console(), str(source), entries, models)
         return
-    index = find_model(archive, entry)
-    kind = kind_at(archive, index)
-    if kind != "model":
-        from ..pipeline.maps import load_map
+    options = ExportOptions(dialect=dialect, dressed=False)
+    _print(dispatch.describe(dispatch.load_file(source, entry, options)), as_json)
 
-        plain = ExportOptions(dressed=False)
-        facts = overview.describe_map(load_map(archive, source, index, kind, plain))
-    else:
-        loaded = load_from(archive, source, index, ExportOptions(dialect=dialect, dressed=False))
-        facts = overview.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
-        facts = {"kind": "model", **facts}
+
+def _print(facts: dict[str, Any], as_json: bool) -> None:
+    from ..pipeline.dispatch import show
+
     if as_json:
         print_json(facts)
-    elif kind == "model":
-        overview.show_model(console(), facts)
     else:
-        overview.show_map(console(), facts)
+        show(console(), facts)
 
 
 def _build_dat(data: bytes, label: str, as_json: bool) -> None:
     """The categories of ``BuildDat.lst``."""
     from ...importers.build_dat import read_build_dat
     from ..formats.build_dat import CATEGORIES
+    from ..formats.kinds import Kind
 
     found, findings = read_build_dat(data, label)
     if as_json:
         rows = [finding.facts() for finding in findings]
-        print_json({"kind": "BuildDat.lst", "categories": found.categories, "findings": rows})
+        print_json({"kind": Kind.BUILD_DAT, "categories": found.categories, "findings": rows})
         return
     for name, paths in found.categories.items():
         say(f"{name} ({CATEGORIES.get(name, 0):#010x}): {len(paths)}")

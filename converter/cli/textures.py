@@ -8,49 +8,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import STDOUT, output_path, print_json, say, write_stdout
+from .common import STDOUT, output_path, say, write_stdout
 
 if TYPE_CHECKING:
     from ..formats.texture import Texm
+    from ..pipeline.texture import LoadedTexture
 
 
-def export_texture(name: str, texm: Texm, output: str | None, force: bool, quiet: bool) -> None:
-    """A texture's full size as a PNG."""
-    from ...exporters.png import png_bytes
+def export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
+    """Write a texture's full size as a PNG."""
     from ..formats.names import escape
+    from ..pipeline.texture import png_file
     from ..storage import write_outputs
 
-    data = png_bytes(texm.rgba())
+    name = texture.name
     if output == STDOUT:
-        write_stdout(data)
+        write_stdout(png_file(texture, Path(STDOUT))[1])
         return
-    target = output_path(output, f"{escape(name)}.png", (".png",))
+    target, data = png_file(texture, output_path(output, f"{escape(name)}.png", (".png",)))
     write_outputs([(target, data)], force)
     if not quiet:
-        say(f"{name}: {_summary(texm)}")
+        say(f"{name}: {texture.summary}")
         say(f"  wrote {target} ({len(data):,} bytes)")
-
-
-def inspect_texture(name: str, texm: Texm, as_json: bool) -> None:
-    """What ``msh-inspect`` says of a texture."""
-    rects = [{key: int(rect[key]) for key in ("x", "y", "width", "height")} for rect in texm.pages]
-    if as_json:
-        print_json(
-            {
-                "kind": "texture",
-                "name": name,
-                "width": texm.width,
-                "height": texm.height,
-                "format": texm.format,
-                "levels": len(texm.levels),
-                "alpha": texm.has_alpha,
-                "rectangles": rects,
-            }
-        )
-        return
-    say(f"{name}  texture, {_summary(texm)}")
-    for i, rect in enumerate(rects):
-        say(f"rectangle {i}  {rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}")
 
 
 def import_picture(
@@ -66,7 +45,7 @@ def import_picture(
     from ...exporters.texm import write_texm
     from ..formats.names import readable
     from ..formats.texture import texture_name
-    from ..pipeline.texture import texm_of
+    from ..pipeline.texture import texm_of, texture_summary
     from ..storage import write_outputs
 
     if into is not None and output is not None:
@@ -89,14 +68,14 @@ def import_picture(
         )
     write_outputs([(target, data)], force)
     if not quiet:
-        say(f"{picture.name}: {_summary(texm)}")
+        say(f"{picture.name}: {texture_summary(texm)}")
         say(f"  wrote {target} ({len(data):,} bytes)")
 
 
 def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
     """Into a library; what it was before stays beside it, once."""
     from ..batch.walk import BACKUP
-    from ..pipeline.texture import put_texture
+    from ..pipeline.texture import put_texture, texture_summary
     from ..storage import copy_output, only_run, said_of_links, write_outputs
 
     if not library.is_file():
@@ -114,13 +93,8 @@ def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
         return
     for warning in put.warnings:
         say(f"warning: {library}: {warning}", error=True)
-    say(f"{picture.name}: {_summary(texm)}")
+    say(f"{picture.name}: {texture_summary(texm)}")
     say(f"  {'added' if put.added else 'replaced'} entry {put.name}")
     if new:
         say(f"  wrote {backup}, the library as it was")
     say(f"  wrote {library} ({len(put.data):,} bytes)")
-
-
-def _summary(texm: Texm) -> str:
-    levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
-    return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
-    from ..pipeline.maps import LoadedMap
-    from ..pipeline.model import ExportOptions, LoadedModel
+    from ..pipeline.gltf_output import Files
+    from ..pipeline.loaded import Loaded
+    from ..pipeline.options import ExportOptions
 
 #: What a single model may become.
 SUFFIXES = (".glb", ".gltf", ".obj")
@@ -219,7 +220,7 @@ def command(
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.export_item")
-    from ..pipeline.model import ExportOptions
+    from ..pipeline.options import ExportOptions
 
     to_obj = output is not None and output.lower().endswith(".obj")
     if (frame is not None or up is not None) and not to_obj:
@@ -270,12 +271,12 @@ def _is_many(
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if entry is not None or (to_file and not plan_only):
         return False
-    from ...importers.content import archive_kind
     from ...importers.nres import open_nres
     from ..errors import ConversionError
+    from ..formats.kinds import Kind, archive_kind
 
     try:
-        return archive_kind(open_nres(sources[0], str(sources[0]))) == "archive"
+        return archive_kind(open_nres(sources[0], str(sources[0]))) is Kind.ARCHIVE
     except ConversionError as error:
         if error.code == "nres-magic":  # reading it as a model says what it is
             return False
@@ -295,14 +296,15 @@ def _export_one(
 ) -> None:
     from ..formats.names import file_stem
     from ..formats.sidecar import sidecar_path
-    from ..pipeline.model import LoadedModel, buffer_path
+    from ..pipeline.export_model import LoadedModel
+    from ..pipeline.gltf_output import buffer_path
     from ..pipeline.texture import texture_at
     from ..storage import refuse_existing, write_outputs
 
     if (texture := texture_at(source, entry)) is not None:
         from .textures import export_texture
 
-        export_texture(*texture, output, force, quiet)
+        export_texture(texture, output, force, quiet)
         return
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", SUFFIXES)
@@ -345,31 +347,22 @@ def _load(
     entry: str | None,
     options: ExportOptions,
     pose: tuple[float, str] | None,
-) -> tuple[LoadedModel | LoadedMap, Callable[[Path, bool], list[tuple[Path, bytes]]]]:
+) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
-    from ...importers.content import find_model, kind_at
-    from ...importers.nres import read_file, read_nres
-    from ..pipeline.model import gltf_files, load_from
+    from ..pipeline.dispatch import gltf_files, load_file
+    from ..pipeline.export_model import LoadedModel
 
-    archive = read_nres(read_file(source), str(source))
-    index = find_model(archive, entry)
-    kind = kind_at(archive, index)
-    if kind == "model":
-        loaded = load_from(archive, source, index, options)
-        if pose is not None:
-            from ..pipeline.obj import obj_files
-
-            frame, up = pose
-            return loaded, lambda path, sidecar: obj_files(
-                loaded, path, options=options, frame=frame, up=up, sidecar=sidecar
-            )
+    loaded = load_file(source, entry, options)
+    if pose is None:
         return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
-    if pose is not None:
-        raise click.UsageError(f"{source} is a {kind}: only models become OBJ")
-    from ..pipeline.maps import load_map, map_files
+    if not isinstance(loaded, LoadedModel):
+        raise click.UsageError(f"{source} is a {loaded.kind}: only models become OBJ")
+    from ..pipeline.obj import obj_files
 
-    found = load_map(archive, source, index, kind, options)
-    return found, lambda path, sidecar: map_files(found, path, options, sidecar=sidecar)
+    frame, up = pose
+    return loaded, lambda path, sidecar: obj_files(
+        loaded, path, options=options, frame=frame, up=up, sidecar=sidecar
+    )
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:

@@ -24,7 +24,8 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..pipeline.model import ImportOptions, Returned
+    from ..pipeline.import_result import ImportResult
+    from ..pipeline.options import ImportOptions
 
 
 _FOR_PICTURES = ("texm", "mips", "into")
@@ -197,7 +198,7 @@ def command(
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.import_item")
-    from ..pipeline.model import ImportOptions
+    from ..pipeline.options import ImportOptions
 
     options = ImportOptions(
         dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
@@ -232,52 +233,52 @@ def _import_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    from ..pipeline.model import to_model
+    from ..pipeline.dispatch import import_gltf
     from ..pipeline.wear import wear_beside
     from ..storage import refuse_existing, write_outputs
 
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", (".msh", ".map"))
     if source.suffix.lower() == ".obj":
-        from ..pipeline.obj import obj_to_model
+        from ..pipeline.obj import import_obj
 
         frame, up = pose
-        back = obj_to_model(source, sidecar_file, options, up=up, frame=frame)
+        result = import_obj(source, sidecar_file, options, up=up, frame=frame)
     else:
-        back = to_model(source, sidecar_file, options)
+        result = import_gltf(source, sidecar_file, options)
     target = None
     if output != STDOUT:
-        target = output_path(output, _file_name(back.name), (".msh", ".map"))
-    files = [] if target is None else [(target, back.data)]
-    if target is not None and back.wear is not None:
-        wear, said = wear_beside(target, back.wear, force)
-        back.warnings += said
+        target = output_path(output, _file_name(result.name), (".msh", ".map"))
+    files = [] if target is None else [(target, result.data)]
+    if target is not None and result.wear is not None:
+        wear, said = wear_beside(target, result.wear, force)
+        result.warnings += said
         files += wear
     if report is not None:
-        files.append((report, _report_bytes(back)))
+        files.append((report, _report_bytes(result)))
     refuse_existing([path for path, _ in files], force)
     if not quiet:
-        for warning in back.warnings:
+        for warning in result.warnings:
             say(f"warning: {source}: {warning}", error=True)
     write_outputs(files, force)
     if target is None:
-        write_stdout(back.data)
+        write_stdout(result.data)
         return
     if quiet:
         return
-    if back.kept_all:
-        say(f"{back.name}: unchanged, restored byte for byte")
-    elif back.rebuilt:
-        say(f"{back.name}: rebuilt from the file alone, dialect {back.dialect}")
+    if result.kept_all:
+        say(f"{result.name}: unchanged, restored byte for byte")
+    elif result.rebuilt:
+        say(f"{result.name}: rebuilt from the file alone, dialect {result.dialect}")
     else:
-        say(f"{back.name}: {len(back.changes)} changes")
-        shown = back.changes if verbose else back.changes[:10]
+        say(f"{result.name}: {len(result.changes)} changes")
+        shown = result.changes if verbose else result.changes[:10]
         for change in shown:
             say(f"  {change}")
-        if len(shown) < len(back.changes):
-            say(f"  and {len(back.changes) - len(shown)} more (--verbose lists them)")
-    if back.report:
-        _show_report(back.report, verbose)
+        if len(shown) < len(result.changes):
+            say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
+    if result.report:
+        _show_report(result.report, verbose)
     for path, data in files:
         say(f"  wrote {path} ({len(data):,} bytes)")
 
@@ -302,20 +303,20 @@ def _shares(text: str | None) -> tuple[float, ...]:
     return shares
 
 
-def _report_bytes(back: Returned) -> bytes:
+def _report_bytes(result: ImportResult) -> bytes:
     import json
 
     facts: dict[str, object] = {
         "format": 1,
-        "model": back.name,
-        "dialect": back.dialect,
-        "unchanged": back.kept_all,
-        "changes": [{"where": c.where, "what": c.what} for c in back.changes],
-        "items": back.report,
-        "warnings": back.warnings,
+        "model": result.name,
+        "dialect": result.dialect,
+        "unchanged": result.kept_all,
+        "changes": [{"where": c.where, "what": c.what} for c in result.changes],
+        "items": result.report,
+        "warnings": result.warnings,
     }
-    if back.wear is not None:
-        facts["wear"] = back.wear
+    if result.wear is not None:
+        facts["wear"] = result.wear
     return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
 
 

@@ -18,11 +18,10 @@ from ..errors import ConversionError
 from ..findings import Mode
 from ..storage import read_json
 from .control_points import ControlPoint
+from .kinds import SCENE_KINDS, Kind
 from .tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
-#: What a sidecar may be of.
-KINDS = ("model", "terrain", "areal map")
 _MAGIC = b"MSHSIDE\x1a"
 _VERSION = 1
 _HEADER_DTYPE = np.dtype(
@@ -49,7 +48,7 @@ class Description:
         lod, group: the cell that the default scene shows.
         converter: version of the converter that wrote it.
         materials: material names by row, as in the glTF.
-        kind: ``model``, ``terrain`` or ``areal map``; only models have a dialect.
+        kind: one of ``SCENE_KINDS``; only models have a dialect.
         micro: microtexture names by row, of terrains.
         points: the control points that the glTF shows.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
@@ -65,7 +64,7 @@ class Description:
     group: int
     converter: str
     materials: list[str]
-    kind: str = "model"
+    kind: Kind = Kind.MODEL
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
     tolerant: bool = False
@@ -153,14 +152,16 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     try:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
-        later = {"kind": "model", "micro": [], "points": [], "tolerant": False}
+        later = {"kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False}
+        if "kind" in fields:
+            fields["kind"] = Kind(fields["kind"])
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
         _require_types(description)
-        if description.kind not in KINDS:
+        if description.kind not in SCENE_KINDS:
             raise ValueError(f"kind {description.kind}")
-        if description.kind == "model" and description.dialect not in ("spec", "retail"):
+        if description.kind is Kind.MODEL and description.dialect not in ("spec", "retail"):
             raise ValueError(f"dialect {description.dialect}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
             raise ValueError(f"lod {description.lod}, group {description.group}")
@@ -180,7 +181,9 @@ def _require_types(description: Description) -> None:
     for name, kind in Description.__annotations__.items():
         value = getattr(description, name)
         values = value if kind.startswith("list") else [value]
-        expected = {"int": int, "bool": bool, "list[ControlPoint]": ControlPoint}.get(kind, str)
+        expected = {
+            "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint
+        }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is no {kind}")
 

@@ -1,34 +1,34 @@
-"""Where the looks of a model come from, and where its pictures go. No printing."""
+"""Find the materials and textures of a model, and place its pictures. No printing."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ...importers.nres import read_file
 from ...importers.wear import read_wear, read_wear_names
 from ..findings import Finding
 from ..scene.appearance import MATERIALS, Appearance
-
-if TYPE_CHECKING:
-    from .model import ExportOptions
+from .options import ExportOptions
 
 
-def dress_of(
+def find_appearance(
     text: memoryview | bytes,
     path: Path,
     options: ExportOptions,
     pairs: Mapping[tuple[int, int], float] | None = None,
 ) -> Appearance | None:
-    """How the materials of a WEAR look; ``None`` where nobody asked and no library is at hand.
+    """Find the materials and textures that a WEAR names.
 
     Args:
         text: the WEAR.
-        path: the model's file, whose folder is looked at last.
-        options: the folders that the user named, and whether to look at all.
-        pairs: a terrain's pairs of rows, with the share of the second.
+        path: the model's file, whose folder is searched last.
+        options: the folders that the user named, and whether to search at all.
+        pairs: a terrain's pairs of rows, with the weight of the second.
+
+    Returns:
+        ``None`` where nobody asked and no library is at hand.
     """
     if not options.dressed:
         return None
@@ -37,44 +37,44 @@ def dress_of(
         folders.append(path.absolute().parent)
     if not folders:
         return None
-    from .game import libraries
+    from .texture_lookup import libraries
 
     lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
     return libraries(folders).dress(read_wear_names(text), lightmaps, pairs)
 
 
 def has_libraries(folder: Path) -> bool:
-    """Whether a folder has a ``Material.lib``; asked before their reader is imported."""
+    """Return whether a folder has a ``Material.lib``."""
     try:
         return any(path.name.lower() == MATERIALS.lower() for path in folder.iterdir())
     except OSError:
         return False
 
 
-def missing_looks(dress: Appearance | None) -> list[Finding]:
-    """What was not found on the way to the looks."""
-    missing = [] if dress is None else dress.warnings
+def missing_materials(appearance: Appearance | None) -> list[Finding]:
+    """Report the materials and textures that were not found."""
+    missing = [] if appearance is None else appearance.warnings
     return [Finding("look-missing", text) for text in missing]
 
 
-def placed(
-    dress: Appearance | None, target: Path, options: ExportOptions, root: Path | None
+def in_folder(
+    appearance: Appearance | None, target: Path, options: ExportOptions, root: Path | None
 ) -> Appearance | None:
-    """The dress with where its pictures lie; arguments as of ``gltf_files``."""
-    if dress is None or options.embed:
-        return dress
+    """Return the appearance with the folder of its pictures; arguments as of ``output_files``."""
+    if appearance is None or options.embed:
+        return appearance
     depth = 0 if root is None else len(target.relative_to(root).parts) - 1
-    return replace(dress, up="../" * depth)
+    return replace(appearance, up="../" * depth)
 
 
-def picture_files(dress: Appearance | None, target: Path) -> list[tuple[Path, bytes]]:
-    """The pictures that lie beside a glTF, in their folder; without those that are there already,
-    byte for byte: the files of one directory share them."""
-    if dress is None or dress.up is None:
+def picture_files(appearance: Appearance | None, target: Path) -> list[tuple[Path, bytes]]:
+    """Make the pictures that lie beside a glTF, in their folder, which the files of a directory
+    share: without those that are there already, byte for byte."""
+    if appearance is None or appearance.up is None:
         return []
     from ...exporters.png import png_bytes
 
-    pictures = [*dress.pictures.values(), *dress.lightmaps.values()]
+    pictures = [*appearance.pictures.values(), *appearance.lightmaps.values()]
     paths = {target.parent.joinpath(*p.path.split("/")): p for p in pictures}
     files = [(path, png_bytes(picture.rgba())) for path, picture in paths.items()]
     return [(path, png) for path, png in files if not path.is_file() or read_file(path) != png]

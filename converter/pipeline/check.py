@@ -1,4 +1,4 @@
-"""Every finding about a file, whatever it is: the road of ``msh-inspect --check``. No printing.
+"""Check a file of any kind, for ``msh-inspect --check``. No printing.
 
 A file is recognised by content (``BuildDat.lst`` and ``.wea``, which are plain text, by name). What
 cannot be read is a finding like any other; nothing is raised but for faults of the machine.
@@ -16,7 +16,6 @@ import numpy as np
 
 from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
-from ...importers.content import archive_kind
 from ...importers.control_points import read_points
 from ...importers.material import read_material
 from ...importers.msh import read_model
@@ -38,12 +37,13 @@ from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
 from ..formats.archive import Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
+from ..formats.kinds import Kind, archive_kind
 from ..formats.material import MATERIAL_TYPE, Material
 from ..formats.texture import TEXM_MAGIC
 from ..formats.wear import Wear
 from ..scene.appearance import LIGHTMAPS, MATERIALS, TEXTURES
 from ..scene.dialect import decide
-from .game import Libraries
+from .texture_lookup import Libraries
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 #: The game's other container, which is nobody's fault.
@@ -60,8 +60,7 @@ class Checked:
         file: as the user or the walk calls it.
         entry: the entry's name, ``None`` for the file.
         index: the entry's directory index.
-        kind: ``core model``, ``terrain``, ``areal map``, ``archive``, ``WEAR``, ``MAT0``, ``Texm``,
-            ``control points``, ``BuildDat.lst``, or ``unknown``.
+        kind: the name of its file format: ``core model``, ``terrain``, ``WEAR`` and so on.
         findings: one per code and table, the first place with the number of all.
     """
 
@@ -92,7 +91,7 @@ def check_file(
         try:
             data = read_file(path)
         except ConversionError as error:
-            return [Checked(source, None, None, "unknown", [finding_of(error)])]
+            return [Checked(source, None, None, Kind.UNKNOWN.file_format, [finding_of(error)])]
         places = tuple(dict.fromkeys([*map(str, folders), str(path.parent)]))
         return list(_check(data, path, source, places, known))
 
@@ -115,17 +114,17 @@ def _check(
 ) -> Iterator[Checked]:
     name = path.name.lower()
 
-    def about(kind: str, work: Callable[[], Iterable[Finding]]) -> Checked:
-        return Checked(source, None, None, kind, _collected(work))
+    def about(kind: Kind, work: Callable[[], Iterable[Finding]]) -> Checked:
+        return Checked(source, None, None, kind.file_format, _collected(work))
 
     if is_nres(data):
         yield from _check_nres(data, path, source, folders)
     elif name == "builddat.lst":
-        yield about("BuildDat.lst", lambda: read_build_dat(bytes(data), source)[1])
+        yield about(Kind.BUILD_DAT, lambda: read_build_dat(bytes(data), source)[1])
     elif name.endswith(".wea"):
-        yield about("WEAR", lambda: _wear(data, source, folders))
+        yield about(Kind.WEAR, lambda: _wear(data, source, folders))
     elif bytes(data[:4]) == TEXM_MAGIC:
-        yield about("Texm", lambda: check_texm(read_texm(data, source)))
+        yield about(Kind.TEXTURE, lambda: check_texm(read_texm(data, source)))
     elif known and bytes(data[:3]) != _RSLI_MAGIC:
         yield from _check_nres(data, path, source, folders)  # says what is wrong
 
@@ -136,32 +135,32 @@ def _check_nres(
     try:
         archive = read_nres(data, source)
     except ConversionError as error:
-        kind = "archive" if is_nres(data) else "unknown"
-        yield Checked(source, None, None, kind, [finding_of(error)])
+        kind = Kind.ARCHIVE if is_nres(data) else Kind.UNKNOWN
+        yield Checked(source, None, None, kind.file_format, [finding_of(error)])
         return
     kind = _kind(archive, path.name)
-    if kind != "archive":
+    if kind is not Kind.ARCHIVE:
         work = _of_container(archive, archive, path, None, kind)
-        yield Checked(source, None, None, kind, _collected(work))
+        yield Checked(source, None, None, kind.file_format, _collected(work))
         return
-    yield Checked(source, None, None, kind, _collected(lambda: _archive(archive)))
+    yield Checked(source, None, None, kind.file_format, _collected(lambda: _archive(archive)))
     for index, entry in enumerate(archive.entries):
         if (found := _entry(archive, path, index, entry, folders)) is not None:
             kind, work = found
-            yield Checked(source, entry.name, index, kind, _collected(work))
+            yield Checked(source, entry.name, index, kind.file_format, _collected(work))
 
 
-def _kind(archive: Archive, name: str) -> str:
+def _kind(archive: Archive, name: str) -> Kind:
     """What a container is by content; by name where a table is missing."""
     kind = archive_kind(archive)
     types = archive.type_ids
-    if kind == "archive" and types and max(types) <= 0xFF:
+    if kind is Kind.ARCHIVE and types and max(types) <= 0xFF:
         suffix = name.lower().rpartition(".")[2]
         if suffix == "map":
-            return "areal map"
+            return Kind.AREAL_MAP
         if suffix == "msh":
-            return "terrain" if types & _TERRAIN_ONLY else "core model"
-    return "core model" if kind == "model" else kind
+            return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
+    return kind
 
 
 def _archive(archive: Archive) -> Iterator[Finding]:
@@ -170,7 +169,7 @@ def _archive(archive: Archive) -> Iterator[Finding]:
         ("archive-mesh", "entry of type MESH is no NRes file",
          [i for i, e in enumerate(archive.entries) if e.type_id == _MESH and not _nres(e)]),
         ("archive-nested", "entry is an archive, which is not looked into",
-         [i for i, e in enumerate(archive.entries) if _entry_kind(e) == "archive"]),
+         [i for i, e in enumerate(archive.entries) if _entry_kind(e) is Kind.ARCHIVE]),
     ):  # fmt: skip
         for row in rows:
             name = printable(archive.entries[row].name)
@@ -181,7 +180,7 @@ def _nres(entry: Entry) -> bool:
     return is_nres(entry.payload)
 
 
-def _entry_kind(entry: Entry) -> str | None:
+def _entry_kind(entry: Entry) -> Kind | None:
     """What an entry with a container in it is; ``None``: it has none, or a broken one."""
     if not _nres(entry):
         return None
@@ -190,17 +189,17 @@ def _entry_kind(entry: Entry) -> str | None:
     except ConversionError:
         return None
     kind = _kind(inner, entry.name)
-    return "core model" if kind == "archive" and entry.type_id == _MESH else kind
+    return Kind.MODEL if kind is Kind.ARCHIVE and entry.type_id == _MESH else kind
 
 
 def _entry(
     archive: Archive, path: Path, index: int, entry: Entry, folders: tuple[str, ...]
-) -> tuple[str, Callable[[], Iterable[Finding]]] | None:
+) -> tuple[Kind, Callable[[], Iterable[Finding]]] | None:
     """What kind an entry is, and what finds everything about it."""
     label = archive.label
     if _nres(entry):
-        kind = _entry_kind(entry) or "core model"
-        if kind == "archive":
+        kind = _entry_kind(entry) or Kind.MODEL
+        if kind is Kind.ARCHIVE:
             return None
 
         def inner() -> Iterable[Finding]:
@@ -208,18 +207,18 @@ def _entry(
 
         return kind, inner
     if entry.type_id == _WEAR:
-        return "WEAR", lambda: _wear(entry.payload, label, folders)
+        return Kind.WEAR, lambda: _wear(entry.payload, label, folders)
     if entry.type_id == MATERIAL_TYPE:
-        return "MAT0", lambda: _material(read_material(entry, label), folders)
+        return Kind.MATERIAL, lambda: _material(read_material(entry, label), folders)
     if entry.type_id == POINTS_TYPE:
-        return "control points", lambda: _points(archive, index, entry)
+        return Kind.CONTROL_POINTS, lambda: _points(archive, index, entry)
     if entry.type_id == _TEXM:
-        return "Texm", lambda: check_texm(read_texm(entry.payload, label))
+        return Kind.TEXTURE, lambda: check_texm(read_texm(entry.payload, label))
     return None
 
 
 def _of_container(
-    own: Archive, archive: Archive, path: Path, index: int | None, kind: str
+    own: Archive, archive: Archive, path: Path, index: int | None, kind: Kind
 ) -> Callable[[], Iterable[Finding]]:
     """What finds everything about a model, a terrain or an areal map.
 
@@ -230,9 +229,9 @@ def _of_container(
 
     def work() -> Iterator[Finding]:
         yield from check_container(own, by_name=False)
-        if kind == "terrain":
+        if kind is Kind.TERRAIN:
             yield from _terrain(own, archive, path, index)
-        elif kind == "areal map":
+        elif kind is Kind.AREAL_MAP:
             areals = read_areal_map(own)
             findings = check_areal_map(areals)
             yield from findings
@@ -244,14 +243,14 @@ def _of_container(
     return work
 
 
-def findings_in(archive: Archive, path: Path, index: int | None, kind: str) -> list[Finding]:
+def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> list[Finding]:
     """Every finding about a model, a terrain or an areal map.
 
     Args:
         archive: the file that it is, or is in.
         path: that file's path.
         index: directory index of its entry; ``None``: the file itself.
-        kind: ``core model``, ``terrain`` or ``areal map``.
+        kind: one of ``SCENE_KINDS``.
     """
 
     def work() -> Iterable[Finding]:
@@ -264,12 +263,12 @@ def findings_in(archive: Archive, path: Path, index: int | None, kind: str) -> l
         return _collected(work)
 
 
-def require_strict(archive: Archive, path: Path, index: int | None, kind: str) -> None:
+def require_strict(archive: Archive, path: Path, index: int | None, kind: Kind) -> None:
     """Stop where ``msh-inspect --check --strict`` finds something (core page, 7.3).
 
     Args:
         archive, path, index: as of :func:`findings_in`.
-        kind: ``core model``, ``terrain`` or ``areal map``.
+        kind: one of ``SCENE_KINDS``.
 
     Raises:
         ConversionError: the first error or warning, with its code.
@@ -360,7 +359,7 @@ def _points(archive: Archive, index: int, entry: Entry) -> Iterator[Finding]:
     points = read_points(entry.payload, archive.label)
     name, nodes = archive.entries[index].name, None
     model = archive.find(f"{name.rpartition('.')[0] or name}.msh")
-    if model is not None and _entry_kind(archive.entries[model]) == "core model":
+    if model is not None and _entry_kind(archive.entries[model]) is Kind.MODEL:
         inner = read_nres(archive.entries[model].payload, archive.label)
         nodes = len(read_model(inner, name).nodes)
     yield from misplaced(points, nodes).values()

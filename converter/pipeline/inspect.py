@@ -1,4 +1,4 @@
-"""What ``msh-inspect`` says: facts about a model as JSON data, and the same on one screen."""
+"""What ``msh-inspect`` reports: facts about a file as JSON data, and the same on one screen."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 from ..errors import printable
 from ..findings import Finding
 from ..formats.archive import Archive
+from ..formats.kinds import Kind
 from ..formats.model import MshModel
 from ..formats.tables import NO_LIGHTMAP, TABLES
-from ..formats.terrain import NO_MATERIAL, Terrain
+from ..formats.terrain import NO_MATERIAL
 from ..numeric.face_flags import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels
 from ..scene.scene import Scene
@@ -22,7 +23,10 @@ from ..scene.terrain import material_pair
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from .maps import LoadedMap
+    from .areal_map import LoadedArealMap
+    from .loaded import LoadedScene
+    from .terrain import LoadedTerrain
+    from .texture import LoadedTexture
 
 Json = dict[str, Any]
 _FLAG_NAMES = {0x1: "interior", 0x4: "cell", 0x20: "cockpit", 0x100: "never hidden", 0x200: "vital"}
@@ -194,45 +198,85 @@ def show_model(console: Console, facts: Json) -> None:
     _show_findings(console, facts["findings"])
 
 
-def describe_map(loaded: LoadedMap) -> Json:
-    """Facts about a terrain or an areal map; plain JSON values."""
-    content = loaded.content
-    out: Json = {"kind": loaded.kind, "name": loaded.name, "bytes": loaded.archive.total_size}
-    out["summary"] = loaded.summary
-    if isinstance(content, Terrain):
-        faces = content.faces
-        flags, counts = np.unique(faces["flags"], return_counts=True)
-        pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
-        out["counts"] = {
-            "vertices": len(content.positions),
+def describe_terrain(loaded: LoadedTerrain) -> Json:
+    """Return the facts about a terrain as plain JSON values."""
+    terrain, faces = loaded.terrain, loaded.terrain.faces
+    flags, counts = np.unique(faces["flags"], return_counts=True)
+    pairs = np.unique(np.stack([faces["first"], faces["second"]], axis=1), axis=0)
+    hull = terrain.header["hull"][0]
+    return {
+        **_heading(loaded),
+        "counts": {
+            "vertices": len(terrain.positions),
             "faces": len(faces),
-            "fine": len(content.faces_of(0)),
-            "coarse": len(content.faces_of(1)),
-            "squares": [content.across, content.down],
-        }
-        hull = content.header["hull"][0]
-        out["box"] = [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()]
-        out["materials"] = [
+            "fine": len(terrain.faces_of(0)),
+            "coarse": len(terrain.faces_of(1)),
+            "squares": [terrain.across, terrain.down],
+        },
+        "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
+        "materials": [
             material_pair(first, second, loaded.wear, loaded.micro)._asdict()
             for first, second in pairs.tolist()
-        ]
-        out["flags"] = {
+        ],
+        "flags": {
             describe_flags(flag): number
             for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)
-        }
-    else:
-        classes, counts = np.unique(content.records["class_id"], return_counts=True)
-        out["counts"] = {
-            "areals": len(content.records),
-            "vertices": len(content.vertices),
-            "cells": [content.cells_x, content.cells_y],
-            "cell_entries": len(content.cell_ids),
-        }
-        out["classes"] = dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True))
-        out["area"] = float(content.records["area"].astype(np.float64).sum())
-    out["entries"] = list_entries(loaded.archive)
-    out["findings"] = [finding.facts() for finding in loaded.findings]
-    return out
+        },
+        **_ending(loaded),
+    }
+
+
+def describe_areal_map(loaded: LoadedArealMap) -> Json:
+    """Return the facts about an areal map as plain JSON values."""
+    areals = loaded.areals
+    classes, counts = np.unique(areals.records["class_id"], return_counts=True)
+    return {
+        **_heading(loaded),
+        "counts": {
+            "areals": len(areals.records),
+            "vertices": len(areals.vertices),
+            "cells": [areals.cells_x, areals.cells_y],
+            "cell_entries": len(areals.cell_ids),
+        },
+        "classes": dict(zip(map(str, classes.tolist()), counts.tolist(), strict=True)),
+        "area": float(areals.records["area"].astype(np.float64).sum()),
+        **_ending(loaded),
+    }
+
+
+def _heading(loaded: LoadedScene) -> Json:
+    return {"name": loaded.name, "bytes": loaded.archive.total_size, "summary": loaded.summary}
+
+
+def _ending(loaded: LoadedScene) -> Json:
+    findings = [finding.facts() for finding in loaded.findings]
+    return {"entries": list_entries(loaded.archive), "findings": findings}
+
+
+def describe_texture(loaded: LoadedTexture) -> Json:
+    """Return the facts about a texture as plain JSON values."""
+    texm, keys = loaded.texm, ("x", "y", "width", "height")
+    return {
+        "name": loaded.name,
+        "width": texm.width,
+        "height": texm.height,
+        "format": texm.format,
+        "levels": len(texm.levels),
+        "alpha": texm.has_alpha,
+        "rectangles": [{key: int(rect[key]) for key in keys} for rect in texm.pages],
+    }
+
+
+def show_texture(console: Console, facts: Json) -> None:
+    """Print a texture's facts."""
+    levels = f"{facts['levels']} level{'s' if facts['levels'] > 1 else ''}"
+    size = f"{facts['width']} x {facts['height']}, format {facts['format']}, {levels}"
+    lines = [f"{printable(facts['name'])}  texture, {size}"]
+    for i, rect in enumerate(facts["rectangles"]):
+        at = f"{rect['width']} x {rect['height']} at {rect['x']}, {rect['y']}"
+        lines.append(f"rectangle {i}  {at}")
+    for line in lines:
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def show_map(console: Console, facts: Json) -> None:
@@ -241,7 +285,7 @@ def show_map(console: Console, facts: Json) -> None:
 
     name = escape(printable(facts["name"]))
     console.print(f"[bold]{name}[/]  {facts['summary']}, {facts['bytes']:,} bytes")
-    if facts["kind"] == "terrain":
+    if facts["kind"] is Kind.TERRAIN:
         low, high = facts["box"]
         console.print(
             "box       "
@@ -376,7 +420,7 @@ def _entries_table(entries: list[Json], marked: set[int] | None = None) -> Rende
         known = entry["type"].isdecimal() and TABLES.get(int(entry["type"]))
         what = known.title if known and marked is None else ""
         if marked is not None and entry["index"] in marked:
-            what = "core model"
+            what = Kind.MODEL.file_format
         table.add_row(
             str(entry["index"]),
             entry["type"],

@@ -1,6 +1,6 @@
-"""The whole road for OBJ, both ways: files to files, as data (``gltf-mapping`` page, OBJ).
+"""Export a model as OBJ, and import it again (``docs/obj.md``). No printing.
 
-OBJ holds vertices in model space at one frame, to so many digits. The way back takes them into the
+OBJ holds vertices in model space at one frame, to so many digits. The import takes them into the
 frames of the sidecar's nodes; what lies where the model's own vertex would lie is that vertex, bit
 for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as not in the file.
 """
@@ -16,41 +16,27 @@ from numpy.typing import NDArray
 from ...exporters.nres import bytes_as_read
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
-from ...importers.msh import read_model
-from ...importers.nres import read_file, read_nres
 from ...importers.obj import read_obj
 from .. import __version__
-from ..checks.recover import sound_model
 from ..edits.compare_model import same_materials
 from ..edits.match_triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError
 from ..formats.model import MshModel
-from ..formats.names import escape, readable, stem, without_number
-from ..formats.sidecar import (
-    Description,
-    Sidecar,
-    read_sidecar,
-    sha256,
-    sidecar_path,
-    write_sidecar,
-)
+from ..formats.names import escape, readable, without_number
+from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
 from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
-from ..scene.decode import decode, rest_pose
+from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
 from ..scene.scene import Imported, Item, Material, Mesh, Part, Primitive, Scene, Streams
-from .model import (
-    ExportOptions,
-    ImportOptions,
-    LoadedModel,
-    Returned,
-    find_sidecar,
-    merge_with_sidecar,
-    rebuild_alone,
-    require_scene_in_reach,
-)
+from .export_model import LoadedModel, require_scene_in_range
+from .gltf_output import Files
+from .import_model import StoredModel, import_edited, import_new, stored_model
+from .import_result import ImportResult
+from .options import ExportOptions, ImportOptions
+from .sidecars import find_sidecar, open_sidecar
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -68,7 +54,7 @@ def obj_files(
     frame: float = 0.0,
     up: str = "y",
     sidecar: bool = True,
-) -> list[tuple[Path, bytes]]:
+) -> Files:
     """The files of an OBJ export, in the order in which to write them: sidecar, textures, MTL,
     OBJ.
 
@@ -83,7 +69,7 @@ def obj_files(
     Raises:
         ConversionError: a frame that is not finite, a vertex beyond float32.
     """
-    require_scene_in_reach(loaded.scene, loaded.name)
+    require_scene_in_range(loaded.scene, loaded.name)
     decision = loaded.decision
     data = bytes_as_read(loaded.model.archive)
     digest = sha256(data)
@@ -101,7 +87,7 @@ def obj_files(
         tolerant=loaded.tolerant,
     )
     info["pair"] = about.pair_of_obj
-    files: list[tuple[Path, bytes]] = []
+    files: Files = []
     if sidecar:
         beside = sidecar_path(target)
         info["sidecar"] = readable(beside.name)
@@ -110,7 +96,7 @@ def obj_files(
     info |= {"frame": repr(float(frame)), "up": up}
     if lost := not_in_obj(loaded.scene, options.lod, options.group):
         info["lost"] = ", ".join(lost)
-    mtl, dress = mtl_path(target), loaded.dress or Appearance()
+    mtl, dress = mtl_path(target), loaded.appearance or Appearance()
     rows = {material.row for material in shown_materials(loaded.scene, options.lod, options.group)}
     worn = {look.texture for row, look in dress.materials.items() if row in rows}
     pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.pictures))}
@@ -177,14 +163,14 @@ def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> P
     return compose(model.parents, rotation(now.quaternion[:, 0]), translations)
 
 
-def obj_to_model(
+def import_obj(
     path: Path,
     sidecar: Path | None = None,
     options: ImportOptions | None = None,
     *,
     up: str | None = None,
     frame: float | None = None,
-) -> Returned:
+) -> ImportResult:
     """Turn an OBJ file into a model, with what the sidecar keeps.
 
     Args:
@@ -208,10 +194,12 @@ def obj_to_model(
         if found is None:
             if lost:
                 given.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
-            out = rebuild_alone(path, given, options)
+            out = import_new(path, given, options)
         else:
-            _into_nodes(given, found)
-            out = merge_with_sidecar(path, given, found, options)
+            kept = open_sidecar(found, path, given.info, options, of_obj=True)
+            stored = stored_model(kept, found)
+            _into_nodes(given, stored)
+            out = import_edited(path, given, stored, options)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
     out.warnings[:0] = given.warnings
@@ -221,25 +209,11 @@ def obj_to_model(
 # ------------------------------------------------------------------ back into the nodes
 
 
-def _into_nodes(given: Imported, found: Path) -> None:
+def _into_nodes(given: Imported, stored: StoredModel) -> None:
     """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
     take vertices into their frames, name the materials' keys.
-
-    The merge refuses a sidecar of another model.
     """
-    kept = read_sidecar(read_file(found), str(found))
-    about, info = kept.description, given.info
-    if about.kind != "model":
-        raise ConversionError(
-            f"sidecar is of a {about.kind}, which has no OBJ", file=str(found), value=about.source
-        )
-    dialect = Dialect(about.dialect)
-    model = read_model(read_nres(kept.source, str(found)), about.source)
-    model, _ = sound_model(model, about.mode)
-    stored_keys = about.clip == "keys"
-    scene = decode(
-        model, dialect, stem(about.source), wear=about.materials, stored_keys=stored_keys
-    )
+    about, scene, info = stored.about, stored.scene, given.info
     shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
         given.warnings.append(
@@ -247,7 +221,7 @@ def _into_nodes(given: Imported, found: Path) -> None:
         )
     if lost := not_in_obj(scene, *shown):
         given.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
-    poses = poses_at(model, scene, dialect, info.get("frame", 0.0))
+    poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
     _name_materials(given, scene)
     _local(given, scene, shown, poses)
     given.tracks = list(scene.tracks)

@@ -1,4 +1,4 @@
-"""The whole road for textures, both ways: Texm to PNG, PNG to Texm and into a library. No printing.
+"""Export textures as PNG, and import pictures as textures, into a library too. No printing.
 
 A picture keeps every bit unless another format is asked for. In a library the entry is replaced
 or added, every other byte stays (``converter.formats.archive``).
@@ -20,6 +20,7 @@ from ...importers.picture import read_picture
 from ...importers.texm import read_texm
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
+from ..formats.kinds import Kind
 from ..formats.names import readable, unescape
 from ..formats.tables import PHASE_DTYPE
 from ..formats.texture import (
@@ -32,13 +33,48 @@ from ..formats.texture import (
     texture_name,
     with_pages_of,
 )
+from .loaded import Loaded
 
 #: What a material's texture name can hold.
 _NAME_ROOM = PHASE_DTYPE["texture"].itemsize
 
 
-def texture_at(path: Path, entry: str | None) -> tuple[str, Texm] | None:
-    """Name and texture of a ``Texm`` file, or of an archive's entry; ``None``: it is another thing.
+@dataclass(frozen=True, kw_only=True)
+class LoadedTexture(Loaded):
+    """A valid texture; ``texm``: its pixels and rectangles."""
+
+    kind = Kind.TEXTURE
+
+    texm: Texm
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        return texture_summary(self.texm)
+
+
+def texture_summary(texm: Texm) -> str:
+    """Return a texture's size, format and levels in words."""
+    levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
+    return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"
+
+
+def load_texture(archive: Archive, index: int) -> LoadedTexture:
+    """Read the texture in an archive's entry.
+
+    Raises:
+        ConversionError: it is broken.
+    """
+    return LoadedTexture(name=archive.entries[index].name, texm=_texm_at(archive, index))
+
+
+def _texm_at(archive: Archive, index: int) -> Texm:
+    entry = archive.entries[index]
+    return read_texm(entry.payload, f"{archive.label}, entry {printable(entry.name)}")
+
+
+def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
+    """Load a ``Texm`` file, or an archive's entry; ``None`` where it is something else.
 
     Args:
         path: the file.
@@ -51,16 +87,22 @@ def texture_at(path: Path, entry: str | None) -> tuple[str, Texm] | None:
     if not is_nres(data):
         if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
             return None
-        return readable(path.name), read_texm(data, str(path))
+        return LoadedTexture(name=readable(path.name), texm=read_texm(data, str(path)))
     if entry is None:
         return None
     archive = read_nres(data, str(path))
     index = find_model(archive, entry)
     assert index is not None  # an entry was named
-    found = archive.entries[index]
-    if bytes(found.payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+    if bytes(archive.entries[index].payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
         return None
-    return found.name, read_texm(found.payload, f"{path}, entry {printable(found.name)}")
+    return load_texture(archive, index)
+
+
+def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:
+    """Make the PNG of a texture's full size."""
+    from ...exporters.png import png_bytes
+
+    return target, png_bytes(loaded.texm.rgba())
 
 
 def texm_of(picture: Path, format: int | None = None, levels: int | None = None) -> Texm:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import GltfView
@@ -45,6 +45,6 @@ def test_colours_come_back_whatever_the_materials_do_with_alpha(
         for p in mesh["primitives"]
     }
     assert kinds == {"VEC3", "VEC4"}
-    back = to_model(came, tmp_path / "m.msh-sidecar")
+    back = import_gltf(came, tmp_path / "m.msh-sidecar")
     assert [str(change) for change in back.changes] == []
     assert first_difference(SAMPLE.source, back.data) is None

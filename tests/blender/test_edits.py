@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.model import ExportOptions, Returned, load, to_model
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
@@ -47,9 +49,9 @@ def parse(data: bytes) -> MshModel:
     return read_model(read_nres(data, "x"), "x")
 
 
-def edited(folder: Path, name: str) -> tuple[Returned, MshModel, MshModel, set[str]]:
+def edited(folder: Path, name: str) -> tuple[ImportResult, MshModel, MshModel, set[str]]:
     """What came back, the old and the new model, and the tables that differ."""
-    back = to_model(folder / f"{name}.glb", folder / "model.msh-sidecar")
+    back = import_gltf(folder / f"{name}.glb", folder / "model.msh-sidecar")
     old, new = parse(sample_called(SAMPLE).source), parse(back.data)
     tables = {
         "header" if "header" in item["table"] else item["table"].partition(" ")[0]
@@ -144,14 +146,14 @@ def test_add_lod(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", EDITS)
 def test_the_next_conversion_shows_the_edit(folder: Path, name: str, tmp_path: Path) -> None:
     """Converted out and back again, the edited model is unchanged."""
-    back = to_model(folder / f"{name}.glb", folder / "model.msh-sidecar")
+    back = import_gltf(folder / f"{name}.glb", folder / "model.msh-sidecar")
     (tmp_path / "e.msh").write_bytes(back.data)
-    assert load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
-    from msh_gltf.converter.pipeline.model import gltf_files
+    assert load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect)).scene.parts
+    from msh_gltf.converter.pipeline.dispatch import gltf_files
 
-    loaded = load(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
+    loaded = load_file(tmp_path / "e.msh", None, ExportOptions(dialect=back.dialect))
     for path, data in gltf_files(loaded, tmp_path / "e.glb", ExportOptions()):
         path.write_bytes(data)
-    again = to_model(tmp_path / "e.glb")
+    again = import_gltf(tmp_path / "e.glb")
     assert again.kept_all
     assert again.data == back.data

@@ -16,8 +16,9 @@ from blender_extension import build
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.walk import BACKUP
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for
@@ -232,7 +233,7 @@ def test_a_reopened_blend(seen: Seen) -> None:
 def test_a_reopened_blend_by_hand(seen: Seen, tmp_path: Path) -> None:
     """Without the extension, parts in collections that are switched off come to the origin."""
     assert call(cli.msh2gltf, WALKER, "-o", tmp_path / "walker.glb", "-q") == 0
-    back = to_model(seen.out / "reopened/by_hand.glb", tmp_path / "walker.msh-sidecar")
+    back = import_gltf(seen.out / "reopened/by_hand.glb", tmp_path / "walker.msh-sidecar")
     assert len(back.changes) == 9
     assert any("and 8 more came to the origin" in warning for warning in back.warnings)
 
@@ -337,7 +338,7 @@ def test_a_new_model(seen: Seen) -> None:
     facts = seen.facts["new_model"]
     assert facts["outcome"] == "rebuilt from the scene alone, dialect retail"
     made = seen.out / "new_model/new.msh"
-    back = to_model(seen.out / "new_model/new.glb", None, ImportOptions("retail"))
+    back = import_gltf(seen.out / "new_model/new.glb", None, ImportOptions("retail"))
     assert made.read_bytes() == back.data
     assert parse(made).node_names == [b"box"]
     assert facts["rebuilt"]["outcome"] == "rebuilt from the scene alone, dialect retail"

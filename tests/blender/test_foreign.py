@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.importers.msh import read_model
@@ -49,7 +50,7 @@ def surface(triangles: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("name", PLAIN)
 def test_converts(folder: Path, name: str) -> None:
     """Box, area, centre and volume (winding!) of what Blender shows, in game axes."""
-    back = to_model(folder / f"{name}.glb", None, ImportOptions())
+    back = import_gltf(folder / f"{name}.glb", None, ImportOptions())
     scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
     got, expected = world(scene), np.load(folder / f"{name}.npy")
     np.testing.assert_allclose(got.min((0, 1)), expected.min((0, 1)), atol=1e-3)
@@ -69,14 +70,14 @@ def test_converts(folder: Path, name: str) -> None:
 
 def test_shape_keys_are_refused(folder: Path) -> None:
     with pytest.raises(ConversionError, match=r"has morph targets.*apply the shape keys"):
-        to_model(folder / "shape_keys.glb", None, ImportOptions())
+        import_gltf(folder / "shape_keys.glb", None, ImportOptions())
 
 
 def test_skins(folder: Path) -> None:
     path = folder / "skinned.glb"
     with pytest.raises(ConversionError, match=r"has a skin.*--rigid-skin"):
-        to_model(path, None, ImportOptions())
-    back = to_model(path, None, ImportOptions(rigid_skin=True))
+        import_gltf(path, None, ImportOptions())
+    back = import_gltf(path, None, ImportOptions(rigid_skin=True))
     scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
     expected = np.load(folder / "skinned.npy")
     np.testing.assert_allclose(world(scene).min((0, 1)), expected.min((0, 1)), atol=1e-3)

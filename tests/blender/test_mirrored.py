@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.edits.test_scaled_animation import WALKER, assert_same_places
 from tests.support.corpus import Sample
 from tests.support.gltf_edit import Editable
@@ -35,8 +36,8 @@ def test_mirrored_nodes_with_animation(tmp_path: Path, node: str) -> None:
     assert result.returncode == 0, result.stderr[-2000:]
     for name in EDITS:
         file = tmp_path / f"{name}.glb"
-        back = to_model(file, tmp_path / "model.msh-sidecar")
+        back = import_gltf(file, tmp_path / "model.msh-sidecar")
         assert not back.kept_all
         assert_same_places(Editable(file), back.data, back.dialect, FRAMES)
-        alone = to_model(file, None, ImportOptions(use_sidecar=False))
+        alone = import_gltf(file, None, ImportOptions(use_sidecar=False))
         assert_same_places(Editable(file), alone.data, alone.dialect, FRAMES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.support.corpus import SAMPLES, Sample
 from tests.support.runs import first_difference, to_gltf
 
@@ -44,6 +44,6 @@ def test_untouched_models_come_back(through_blender: Path, sample: Sample, kind:
     """With the exporter's defaults, and with custom properties and attributes on."""
     number = MODELS.index(sample)
     sidecar = through_blender / f"{number}.msh-sidecar"
-    back = to_model(through_blender / kind / f"{number}.glb", sidecar)
+    back = import_gltf(through_blender / kind / f"{number}.glb", sidecar)
     assert [str(change) for change in back.changes] == []
     assert first_difference(sample.source, back.data) is None

@@ -11,7 +11,8 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.maps import LEVELS, level_called
 from tests.support.runs import call, first_difference
@@ -53,7 +54,7 @@ def test_untouched_maps_come_back(tmp_path: Path) -> None:
         for number, level in enumerate(LEVELS):
             for name in ("Land.msh", "Land.map"):
                 made = tmp_path / kind / f"{number}{name}.glb"
-                back = to_model(made, tmp_path / f"{number}{name}.msh-sidecar")
+                back = import_gltf(made, tmp_path / f"{number}{name}.msh-sidecar")
                 assert [str(c) for c in back.changes] == [], (level.id, kind)
                 source = (level.folder / name).read_bytes()
                 assert first_difference(source, back.data) is None
@@ -70,10 +71,10 @@ def edited(request, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, byt
     return folder, source.read_bytes()
 
 
-def back(edited: tuple[Path, bytes], name: str) -> tuple[Returned, set[int]]:
+def back(edited: tuple[Path, bytes], name: str) -> tuple[ImportResult, set[int]]:
     """What came back, by the rules; and the tables that differ."""
     folder, source = edited
-    made = to_model(folder / f"{name}.glb", folder / "Land.msh-sidecar")
+    made = import_gltf(folder / f"{name}.glb", folder / "Land.msh-sidecar")
     check(made.data)
     a, b = Tables(source), Tables(made.data)
     return made, {kind for kind in a.tables if a.tables[kind] != b.tables[kind]}

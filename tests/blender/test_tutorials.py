@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.model import ImportOptions, Returned, to_model
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.docs.materials import EXAMPLES, example_game
@@ -44,15 +46,15 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def kept(out: Path, edit: str, place: str) -> Returned:
+def kept(out: Path, edit: str, place: str) -> ImportResult:
     """What becomes of the file that the repository keeps of an edit."""
     sidecar = (out / place).with_suffix(".msh-sidecar")
-    return to_model(EXAMPLES / "edits" / edit, sidecar, ImportOptions())
+    return import_gltf(EXAMPLES / "edits" / edit, sidecar, ImportOptions())
 
 
 def test_turret(out: Path) -> None:
     """Two parts of one model change; Blender does today what the kept file says."""
-    back = to_model(out / TURRET, None)
+    back = import_gltf(out / TURRET, None)
     assert [(change.where, change.what) for change in back.changes] == [
         ("part 'gun' lod 0 group 0", "24 triangles became 48"),
         ("part 'gun' lod 1 group 0", "12 triangles became 24"),
@@ -69,14 +71,14 @@ def test_turret(out: Path) -> None:
 
 
 def test_landscape(out: Path) -> None:
-    back = to_model(out / LAND, None)
+    back = import_gltf(out / LAND, None)
     assert back.warnings == []
     assert back.data == kept(out, "Land.glb", LAND).data
 
 
 def test_building(out: Path) -> None:
     for path in (out / "my_bunker.glb", EXAMPLES / "edits/my_bunker.glb"):
-        back = to_model(path, None, ImportOptions("retail"))
+        back = import_gltf(path, None, ImportOptions("retail"))
         assert back.wear == ["BRICK", "armour", "joint"]
         shutil.copy(path, out / f"{len(back.data)}.glb")
     assert len(list(out.glob("*.glb"))) == 2, "both gave a model of one size"
@@ -85,7 +87,7 @@ def test_building(out: Path) -> None:
 @pytest.mark.parametrize("habit", ["untouched", "cube", "reopened", "moved", "renamed"])
 def test_habits(out: Path, habit: str) -> None:
     sidecar = out / "turrets.rlb/e_tur_02.msh-sidecar"
-    now = to_model(out / f"habits/{habit}.glb", sidecar)
-    then = to_model(EXAMPLES / f"edits/habits/{habit}.glb", sidecar)
+    now = import_gltf(out / f"habits/{habit}.glb", sidecar)
+    then = import_gltf(EXAMPLES / f"edits/habits/{habit}.glb", sidecar)
     assert now.data == then.data
     assert now.changes == then.changes

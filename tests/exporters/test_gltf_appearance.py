@@ -15,7 +15,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.exporters.test_gltf_terrain import VALIDATOR
 from tests.support.corpus import CORPUS, LIBS, sample_called
 from tests.support.gltf_view import GltfView
@@ -173,7 +173,7 @@ def test_way_back_and_validator(game: Path, tmp_path: Path) -> None:
     for suffix in ("glb", "gltf"):
         target = tmp_path / f"room.{suffix}"
         export(game / "models/room.msh", target, "--game", game)
-        assert to_model(target).data == ROOM.source
+        assert import_gltf(target).data == ROOM.source
         files.append(target)
     node = shutil.which("node")
     require(node, "node is not installed: the Khronos validator cannot run")
@@ -195,5 +195,5 @@ def test_through_blender(game: Path, tmp_path: Path) -> None:
     for kind in ("plain", "extras"):
         shown = GltfView(tmp_path / kind / "room.glb")
         assert shown.json["images"]
-        back = to_model(tmp_path / kind / "room.glb", tmp_path / "room.msh-sidecar")
+        back = import_gltf(tmp_path / kind / "room.glb", tmp_path / "room.msh-sidecar")
         assert back.data == ROOM.source

@@ -15,7 +15,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.model import ExportOptions, load, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf
 from msh_gltf.exporters.nres import replace_entry, write_nres
@@ -164,7 +165,7 @@ def test_a_single_gltf_has_its_pictures_beside(game: Path, tmp_path: Path) -> No
     for path in images_of(target):
         assert path.parent in (target.parent / "textures", target.parent / "textures/lightmaps")
         assert path.is_file()
-    assert to_model(target).data == LIT.source
+    assert import_gltf(target).data == LIT.source
     # another model in the same folder shares them; an edited one is not lost unasked
     room = ("msh2gltf", game / "models/room.msh", "--game", game, "-o", target.parent / "room.gltf")
     assert run(*room).returncode == 0
@@ -213,11 +214,11 @@ def test_lightmaps(game: Path, tmp_path: Path) -> None:
 def dressed(**changes: Any) -> dict[str, Any]:
     """A material of a model whose every row has one look and one picture."""
     alpha = changes.pop("alpha_values", [255, 255, 255, 255])
-    loaded = load(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
-    assert loaded.dress is not None
+    loaded = load_file(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
+    assert loaded.appearance is not None
     pixels = np.full((2, 2, 4), 128, np.uint8)
     pixels[..., 3] = np.reshape(alpha, (2, 2))
-    plain = next(iter(loaded.dress.materials.values()))
+    plain = next(iter(loaded.appearance.materials.values()))
     look = dataclasses.replace(
         plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False,
         additive=False,
@@ -257,7 +258,7 @@ def test_light_without_own_light_has_the_surface_colour() -> None:
 
 def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
     """Every phase and track of an animated material, as the library has them."""
-    from msh_gltf.converter.pipeline.game import Libraries
+    from msh_gltf.converter.pipeline.texture_lookup import Libraries
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")
@@ -328,7 +329,7 @@ def test_the_ground_shows_its_textures(land: Path, game: Path, tmp_path: Path) -
         np.testing.assert_allclose(shown[..., :3].reshape(-1, 3).mean(0), expected, atol=4)
         assert shown.shape[:2] == tuple(np.maximum(one.shape[:2], other.shape[:2]))
     assert pairs
-    assert to_model(target).data == land.read_bytes()
+    assert import_gltf(target).data == land.read_bytes()
 
 
 def test_ground_in_a_run(land: Path, game: Path, tmp_path: Path) -> None:
@@ -379,7 +380,7 @@ def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
     )
     for kind in ("plain", "extras"):
         for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
-            back = to_model(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
+            back = import_gltf(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
             assert back.data == source
 
 

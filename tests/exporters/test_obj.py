@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import ExportOptions, load
+from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.obj import not_in_obj, obj_files
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.appearance import (
     Appearance,
     MaterialAppearance,
@@ -75,7 +76,7 @@ def files(
 ) -> dict[str, bytes]:
     """What an export would write, by extension."""
     options = ExportOptions(dialect=sample.dialect, lod=lod, group=group)
-    loaded = load(sample.path, sample.entry, options)
+    loaded = load_file(sample.path, sample.entry, options)
     made = obj_files(loaded, folder / "m.obj", options=options, frame=frame, up=up)
     return {path.suffix: data for path, data in made}
 
@@ -163,7 +164,7 @@ def test_frames(name: str, frame: float, tmp_path: Path) -> None:
 def test_frame_zero_is_the_rest_pose(tmp_path: Path) -> None:
     for name in (ANIMATED, "mixed__odd__Gen_stat_059"):
         sample = sample_called(name)
-        loaded = load(sample.path, sample.entry, ExportOptions(dialect=sample.dialect))
+        loaded = load_file(sample.path, sample.entry, ExportOptions(dialect=sample.dialect))
         rest, _ = export_obj(loaded.scene, rest_pose(loaded.scene))
         still, moved = Objects(rest).pools, parsed(sample, tmp_path).pools
         assert still == moved
@@ -201,7 +202,7 @@ def test_materials_are_told_apart(sample: Sample, tmp_path: Path) -> None:
 
 def test_equal_material_names_get_numbers() -> None:
     sample = sample_called(ANIMATED)
-    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
     scene.materials = [m._replace(name="a b") for m in scene.materials]
     obj, mtl = export_obj(scene, rest_pose(scene))
     used = {name for names in Objects(obj).materials.values() for name in names}
@@ -214,7 +215,7 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     """What was resolved is written as PNG, named in the MTL; a missing look is a row's colour."""
     sample = sample_called(ANIMATED)
     options = ExportOptions(dialect=sample.dialect)
-    loaded = load(sample.path, None, options)
+    loaded = load_file(sample.path, None, options)
     plain = dict(
         obj_files(dataclasses.replace(loaded, dress=None), tmp_path / "m.obj", options=options)
     )
@@ -259,7 +260,7 @@ def test_the_cell_to_show(tmp_path: Path) -> None:
 def test_what_obj_loses() -> None:
     def words(name: str) -> list[str]:
         sample = sample_called(name)
-        return not_in_obj(load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene)
+        return not_in_obj(load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene)
 
     assert words(ANIMATED)[:3] == ["hierarchy", "animation", "other LODs and groups"]
     assert "animation" not in words("retail__system__R_H_002")
@@ -271,7 +272,7 @@ def _extras(dialect: str) -> set[str]:
     out: set[str] = set()
     for sample in SAMPLES:
         if sample.dialect == dialect:
-            scene = load(sample.path, sample.entry, ExportOptions(dialect=dialect)).scene
+            scene = load_file(sample.path, sample.entry, ExportOptions(dialect=dialect)).scene
             out |= set(not_in_obj(scene)) & {"second UV set", "vertex colours"}
     return out
 
@@ -299,7 +300,7 @@ def test_same_input_same_bytes(tmp_path: Path) -> None:
 def test_streams_that_a_model_lacks() -> None:
     """Without normals or texture coordinates faces do not name them."""
     sample = sample_called(ANIMATED)
-    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
     for absent, pattern in (
         (["uv0"], b"f 1//1 "),
         (["normals"], b"f 1/1 "),
@@ -309,7 +310,9 @@ def test_streams_that_a_model_lacks() -> None:
         obj, _ = export_obj(scene, rest_pose(scene))
         assert pattern in obj
         assert (b"\nvt " in obj) is (scene.streams.uv0 is not None)
-        scene.streams = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene.streams
+        scene.streams = load_file(
+            sample.path, None, ExportOptions(dialect=sample.dialect)
+        ).scene.streams
 
 
 @pytest.mark.parametrize("frame", [float("nan"), float("-inf"), 1e300])
@@ -320,7 +323,7 @@ def test_a_frame_is_a_number(frame: float, tmp_path: Path) -> None:
 
 def test_positions_beyond_float32() -> None:
     sample = sample_called(ANIMATED)
-    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
     turns, shifts = rest_pose(scene)
     with pytest.raises(ConversionError, match="beyond float32"), np.errstate(over="ignore"):
         export_obj(scene, (turns, shifts + 1e39))

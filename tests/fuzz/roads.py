@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from msh_gltf.converter.findings import Mode
+from msh_gltf.converter.formats.kinds import Kind
 from tests.fuzz.engine import Target
 from tests.fuzz.mutate import (
     dump,
@@ -43,49 +45,51 @@ def _out(data: bytes) -> Any:
 
 def _model_out(opened: Any, mode: Mode = "default", write: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
-    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+    from msh_gltf.converter.pipeline.dispatch import gltf_files
+    from msh_gltf.converter.pipeline.export_model import load_model
+    from msh_gltf.converter.pipeline.options import ExportOptions
     from msh_gltf.importers.content import find_model
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
-    loaded = load_from(archive, path, find_model(archive, None), options)
+    loaded = load_model(archive, path, find_model(archive, None), options)
     for target, data in gltf_files(loaded, path.with_suffix(".glb"), options):
         if write:
             target.write_bytes(data)
 
 
 def _terrain_out(opened: Any) -> None:
-    _map_out(opened, "terrain")
+    _map_out(opened, Kind.TERRAIN)
 
 
 def _areal_out(opened: Any) -> None:
-    _map_out(opened, "areal map")
+    _map_out(opened, Kind.AREAL_MAP)
 
 
 def _model_tolerant(opened: Any) -> None:
     """``--tolerant``: what is locally broken is left out, and the way back gives the bytes."""
-    from msh_gltf.converter.pipeline.model import to_model
+    from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     path, _ = opened
     _model_out(opened, "tolerant", write=True)
-    assert to_model(path.with_suffix(".glb")).data == path.read_bytes()
+    assert import_gltf(path.with_suffix(".glb")).data == path.read_bytes()
 
 
 def _terrain_tolerant(opened: Any) -> None:
-    _map_out(opened, "terrain", "tolerant")
+    _map_out(opened, Kind.TERRAIN, "tolerant")
 
 
 def _areal_tolerant(opened: Any) -> None:
-    _map_out(opened, "areal map", "tolerant")
+    _map_out(opened, Kind.AREAL_MAP, "tolerant")
 
 
-def _map_out(opened: Any, kind: str, mode: Mode = "default") -> None:
-    from msh_gltf.converter.pipeline.maps import load_map, map_files
-    from msh_gltf.converter.pipeline.model import ExportOptions
+def _map_out(opened: Any, kind: Kind, mode: Mode = "default") -> None:
+    from msh_gltf.converter.pipeline.dispatch import gltf_files, load
+    from msh_gltf.converter.pipeline.options import ExportOptions
 
     path, archive = opened
     options = ExportOptions(mode=mode)
-    map_files(load_map(archive, path, None, kind, options), path.with_suffix(".glb"), options)
+    gltf_files(load(kind, archive, path, None, options), path.with_suffix(".glb"), options)
 
 
 # ------------------------------------------------------------------ checks
@@ -119,9 +123,10 @@ def _library_seeds() -> list[bytes]:
 
 @cache
 def _bare() -> Any:
-    from msh_gltf.converter.pipeline.model import ExportOptions, load
+    from msh_gltf.converter.pipeline.dispatch import load_file
+    from msh_gltf.converter.pipeline.options import ExportOptions
 
-    return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(dressed=False))
+    return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(dressed=False))
 
 
 def _library(data: bytes) -> Any:
@@ -141,11 +146,12 @@ def _library(data: bytes) -> Any:
 
 def _dressed(folder: Path) -> None:
     """A model in the looks of the libraries, its pictures in the glTF."""
-    from msh_gltf.converter.pipeline.game import Libraries
-    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, with_dress
+    from msh_gltf.converter.pipeline.dispatch import gltf_files
+    from msh_gltf.converter.pipeline.options import ExportOptions
+    from msh_gltf.converter.pipeline.texture_lookup import Libraries
 
-    dress = Libraries([folder]).dress(_material_names(), _lightmap_names(), {(0, 1): 0.5})
-    gltf_files(with_dress(_bare(), dress), folder / "x.glb", ExportOptions())
+    appearance = Libraries([folder]).dress(_material_names(), _lightmap_names(), {(0, 1): 0.5})
+    gltf_files(replace(_bare(), appearance=appearance), folder / "x.glb", ExportOptions())
 
 
 @cache
@@ -166,20 +172,20 @@ def _lightmap_names() -> list[str]:
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
-    from msh_gltf.converter.pipeline.maps import load_map, map_files
-    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load
+    from msh_gltf.converter.pipeline.dispatch import gltf_files, load, load_file
+    from msh_gltf.converter.pipeline.options import ExportOptions
     from msh_gltf.importers.nres import read_file, read_nres
 
     found = []
     for name in ("retail__odd__l_mast_010", "spec__static__b_bun_000", "mixed__odd__Gen_stat_059"):
-        loaded = load(DATA / f"{name}.msh", None, ExportOptions(fps=24))
+        loaded = load_file(DATA / f"{name}.msh", None, ExportOptions(fps=24))
         files = gltf_files(loaded, scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
-    for data, kind in ((terrains()[1], "terrain"), (areal_maps()[1], "areal map")):
+    for data, kind in ((terrains()[1], Kind.TERRAIN), (areal_maps()[1], Kind.AREAL_MAP)):
         path = as_file(data, ".msh")
         archive = read_nres(bytes(read_file(path)), "Land")
-        made = load_map(archive, path, None, kind, ExportOptions())
-        files = map_files(made, scratch() / "pair.glb", ExportOptions())
+        made = load(kind, archive, path, None, ExportOptions())
+        files = gltf_files(made, scratch() / "pair.glb", ExportOptions())
         found.append((files[1][1], files[0][1]))
     return found
 
@@ -216,10 +222,10 @@ def _digest(glb: bytes) -> bytes:
 
 def _to_model(opened: Any) -> None:
     """``gltf2msh`` with the sidecar."""
-    from msh_gltf.converter.pipeline.model import to_model
+    from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     path, sidecar = opened
-    to_model(path, sidecar)
+    import_gltf(path, sidecar)
 
 
 def _alone(data: bytes) -> Any:
@@ -229,13 +235,14 @@ def _alone(data: bytes) -> Any:
 
 def _to_new_model(path: Path) -> None:
     """``gltf2msh --no-sidecar``: a model of nothing but the file, in two dialects."""
-    from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+    from msh_gltf.converter.pipeline.dispatch import import_gltf
+    from msh_gltf.converter.pipeline.options import ImportOptions
 
     for dialect in ("auto", "retail"):
         options = ImportOptions(
             dialect=dialect, rigid_skin=True, ignore_scale=True, use_sidecar=False
         )
-        to_model(path, None, options)
+        import_gltf(path, None, options)
 
 
 @cache
@@ -266,10 +273,10 @@ def _obj(data: bytes) -> Any:
 
 
 def _obj_to_model(path: Path) -> None:
-    from msh_gltf.converter.pipeline.model import ImportOptions
-    from msh_gltf.converter.pipeline.obj import obj_to_model
+    from msh_gltf.converter.pipeline.obj import import_obj
+    from msh_gltf.converter.pipeline.options import ImportOptions
 
-    obj_to_model(path, None, ImportOptions(use_sidecar=False))
+    import_obj(path, None, ImportOptions(use_sidecar=False))
 
 
 ROADS = [

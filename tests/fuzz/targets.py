@@ -101,8 +101,9 @@ def _nres_first(data: bytes) -> Any:
 
 
 def _nres_rest(opened: Any) -> None:
+    from msh_gltf.converter.formats.kinds import archive_kind
     from msh_gltf.exporters.nres import write_nres
-    from msh_gltf.importers.content import archive_kind, find_model, kind_at, models_in
+    from msh_gltf.importers.content import find_model, kind_at, models_in
 
     data, archive = opened
     assert write_nres(archive) == data, "the bytes do not come back"
@@ -289,9 +290,10 @@ def _points_seeds() -> list[bytes]:
 
 @cache
 def _scene() -> Any:
-    from msh_gltf.converter.pipeline.model import ExportOptions, load
+    from msh_gltf.converter.pipeline.dispatch import load_file
+    from msh_gltf.converter.pipeline.options import ExportOptions
 
-    return load(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
+    return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
 
 def _points(data: bytes) -> Any:
@@ -311,9 +313,10 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
-    from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load
+    from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
+    from msh_gltf.converter.pipeline.options import ExportOptions
 
-    loaded = load(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
+    loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
     return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]
 
 

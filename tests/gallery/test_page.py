@@ -21,7 +21,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.model import ExportOptions, load
+from msh_gltf.converter.pipeline.dispatch import load_file
+from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.gallery.test_thumbnails import listed
 from tests.support.gallery import (
     HOSTILE,
@@ -247,7 +248,7 @@ def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, ou
     """Every choice shows as many triangles as the model has there, and looks different."""
     page = tab.visit(hash_of(target))
     tab.shown()
-    scene = load(out.parent / "game" / path, entry, ExportOptions(dialect="retail")).scene
+    scene = load_file(out.parent / "game" / path, entry, ExportOptions(dialect="retail")).scene
     true: dict[tuple[int, int, bool], int] = {}
     for part in scene.parts:
         cell = (part.lod, part.group, scene.nodes[part.node].cockpit)

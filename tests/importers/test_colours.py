@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
@@ -41,19 +42,19 @@ def mixed(path: Path, types: list[tuple[int, str]]) -> Editable:
 @pytest.mark.parametrize("types", [TYPES, TYPES[::-1], *([t] for t in TYPES)], ids=str)
 def test_colours_of_any_type_come_back(tmp_path: Path, types: list[tuple[int, str]]) -> None:
     document = mixed(tmp_path / "m.glb", types)
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert [str(change) for change in back.changes] == []
     assert first_difference(SAMPLE.source, back.data) is None
 
 
-def whitened(tmp_path: Path, *, whole: bool) -> tuple[int, Returned]:
+def whitened(tmp_path: Path, *, whole: bool) -> tuple[int, ImportResult]:
     """White on the first primitive of every mesh of several, or on every mesh of one."""
     document = mixed(tmp_path / "m.glb", [(3, "f")])
     every = [mesh["primitives"] for mesh in document.json["meshes"]]
     meshes = [primitives for primitives in every if (len(primitives) == 1) == whole]
     for primitives in meshes:
         document.arrays[primitives[0]["attributes"]["COLOR_0"]][:] = 1
-    return len(meshes), to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    return len(meshes), import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
 
 
 def test_white_beside_colours_is_what_blender_leaves_out(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_an_edited_colour_without_alpha_keeps_the_stored_alpha(
     if turn_normal:
         normals = document.arrays[primitive["attributes"]["NORMAL"]]
         normals[2] = normals[2][[1, 2, 0]] * [1, -1, 1]
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     before = stored_colours(SAMPLE.source)
     after = stored_colours(back.data)
     rows = np.flatnonzero((before != after).any(axis=1))

@@ -17,7 +17,8 @@ import trimesh
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Scene
@@ -97,7 +98,7 @@ class Builder:
 
 
 def convert(path: Path, **options: Any) -> tuple[Scene, list[str]]:
-    back = to_model(path, None, ImportOptions(**options))
+    back = import_gltf(path, None, ImportOptions(**options))
     model = read_model(read_nres(back.data, "x"), "x")
     return decode(model, Dialect(back.dialect), "x"), back.warnings
 
@@ -374,7 +375,7 @@ def test_interpolations(kind: str, values: list, expected: list, tmp_path: Path)
     b = Builder()
     node = b.node(mesh=b.mesh())
     b.clip(node, "translation", [0, 4 / 24], values, kind)
-    back = to_model(b.save(tmp_path), None, ImportOptions())
+    back = import_gltf(b.save(tmp_path), None, ImportOptions())
     scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")
     track = scene.tracks[0]
     assert track.translation is not None
@@ -520,7 +521,7 @@ def test_generated_lods(tmp_path: Path) -> None:
     sphere = trimesh.creation.icosphere(3)
     path = tmp_path / "sphere.glb"
     path.write_bytes(trimesh.Scene(sphere).export(file_type="glb"))
-    scene, _ = convert(path, lod_shares=(0.5, 0.25))
+    scene, _ = convert(path, lod_ratios=(0.5, 0.25))
     counts = {part.lod: scene.triangle_count(part.mesh) for part in scene.parts}
     assert counts[0] == len(sphere.faces)
     for lod, share in ((1, 0.5), (2, 0.25)):
@@ -545,7 +546,7 @@ def test_weld(tmp_path: Path) -> None:
     path = b.save(tmp_path)
     linked = []
     for weld in (0.0, 1e-3):
-        back = to_model(path, None, ImportOptions(weld=weld))
+        back = import_gltf(path, None, ImportOptions(weld=weld))
         model = read_model(read_nres(back.data, "x"), "x")
         linked.append((len(model.positions), bool((model.triangles["link"] != 0xFFFF).any())))
     assert linked == [(6, False), (4, True)]
@@ -556,7 +557,7 @@ def test_names(tmp_path: Path) -> None:
     b = Builder()
     names = ["wheel", "wheel", "башня", "", "🤖"]
     b.json["scenes"][0]["nodes"] = [b.node(**({"name": n} if n else {})) for n in names]
-    back = to_model(b.save(tmp_path), None, ImportOptions())
+    back = import_gltf(b.save(tmp_path), None, ImportOptions())
     model = read_model(read_nres(back.data, "x"), "x")
     assert model.node_names == [b"wheel", b"wheel", "башня".encode("cp1251"), b"node_3", b"?"]
     assert [w for w in back.warnings if "CP1251" in w] == [

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from msh_gltf.converter.checks.model_structure import check_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import Archive, Entry, name_field
+from msh_gltf.converter.formats.kinds import archive_kind
 from msh_gltf.converter.formats.model import StringTable
 from msh_gltf.converter.formats.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
 from msh_gltf.exporters.msh import encode_strings, table_bytes, write_model
 from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.content import archive_kind
 from msh_gltf.importers.msh import read_model, read_msh
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import DATA, every_sample, sample_called

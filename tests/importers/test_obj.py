@@ -12,8 +12,10 @@ from msh_gltf.converter.formats.model import StringTable
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
 from msh_gltf.converter.formats.tables import StreamType
 from msh_gltf.converter.numeric.pose import rotation_matrix
-from msh_gltf.converter.pipeline.model import ExportOptions, ImportOptions, Returned, load, to_model
-from msh_gltf.converter.pipeline.obj import obj_files, obj_to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
+from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.pipeline.obj import import_obj, obj_files
+from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Imported, Scene
@@ -38,7 +40,7 @@ def to_obj(
     sidecar: bool = True,
 ) -> Path:
     options = ExportOptions(dialect=sample.dialect, lod=lod, group=group)
-    loaded = load(sample.path, sample.entry, options)
+    loaded = load_file(sample.path, sample.entry, options)
     for path, data in obj_files(
         loaded, target, options=options, frame=frame, up=up, sidecar=sidecar
     ):
@@ -46,7 +48,7 @@ def to_obj(
     return target
 
 
-def scene_of(back: Returned) -> Scene:
+def scene_of(back: ImportResult) -> Scene:
     model = read_model(read_nres(back.data, "x"), "x")
     return decode(model, Dialect(back.dialect), "x")
 
@@ -262,13 +264,13 @@ def test_foreign_file_to_model(tmp_path: Path) -> None:
     path = tmp_path / "two.obj"
     path.write_text(f"{SQUARE}o a\nf 1 2 3\no b\nf 1 3 4\n")
     for dialect in ("spec", "retail"):
-        back = obj_to_model(path, None, ImportOptions(dialect=dialect))
+        back = import_obj(path, None, ImportOptions(dialect=dialect))
         assert (back.name, back.dialect, back.rebuilt) == ("two.msh", dialect, True)
         scene = scene_of(back)
         assert [node.name for node in scene.nodes] == ["a", "b"]
         assert all(node.parent == -1 and not node.translation.any() for node in scene.nodes)
         assert not scene.tracks
-    assert obj_to_model(path).dialect == "spec"
+    assert import_obj(path).dialect == "spec"
 
 
 @every_sample
@@ -278,9 +280,9 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     given = read_obj(path)
     if not given.items:
         with pytest.raises(ConversionError, match="no nodes"):
-            obj_to_model(path)
+            import_obj(path)
         return
-    back = obj_to_model(path)
+    back = import_obj(path)
     assert back.rebuilt
     assert back.dialect == sample.dialect
     scene = scene_of(back)
@@ -298,10 +300,10 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
 
 def test_losses_are_said(tmp_path: Path) -> None:
     path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
-    (kept,) = [w for w in obj_to_model(path).warnings if "not in an OBJ" in w]
+    (kept,) = [w for w in import_obj(path).warnings if "not in an OBJ" in w]
     (lost,) = [
         w
-        for w in obj_to_model(path, None, ImportOptions(use_sidecar=False)).warnings
+        for w in import_obj(path, None, ImportOptions(use_sidecar=False)).warnings
         if "are lost" in w
     ]
     for words in (kept, lost):
@@ -314,7 +316,7 @@ def test_losses_are_said(tmp_path: Path) -> None:
 @every_sample
 @pytest.mark.parametrize(("frame", "up"), [(0, "y"), (1.5, "z"), (1000, "y")])
 def test_bytes_come_back(sample: Sample, frame: float, up: str, tmp_path: Path) -> None:
-    back = obj_to_model(to_obj(sample, tmp_path / "m.obj", frame=frame, up=up))
+    back = import_obj(to_obj(sample, tmp_path / "m.obj", frame=frame, up=up))
     assert back.changes == []
     assert first_difference(sample.source, back.data) is None
     assert back.kept_all
@@ -323,7 +325,7 @@ def test_bytes_come_back(sample: Sample, frame: float, up: str, tmp_path: Path) 
 @every_sample
 @pytest.mark.parametrize(("lod", "group"), [(1, 0), (0, 1), (2, 4)])
 def test_other_cells_come_back(sample: Sample, lod: int, group: int, tmp_path: Path) -> None:
-    back = obj_to_model(to_obj(sample, tmp_path / "m.obj", lod=lod, group=group))
+    back = import_obj(to_obj(sample, tmp_path / "m.obj", lod=lod, group=group))
     assert back.changes == []
     assert first_difference(sample.source, back.data) is None
 
@@ -358,7 +360,7 @@ def as_blender_writes(text: str) -> str:
 def test_rounding_is_no_edit(sample: Sample, tmp_path: Path) -> None:
     path = to_obj(sample, tmp_path / "m.obj", frame=2)
     path.write_text(as_blender_writes(path.read_text("utf-8")), "utf-8")
-    back = obj_to_model(path, frame=2)
+    back = import_obj(path, frame=2)
     assert [str(change) for change in back.changes] == []
     assert first_difference(sample.source, back.data) is None
 
@@ -367,15 +369,15 @@ def test_a_frame_that_is_not_said(tmp_path: Path) -> None:
     path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
     text = path.read_text("utf-8")
     path.write_text(text.partition("\n")[2], "utf-8")
-    back = obj_to_model(path)
+    back = import_obj(path)
     assert any("frame 0 is taken" in warning for warning in back.warnings)
     assert back.kept_all
     moved = to_obj(sample_called(ANIMATED), tmp_path / "n.obj", frame=7)
     moved.write_text(moved.read_text("utf-8").partition("\n")[2], "utf-8")
-    assert obj_to_model(moved).changes
-    assert obj_to_model(moved, frame=7).kept_all
+    assert import_obj(moved).changes
+    assert import_obj(moved, frame=7).kept_all
     with pytest.raises(ConversionError, match="frame is no finite number"):
-        obj_to_model(moved, frame=float("nan"))
+        import_obj(moved, frame=float("nan"))
 
 
 class Editable:
@@ -391,9 +393,9 @@ class Editable:
         stop = min(ends, default=len(self.lines))
         return [i for i in range(start, stop) if self.lines[i].split(" ")[0] == word]
 
-    def save(self) -> Returned:
+    def save(self) -> ImportResult:
         self.path.write_text("\n".join(self.lines), "utf-8")
-        return obj_to_model(self.path)
+        return import_obj(self.path)
 
 
 @pytest.fixture(params=[0, 4.5])
@@ -403,7 +405,7 @@ def document(request: pytest.FixtureRequest, tmp_path: Path) -> Editable:
 
 def before() -> Scene:
     sample = sample_called(ANIMATED)
-    return load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    return load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
 
 
 def test_a_moved_vertex(document: Editable) -> None:
@@ -432,7 +434,7 @@ def test_a_moved_vertex(document: Editable) -> None:
     edited.write_bytes(back.data)
     options = ExportOptions(dialect=back.dialect)
     frame = read_obj(document.path).info["frame"]
-    made = obj_files(load(edited, None, options), edited, options=options, frame=frame)
+    made = obj_files(load_file(edited, None, options), edited, options=options, frame=frame)
     again = document.path.with_name("again.obj")
     again.write_bytes(made[-1][1])
     given, shown = read_obj(document.path), read_obj(again)
@@ -521,7 +523,7 @@ def test_texture_and_normal_edits(document: Editable) -> None:
 def test_both_users_of_a_shared_slot(tmp_path: Path) -> None:
     """Two nodes draw one slot: an edit of one leaves the other as it was."""
     sample = sample_called("spec__odd__Gen_stat_011")
-    scene = load(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
+    scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
     shown = [p for p in scene.parts if (p.lod, p.group) == (0, 0)]
     mesh = next(p.mesh for p in shown if [q.mesh for q in shown].count(p.mesh) > 1)
     first, second, *_ = (scene.nodes[p.node].name for p in shown if p.mesh == mesh)
@@ -540,10 +542,10 @@ def test_sidecar_of_another_model(tmp_path: Path) -> None:
     path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
     other = to_obj(sample_called("spec__odd__B_PLANT_008"), tmp_path / "o.obj")
     with pytest.raises(ConversionError, match="belongs to another model"):
-        obj_to_model(path, other.with_suffix(".msh-sidecar"))
+        import_obj(path, other.with_suffix(".msh-sidecar"))
     path.with_suffix(".msh-sidecar").unlink()
     with pytest.raises(ConversionError, match="its sidecar is missing"):
-        obj_to_model(path)
+        import_obj(path)
 
 
 def test_sidecar_of_a_terrain(tmp_path: Path) -> None:
@@ -551,7 +553,7 @@ def test_sidecar_of_a_terrain(tmp_path: Path) -> None:
     about = Description("x", sha256(b"x"), "", "", "", 0, 0, "0", [], kind="terrain")
     path.with_suffix(".msh-sidecar").write_bytes(write_sidecar(Sidecar(about, b"x")))
     with pytest.raises(ConversionError, match="sidecar is of a terrain"):
-        obj_to_model(path)
+        import_obj(path)
 
 
 @every_sample
@@ -559,14 +561,14 @@ def test_sidecar_of_a_gltf(sample: Sample, tmp_path: Path) -> None:
     """The sidecar that stands beside both belongs to both, whatever the glTF's clip holds."""
     path = to_obj(sample, tmp_path / "m.obj", frame=1)
     gltf = to_gltf(sample, tmp_path / "m.glb", "--keys", "--lod", 1, "--force")
-    assert obj_to_model(path).kept_all
-    assert to_model(gltf).kept_all
+    assert import_obj(path).kept_all
+    assert import_gltf(gltf).kept_all
 
 
 def far_model(folder: Path, distance: float) -> Path:
     """A model whose nodes stand so far away that float32 cannot tell its vertices apart."""
     sample = sample_called("retail__system__R_H_002")
-    model = load(sample.path, None, ExportOptions(dialect=sample.dialect)).model
+    model = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).model
     keys = model.keys.copy()
     keys["position"] += np.float32(distance)
     model.streams[StreamType.KEYS] = keys
@@ -577,7 +579,7 @@ def far_model(folder: Path, distance: float) -> Path:
 
 def export(path: Path, target: Path) -> Path:
     options = ExportOptions(dialect="retail")
-    for file, data in obj_files(load(path, None, options), target, options=options):
+    for file, data in obj_files(load_file(path, None, options), target, options=options):
         file.write_bytes(data)
     return target
 
@@ -586,7 +588,7 @@ def export(path: Path, target: Path) -> Path:
 def test_vertices_that_fall_together_come_back(distance: float, tmp_path: Path) -> None:
     source = far_model(tmp_path, distance)
     path = export(source, tmp_path / "m.obj")
-    back = obj_to_model(path)
+    back = import_obj(path)
     assert [str(c) for c in back.changes] == []
     assert back.data == source.read_bytes()
 
@@ -602,19 +604,19 @@ def test_a_step_of_float32_is_no_edit(distance: float, tmp_path: Path) -> None:
             numbers = np.nextafter(numbers, np.float32(1e9 if i % 2 else -1e9))
             lines[i] = "v " + " ".join(f"{n:.9g}" for n in numbers)
     path.write_text("\n".join(lines), "utf-8")
-    assert [str(c) for c in obj_to_model(path).changes] == []
+    assert [str(c) for c in import_obj(path).changes] == []
 
 
 def test_labels_are_kept(tmp_path: Path) -> None:
     sample = sample_called("retail__system__R_H_002")
-    loaded = load(sample.path, None, ExportOptions(dialect="retail"))
+    loaded = load_file(sample.path, None, ExportOptions(dialect="retail"))
     model, count = loaded.model, len(loaded.scene.nodes)
     model.strings = StringTable([b"socket\0"] * count)
     source = tmp_path / "labels.msh"
     source.write_bytes(write_model(model))
     options = ExportOptions(dialect="retail")
-    assert load(source, None, options).scene.nodes[0].label == "socket"
-    assert obj_to_model(export(source, tmp_path / "m.obj")).kept_all
+    assert load_file(source, None, options).scene.nodes[0].label == "socket"
+    assert import_obj(export(source, tmp_path / "m.obj")).kept_all
 
 
 def test_scaling_the_whole_file_is_an_edit(tmp_path: Path) -> None:

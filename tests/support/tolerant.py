@@ -8,8 +8,9 @@ from pathlib import Path
 from msh_gltf.converter.findings import RULES
 from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.pipeline.maps import LoadedMap, load_map, map_files
-from msh_gltf.converter.pipeline.model import ExportOptions, LoadedModel, gltf_files, load_from
+from msh_gltf.converter.pipeline import dispatch
+from msh_gltf.converter.pipeline.loaded import Loaded
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.content import kind_at
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
@@ -35,24 +36,16 @@ def ids(kinds: list) -> list[str]:
     return [kind.name for kind in kinds]
 
 
-def load(data: bytes, path: Path, **options: object) -> LoadedModel | LoadedMap:
+def load(data: bytes, path: Path, **options: object) -> Loaded:
     archive: Archive = read_nres(data, "x")
-    kind = kind_at(archive, None)
     chosen = replace(TOLERANT, **options)
-    if kind == "model":
-        return load_from(archive, path, None, chosen)
-    return load_map(archive, path, None, kind, chosen)
+    return dispatch.load(kind_at(archive, None), archive, path, None, chosen)
 
 
-def convert(data: bytes, target: Path, **options: object) -> LoadedModel | LoadedMap:
+def convert(data: bytes, target: Path, **options: object) -> Loaded:
     """The glTF of some bytes, with its sidecar."""
     loaded = load(data, target.with_suffix(".msh"), **options)
-    chosen = replace(TOLERANT, **options)
-    if isinstance(loaded, LoadedModel):
-        files = gltf_files(loaded, target, chosen)
-    else:
-        files = map_files(loaded, target, chosen)
-    for path, content in files:
+    for path, content in dispatch.gltf_files(loaded, target, replace(TOLERANT, **options)):
         path.write_bytes(content)
     return loaded
 

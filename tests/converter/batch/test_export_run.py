@@ -17,7 +17,9 @@ from msh_gltf.converter.batch.export_item import ExportTask, export_item
 from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import ExportOptions, gltf_files, load_from
+from msh_gltf.converter.pipeline.dispatch import gltf_files
+from msh_gltf.converter.pipeline.export_model import load_model
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.nres import open_nres, read_nres
 from tests.support.game import (
     LOOSE,
@@ -72,7 +74,7 @@ def test_a_model_that_was_only_opened_has_its_sidecar(tmp_path: Path) -> None:
     options, target = ExportOptions(), tmp_path / "x.glb"
     opened, read = open_nres(path, str(path)), read_nres(path.read_bytes(), str(path))
     files = [
-        gltf_files(load_from(archive, path, None, options), target, options)
+        gltf_files(load_model(archive, path, None, options), target, options)
         for archive in (opened, read)
     ]
     assert files[0] == files[1]

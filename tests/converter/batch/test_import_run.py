@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.exporters.nres import add_entry, write_nres
 from msh_gltf.importers.msh import read_msh
 from msh_gltf.importers.nres import read_file, read_nres
@@ -98,7 +98,7 @@ def test_only_what_changed_is_replaced(game: Path, out: Path, tmp_path: Path) ->
     assert {k for k in new if new[k] != before[k]} == {"static.rlb", "SYSTEM.RLB"}
     same_but_for(game / "static.rlb", tmp_path / "new/static.rlb", 4)
     same_but_for(game / "SYSTEM.RLB", tmp_path / "new/SYSTEM.RLB", 4)
-    lone = to_model(out / "SYSTEM.RLB/птица.glb").data
+    lone = import_gltf(out / "SYSTEM.RLB/птица.glb").data
     assert entries_of(tmp_path / "new/SYSTEM.RLB")[4] == lone
     assert snapshot(game) == before
 
@@ -107,14 +107,14 @@ def test_a_loose_model(game: Path, out: Path, tmp_path: Path) -> None:
     path = out / "DATA/Loose/Дом.glb"
     move(path)
     assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"changed": 1, "unchanged": 9}
-    assert (tmp_path / "new" / LOOSE).read_bytes() == to_model(path).data
+    assert (tmp_path / "new" / LOOSE).read_bytes() == import_gltf(path).data
 
 
 def test_blenders_gltf_is_taken(game: Path, out: Path, tmp_path: Path) -> None:
     """A .glb that was saved as .gltf under the same name; and one that was deleted."""
     path = out / "static.rlb/s_rock_057.glb"
     move(path)
-    expected = to_model(path).data
+    expected = import_gltf(path).data
     view = Editable(path)
     path.unlink()
     view.save(path.with_suffix(".gltf"))
@@ -324,7 +324,7 @@ def test_shifted_entries_are_found_by_name(game: Path, out: Path, tmp_path: Path
     entries += [entry(e.type_id, e.name_bytes, bytes(e.payload)) for e in old]
     write(game / "static.rlb", archive(entries))
     assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"changed": 1, "unchanged": 9}
-    assert entries_of(tmp_path / "new/static.rlb")[5] == to_model(path).data
+    assert entries_of(tmp_path / "new/static.rlb")[5] == import_gltf(path).data
 
 
 def test_a_bad_gltf_does_not_stop_the_run(game: Path, out: Path, tmp_path: Path) -> None:
@@ -382,7 +382,7 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "new") == snapshot(game)
     move(path)
     back(tmp_path, "-o", tmp_path / "new")
-    assert (tmp_path / "new" / f"{name}.msh").read_bytes() == to_model(path).data
+    assert (tmp_path / "new" / f"{name}.msh").read_bytes() == import_gltf(path).data
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import pytest
 from msh_gltf.converter.batch import roundtrip
 from msh_gltf.converter.batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from msh_gltf.converter.batch.walk import walk
-from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from tests.support.corpus import DATA
 from tests.support.game import make_game, snapshot
 from tests.support.runs import run
@@ -66,8 +67,8 @@ def test_a_difference_is_told(
     task = RoundTripTask(found.items[0], str(tmp_path))
     assert roundtrip_item(task).status == IDENTICAL
 
-    def wrong(target: Path) -> Returned:
-        back = to_model(target)
+    def wrong(target: Path) -> ImportResult:
+        back = import_gltf(target)
         data = bytearray(back.data)
         if at == -1:
             del data[-1]
@@ -75,7 +76,7 @@ def test_a_difference_is_told(
             data[at if at is not None else len(data) // 2] ^= 1
         return replace(back, data=bytes(data))
 
-    monkeypatch.setattr(roundtrip, "to_model", wrong)
+    monkeypatch.setattr(roundtrip, "import_gltf", wrong)
     outcome = roundtrip_item(task)
     assert outcome.status == DIFFERENT
     assert said in outcome.detail

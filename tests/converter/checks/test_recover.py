@@ -20,7 +20,8 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import RULES, told
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.formats.tables import StreamType
-from msh_gltf.converter.pipeline.model import LoadedModel, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.export_model import LoadedModel
 from msh_gltf.importers.msh import read_msh
 from tests.converter.checks.test_corruptions import bounded
 from tests.support.corpus import sample_called
@@ -281,7 +282,7 @@ def test_a_sampled_pose_that_is_not_finite_holds_the_frame_before(tmp_path: Path
     assert np.isfinite(values).all()
     assert (values[10:13] == values[9]).all()
     assert np.isfinite(track.rotation.values).all()
-    assert to_model(tmp_path / "a.glb").data == box.write()
+    assert import_gltf(tmp_path / "a.glb").data == box.write()
 
 
 # ------------------------------------------------------------------ the view
@@ -332,7 +333,7 @@ def test_several_errors_at_once_and_behind_one_another(tmp_path: Path) -> None:
     assert in_gltf(tmp_path / "a.glb") == shown(box.write(), legacy=False)
     parents = [node.parent for node in loaded.scene.nodes]
     assert (parents[1], parents[3], parents[4]) == (-1, -1, 3)  # the lowest one becomes a root
-    assert to_model(tmp_path / "a.glb").data == box.write()
+    assert import_gltf(tmp_path / "a.glb").data == box.write()
 
 
 def test_nodes_below_a_cycle_stay_below_it() -> None:
@@ -384,7 +385,7 @@ def test_a_model_without_one_finite_vertex(tmp_path: Path) -> None:
         points.set(row, 0, "f", NAN)
     loaded = convert(box.write(), tmp_path / "a.glb")
     assert loaded.scene.parts == []
-    assert to_model(tmp_path / "a.glb").data == box.write()
+    assert import_gltf(tmp_path / "a.glb").data == box.write()
 
 
 # ------------------------------------------------------------------ messages
@@ -455,7 +456,7 @@ def test_any_damage_converts_or_is_refused(
         convert(data, folder / "a.glb")
     except ConversionError:
         return
-    assert to_model(folder / "a.glb").data == data
+    assert import_gltf(folder / "a.glb").data == data
 
 
 def test_streams_are_numbered_as_expected() -> None:

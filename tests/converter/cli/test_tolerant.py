@@ -13,7 +13,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.findings import RULES
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
@@ -192,5 +192,5 @@ def test_broken_models_come_back_through_blender(
     assert result.returncode == 0, result.stderr[-2000:]
     for path, data in converted:
         for kind in ("plain", "extras"):
-            back = to_model(tmp_path / kind / path.name, path.with_suffix(".msh-sidecar"))
+            back = import_gltf(tmp_path / kind / path.name, path.with_suffix(".msh-sidecar"))
             assert back.data == data, (path.name, kind, [str(c) for c in back.changes])

@@ -10,7 +10,7 @@ import pygltflib
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
 from tests.support.runs import call, first_difference, to_gltf
@@ -21,7 +21,7 @@ ANIMATED = "retail__odd__s_rock_009"
 @every_sample
 @pytest.mark.parametrize("form", ["glb", "gltf"])
 def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
-    back = to_model(to_gltf(sample, tmp_path / f"m.{form}"))
+    back = import_gltf(to_gltf(sample, tmp_path / f"m.{form}"))
     assert back.changes == []
     assert first_difference(sample.source, back.data) is None
 
@@ -36,7 +36,7 @@ def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "retail__static__i_room_006"])
 def test_every_option_has_a_way_back(name: str, options: list, tmp_path: Path) -> None:
-    assert to_model(to_gltf(sample_called(name), tmp_path / "m.glb", *options)).changes == []
+    assert import_gltf(to_gltf(sample_called(name), tmp_path / "m.glb", *options)).changes == []
 
 
 @every_sample
@@ -44,7 +44,7 @@ def test_every_option_has_a_way_back(name: str, options: list, tmp_path: Path) -
 def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: Path) -> None:
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     HARMLESS[change](document)
-    back = to_model(document.save(tmp_path / "m.gltf", indent=1))
+    back = import_gltf(document.save(tmp_path / "m.gltf", indent=1))
     assert back.changes == []
     assert first_difference(sample.source, back.data) is None
 
@@ -54,12 +54,12 @@ def test_parts_at_the_origin_are_warned_of(tmp_path: Path) -> None:
     walker = Path(__file__).parents[3] / "examples/walker.msh"
     path = tmp_path / "m.glb"
     assert call(cli.msh2gltf, walker, "-o", path, "-q") == 0
-    assert to_model(path).warnings == []
+    assert import_gltf(path).warnings == []
     document = Editable(path)
     for name in ("gun.lod1.group0", "turret.lod1.group0"):
         document.node(name)["translation"] = [0, 0, 0]
     document.node("shin_l.lod1.group0")["translation"][0] += 1
-    back = to_model(document.save(path))
+    back = import_gltf(document.save(path))
     assert len(back.changes) == 3
     (warning,) = back.warnings
     assert "'turret.lod1.group0' and 1 more came to the origin" in warning
@@ -69,7 +69,7 @@ def test_saved_by_pygltflib(tmp_path: Path) -> None:
     path = to_gltf(sample_called(ANIMATED), tmp_path / "m.glb")
     document = pygltflib.GLTF2().load(str(path))
     document.save(str(path))
-    assert to_model(path).changes == []
+    assert import_gltf(path).changes == []
 
 
 # ------------------------------------------------------------------ edits
@@ -191,7 +191,7 @@ def retime(d: Editable) -> None:
 def test_edits_are_seen(edit, said: str, tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
     edit(document)
-    changes = [str(change) for change in to_model(document.save(tmp_path / "m.glb")).changes]
+    changes = [str(change) for change in import_gltf(document.save(tmp_path / "m.glb")).changes]
     assert any(said in change for change in changes), changes
 
 
@@ -207,7 +207,7 @@ def test_normals_may_be_rounded(tmp_path: Path) -> None:
             turned /= np.linalg.norm(turned, axis=1, keepdims=True)
             accessor = document.add(turned.astype(np.float32))
             primitive["attributes"]["NORMAL"] = accessor
-        changes = to_model(document.save(tmp_path / f"{degrees}.glb")).changes
+        changes = import_gltf(document.save(tmp_path / f"{degrees}.glb")).changes
         assert (changes == []) is unchanged
 
 
@@ -215,7 +215,7 @@ def test_rotation_sign_is_free(tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
     node = document.node("foot_m3o2")
     node["rotation"] = [-c for c in node["rotation"]]
-    assert to_model(document.save(tmp_path / "m.glb")).changes == []
+    assert import_gltf(document.save(tmp_path / "m.glb")).changes == []
 
 
 def test_missing_scene_is_kept(tmp_path: Path) -> None:
@@ -225,14 +225,14 @@ def test_missing_scene_is_kept(tmp_path: Path) -> None:
         for node in scene["nodes"]:
             del document.json["nodes"][node]["mesh"]
     del document.json["scenes"][1:]
-    assert to_model(document.save(tmp_path / "m.glb")).changes == []
+    assert import_gltf(document.save(tmp_path / "m.glb")).changes == []
 
 
 def test_names_alone_tell_edits(tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called(ANIMATED), tmp_path / "m.glb"))
     drop_extras(document)
     rename(document)
-    changes = to_model(document.save(tmp_path / "m.glb")).changes
+    changes = import_gltf(document.save(tmp_path / "m.glb")).changes
     assert [str(change) for change in changes] == ["node 'foot_m3o2': renamed to 'нога'"]
 
 
@@ -259,7 +259,7 @@ def test_edits_of_hidden_parts_without_extras(tmp_path: Path) -> None:
     primitive = document.json["meshes"][part["mesh"]]["primitives"][0]
     document.arrays[primitive["attributes"]["POSITION"]][0] += 1
     drop_extras(document)
-    changes = to_model(document.save(tmp_path / "m.glb")).changes
+    changes = import_gltf(document.save(tmp_path / "m.glb")).changes
     assert [c.where for c in changes] == ["part 'foot_m2o3' lod 0 group 1"]
 
 
@@ -276,6 +276,6 @@ def test_a_copy_is_new(name: str, extras: bool, tmp_path: Path) -> None:
     document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
     if not extras:
         drop_extras(document)
-    changes = [str(c) for c in to_model(document.save(tmp_path / "m.glb")).changes]
+    changes = [str(c) for c in import_gltf(document.save(tmp_path / "m.glb")).changes]
     assert f"node '{name}.001': is new" in changes
     assert not any("missing" in change for change in changes)

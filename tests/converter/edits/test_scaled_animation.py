@@ -19,7 +19,8 @@ from msh_gltf.converter.edits import rigid_transforms
 from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.sampler import sample
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks
@@ -178,7 +179,7 @@ def random_file(folder: Path, rng: np.random.Generator, scales: list[Any], kind:
 def test_even_scales_and_mirrors(kind: str, seed: int) -> None:
     with TemporaryDirectory() as folder:
         path = random_file(Path(folder), np.random.default_rng(seed), EVEN, kind)
-        back = to_model(path, None, ALONE)
+        back = import_gltf(path, None, ALONE)
         assert_same_places(Editable(path), back.data, back.dialect, FRAMES)
 
 
@@ -190,7 +191,7 @@ def test_uneven_scales_convert_exactly_or_are_refused(seed: int) -> None:
         path = random_file(Path(folder), np.random.default_rng(seed), scales, "LINEAR")
         refused = ""
         try:
-            back = to_model(path, None, ALONE)
+            back = import_gltf(path, None, ALONE)
             assert_same_places(Editable(path), back.data, back.dialect, FRAMES)
         except ConversionError as error:
             refused = str(error)
@@ -207,7 +208,7 @@ def test_a_spin_round_the_axis_of_an_uneven_scale_converts(tmp_path: Path) -> No
     builder.clip(1, "rotation", np.arange(FRAMES) / 24, turns)
     # the wheel is stretched along its own axis: even across it
     path = builder.save(tmp_path)
-    back = to_model(path, None, ALONE)
+    back = import_gltf(path, None, ALONE)
     assert_same_places(Editable(path), back.data, back.dialect, FRAMES)
 
 
@@ -233,7 +234,7 @@ def test_a_node_of_a_model_is_mirrored(
     node = document.json["nodes"][(roots if which == "root" else inner)[0]]
     node["scale"] = list(scale)
     edited = document.save(tmp_path / "e.glb")
-    back = to_model(edited, tmp_path / "m.msh-sidecar")
+    back = import_gltf(edited, tmp_path / "m.msh-sidecar")
     assert not back.kept_all
     frames = max(
         len(document.arrays[s["input"]]) for s in document.json["animations"][0]["samplers"]
@@ -248,13 +249,13 @@ def test_verification_sees_a_track_that_was_not_mirrored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = random_file(tmp_path, np.random.default_rng(1), MIRRORS, "LINEAR")
-    to_model(path, None, ALONE)
+    import_gltf(path, None, ALONE)
     monkeypatch.setattr(
         "msh_gltf.converter.edits.identify_nodes.rigid_track",
         lambda item, track, frame, node: Track(node, track.rotation, track.translation),
     )
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
-        to_model(path, None, ALONE)
+        import_gltf(path, None, ALONE)
 
 
 def test_verification_sees_a_node_in_the_wrong_frame(
@@ -269,7 +270,7 @@ def test_verification_sees_a_node_in_the_wrong_frame(
 
     monkeypatch.setattr("msh_gltf.converter.edits.identify_nodes.rigid_part", wrong)
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
-        to_model(path, None, ALONE)
+        import_gltf(path, None, ALONE)
 
 
 def test_verification_looks_between_frames(tmp_path: Path) -> None:
@@ -279,7 +280,7 @@ def test_verification_looks_between_frames(tmp_path: Path) -> None:
     places = [[0, 0, 0], [1, 0, 0], [5, 0, 0]]
     builder.clip(0, "translation", np.arange(3) / 24, places)
     path = builder.save(tmp_path)
-    back = to_model(path, None, ALONE)
+    back = import_gltf(path, None, ALONE)
     identified = identify(read_gltf(path), None)
     model = read_model(read_nres(back.data, "m"), "m")
     verify(model, identified, {0: 0}, Dialect.SPEC)

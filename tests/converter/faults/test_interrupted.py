@@ -17,7 +17,7 @@ from msh_gltf.converter import storage as files
 from msh_gltf.converter.batch.console import progress_bar
 from msh_gltf.converter.batch.export_run import Engine
 from msh_gltf.converter.batch.import_run import Places, restore_run
-from msh_gltf.converter.pipeline.model import ImportOptions
+from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for

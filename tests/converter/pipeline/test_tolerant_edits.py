@@ -13,7 +13,7 @@ from msh_gltf.converter.checks.recover import leave_out
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.pipeline.model import to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA
@@ -87,7 +87,7 @@ def test_an_edit_of_a_broken_terrain_is_refused(tmp_path: Path) -> None:
     edit.arrays[primitive["attributes"]["POSITION"]][corner, 1] += 1
     edit.save(tmp_path / "a.glb")
     with pytest.raises(ConversionError, match="the edit meets tables that are broken"):
-        to_model(tmp_path / "a.glb")
+        import_gltf(tmp_path / "a.glb")
 
 
 def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
@@ -95,12 +95,12 @@ def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
     from tests.support.corruption.areal import Map
 
     path = DATA / "maps/spec__AutoMAP_00/Land.map"
-    sound = load(path.read_bytes(), path).content
+    sound = load(path.read_bytes(), path).areals
     box = Nres.read(path.read_bytes())
     area = Map(box)
     row = 2
     struct.pack_into("<f", area.data, area.records[row] + 56, NAN)
-    got = load(box.write(), path).content
+    got = load(box.write(), path).areals
     assert len(got.records) == len(sound.records) - 1
     keep = sound.owner != row
     assert np.array_equal(got.vertices, sound.vertices[keep])
@@ -161,10 +161,10 @@ def test_edits(change, kind, tmp_path: Path) -> None:
     edit.save(tmp_path / "a.glb")
     if kind.code not in EDITS[change]:
         with pytest.raises(ConversionError, match="the edit meets tables that are broken") as said:
-            to_model(tmp_path / "a.glb")
+            import_gltf(tmp_path / "a.glb")
         assert "--no-sidecar" in str(said.value)
         return
-    back = to_model(tmp_path / "a.glb")
+    back = import_gltf(tmp_path / "a.glb")
     assert back.changes
     assert not back.kept_all
     assert "what is broken was kept as it is, as --tolerant left it out" in back.warnings
@@ -179,7 +179,7 @@ def test_edits(change, kind, tmp_path: Path) -> None:
     assert errors[0] == errors[1]
     again = convert(back.data, tmp_path / "b.glb")
     assert again.tolerant
-    assert to_model(tmp_path / "b.glb").data == back.data
+    assert import_gltf(tmp_path / "b.glb").data == back.data
 
 
 def test_the_sidecar_of_a_sound_model_is_not_marked(tmp_path: Path) -> None:
@@ -203,12 +203,12 @@ def test_a_sidecar_without_the_mark_is_refused(tmp_path: Path) -> None:
     unmarked = replace(kept, description=replace(kept.description, tolerant=False))
     path.write_bytes(write_sidecar(unmarked))
     with pytest.raises(ConversionError, match="sidecar is of another conversion of this model"):
-        to_model(tmp_path / "a.glb")
+        import_gltf(tmp_path / "a.glb")
     editable = Editable(tmp_path / "a.glb")
     del editable.json["scenes"][0]["extras"]["msh"]["pair"]  # as an older converter made it
     editable.save(tmp_path / "a.glb")
     with pytest.raises(ConversionError, match="run past the table"):
-        to_model(tmp_path / "a.glb")
+        import_gltf(tmp_path / "a.glb")
 
 
 @pytest.mark.parametrize("code", ["slot-batches", "vertex-finite", "node-cycle", "node-fallback"])

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import __version__
+from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.model import to_model
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA, sample_called
@@ -30,7 +30,7 @@ every_version = pytest.mark.parametrize("kept", KEPT, ids=lambda path: path.name
 
 @every_version
 def test_an_old_pair_gives_the_bytes_of_its_model(kept: Path) -> None:
-    back = to_model(kept / "mast.glb")
+    back = import_gltf(kept / "mast.glb")
     assert (back.changes, back.warnings) == ([], [])
     assert first_difference(SOURCE, back.data) is None
 
@@ -42,7 +42,7 @@ def test_an_old_pair_can_be_edited(kept: Path, tmp_path: Path) -> None:
     document = Editable(kept / "mast.glb")
     node = document.node("mast_c_m5o2")
     node["translation"] = [1 + x for x in node.get("translation", [0, 0, 0])]
-    back = to_model(document.save(tmp_path / "mast.glb"))
+    back = import_gltf(document.save(tmp_path / "mast.glb"))
     assert [(c.where, c.what) for c in back.changes] == [
         ("node 'mast_c_m5o2'", "translation changed")
     ]
@@ -57,7 +57,7 @@ def test_an_old_sidecar_serves_a_file_without_custom_properties(kept: Path, tmp_
     shutil.copy(kept / "mast.msh-sidecar", tmp_path)
     document = Editable(kept / "mast.glb")
     drop_extras(document)
-    back = to_model(document.save(tmp_path / "mast.glb"))
+    back = import_gltf(document.save(tmp_path / "mast.glb"))
     assert back.changes == []
     assert first_difference(SOURCE, back.data) is None
 

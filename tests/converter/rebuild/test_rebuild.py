@@ -18,14 +18,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, largest_indices
 from msh_gltf.converter.formats.tables import TABLES
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.model import (
-    ExportOptions,
-    ImportOptions,
-    gltf_files,
-    load,
-    to_model,
-)
+from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.header import header
 from msh_gltf.converter.rebuild.model import new_model
@@ -98,7 +93,7 @@ def check_canonical(model: MshModel) -> None:
 def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     """Verified by itself, canonical, idempotent, and again in the same dialect."""
     gltf = to_gltf(sample, tmp_path / "a.glb")
-    back = to_model(gltf, None, ALONE)
+    back = import_gltf(gltf, None, ALONE)
     assert back.rebuilt
     model = parse(back.data)
     check_canonical(model)
@@ -109,10 +104,10 @@ def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
         assert [e.type_id for e in model.archive.entries] == ORDER
     (tmp_path / "b.msh").write_bytes(back.data)
     options = ExportOptions(dialect=sample.dialect)
-    loaded = load(tmp_path / "b.msh", None, options)
+    loaded = load_file(tmp_path / "b.msh", None, options)
     for path, data in gltf_files(loaded, tmp_path / "b.glb", options):
         path.write_bytes(data)
-    again = to_model(tmp_path / "b.glb", None, ALONE)
+    again = import_gltf(tmp_path / "b.glb", None, ALONE)
     assert first_difference(back.data, again.data) is None
     if not sample.truth["legacy"]:
         original = parse(sample.source)
@@ -121,7 +116,7 @@ def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
         if sample.dialect == "retail" and original.node_names is not None:
             assert model.node_names == [n[:31] for n in original.node_names]
         assert [n.name for n in loaded.scene.nodes] == [
-            n.name for n in load(sample.path, sample.entry, options).scene.nodes
+            n.name for n in load_file(sample.path, sample.entry, options).scene.nodes
         ]
 
 
@@ -211,8 +206,9 @@ def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
     gltf = to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb")
     code = (
         "import sys, hashlib; from pathlib import Path\n"
-        "from msh_gltf.converter.pipeline.model import ImportOptions, to_model\n"
-        f"data = to_model(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
+        "from msh_gltf.converter.pipeline.dispatch import import_gltf\n"
+        "from msh_gltf.converter.pipeline.options import ImportOptions\n"
+        f"data = import_gltf(Path({str(gltf)!r}), None, ImportOptions(use_sidecar=False)).data\n"
         "print(hashlib.sha256(data).hexdigest())"
     )
     digests = {
@@ -302,7 +298,7 @@ def tables_changed(edit, tmp_path: Path, name: str = edits.ANIMATED) -> dict[str
     base = to_gltf(sample, tmp_path / "m.glb")
     document = Editable(base)
     edit(document)
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     out: dict[str, list] = {}
     for item in diff_models(parse(sample.source), parse(back.data)):
         out.setdefault(item["table"].partition(" ")[0], []).extend(item.get("rows", ["moved"]))
@@ -343,7 +339,7 @@ def test_a_new_slot_keeps_all_others(name: str, tmp_path: Path) -> None:
     sample = sample_called(name)
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     edits.delete_face(document)
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     old, new = parse(sample.source), parse(back.data)
     changed = [c for c in back.changes if c.where.startswith("part")]
     assert len(changed) == 1
@@ -386,7 +382,7 @@ def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
     sample = sample_called(edits.ANIMATED)
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     edits.delete_clip(document)
-    model = parse(to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar").data)
+    model = parse(import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar").data)
     assert (model.nodes["map_start"] == NONE16).all()
     assert (len(model.keys), len(model.frame_map), model.frame_count) == (8, 0, 1)
 
@@ -395,7 +391,7 @@ def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called("retail__system__MTCHECK"), tmp_path / "m.glb"))
     edits.move_vertex(document)
     with pytest.raises(ConversionError, match="legacy nodes"):
-        to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+        import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
 
 
 def test_verification_can_fail(tmp_path: Path) -> None:
@@ -406,7 +402,7 @@ def test_verification_can_fail(tmp_path: Path) -> None:
     from tests.support.runs import to_gltf as convert
 
     gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
-    back = to_model(gltf, None, ALONE)
+    back = import_gltf(gltf, None, ALONE)
     identified = identify(read_gltf(gltf), None)
     rows = {i: i for i in range(len(identified.scene.nodes))}
     verify(parse(back.data), identified, rows, Dialect.SPEC)
@@ -428,7 +424,7 @@ def test_verification_checks_links(tmp_path: Path) -> None:
     from msh_gltf.importers.gltf import read_gltf
 
     gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
-    model = parse(to_model(gltf, None, ALONE).data)
+    model = parse(import_gltf(gltf, None, ALONE).data)
     triangles = model.triangles.copy()
     triangles["selectors"][3] ^= 1
     model.streams[7] = triangles
@@ -458,7 +454,7 @@ def test_an_edit_of_one_user_of_a_slot_leaves_the_other(tmp_path: Path) -> None:
     attributes["POSITION"] = document.add(moved)
     document.json["meshes"].append(mesh)
     shared[0]["mesh"] = len(document.json["meshes"]) - 1
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     old, new = parse(sample.source), parse(back.data)
     assert len(new.slots) == len(old.slots) + 1
     assert (old.nodes["slot_index"] != new.nodes["slot_index"]).sum() == 1
@@ -488,7 +484,7 @@ def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
             if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
         ]  # fmt: skip
     document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert any(c.where == f"node {name!r}" and c.what == "is missing" for c in back.changes)
     assert any(".cpt" in warning for warning in back.warnings)
     new = parse(back.data)
@@ -512,9 +508,9 @@ def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
     document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
     edits.delete_face(document)
     document.save(tmp_path / "m.glb")
-    assert not any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
+    assert not any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
     (tmp_path / "m.bas").write_bytes(b"")
-    assert any(".bas" in w for w in to_model(tmp_path / "m.glb").warnings)
+    assert any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
 
 
 def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
@@ -524,7 +520,7 @@ def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
     sample = sample_called("retail__system__R_H_002")
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     reverse_nodes(document)
-    new = parse(to_model(document.save(tmp_path / "e.glb"), None, ALONE).data)
+    new = parse(import_gltf(document.save(tmp_path / "e.glb"), None, ALONE).data)
     old = parse(sample.source)
     assert new.node_names == old.node_names
     assert new.parents == old.parents
@@ -536,7 +532,7 @@ def test_a_lost_sidecar_is_mentioned(tmp_path: Path) -> None:
 
     document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
     drop_extras(document)
-    back = to_model(document.save(tmp_path / "renamed.glb"))
+    back = import_gltf(document.save(tmp_path / "renamed.glb"))
     assert back.rebuilt
     assert any("m.msh-sidecar lies beside it" in warning for warning in back.warnings)
 
@@ -545,7 +541,7 @@ def test_generated_lods_leave_stored_ones(tmp_path: Path) -> None:
     sample = sample_called("mixed__odd__s_rock_057")
     gltf = to_gltf(sample, tmp_path / "m.glb")
     old = parse(sample.source)
-    new = parse(to_model(gltf, None, ImportOptions(lod_shares=(0.5,))).data)
+    new = parse(import_gltf(gltf, None, ImportOptions(lod_ratios=(0.5,))).data)
     filled = old.nodes["slot_index"] != NONE16
     assert (new.nodes["slot_index"][filled] == old.nodes["slot_index"][filled]).all()
     assert (new.nodes["slot_index"][:, 1] != NONE16).sum() > filled[:, 1].sum()
@@ -559,7 +555,7 @@ def test_torn_edges_are_unlinked_on_both_sides(sample: Sample, tmp_path: Path) -
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     for primitive in document.primitives()[::3]:
         document.arrays[primitive["attributes"]["POSITION"]][0] += 7
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert back.changes
 
 
@@ -578,7 +574,7 @@ def test_deleting_the_last_part_takes_its_rows(sample: Sample, tmp_path: Path) -
     if len(users) > 1 or alone:
         return  # shared, or its scene would be gone with it
     del users[0]["mesh"]
-    back = to_model(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     new = parse(back.data)
     if "orphan_slot" not in sample.truth["variants"]:  # its rows may be that slot's too
         assert len(new.indices) < len(old.indices)

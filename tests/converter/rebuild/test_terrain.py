@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.terrain_structure import check_terrain
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import Returned, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.exporters.terrain import write_terrain
 from msh_gltf.importers.nres import read_nres
 from msh_gltf.importers.terrain import read_terrain
@@ -56,9 +57,9 @@ class Edit:
             self.document.arrays[accessor] = np.concatenate([array, row])
         return len(self.document.arrays[self.attributes["POSITION"]]) - 1
 
-    def back(self) -> Returned:
+    def back(self) -> ImportResult:
         self.document.save(self.path)
-        return to_model(self.path)
+        return import_gltf(self.path)
 
 
 @pytest.fixture
@@ -148,7 +149,7 @@ def test_random_edits_keep_every_rule(level, tmp_path: Path) -> None:
         (tmp_path / "again/Land.msh").write_bytes(back.data)
         again = tmp_path / "again/Land.glb"
         assert call(cli.msh2gltf, tmp_path / "again/Land.msh", "-o", again, "-q", "--force") == 0
-        assert to_model(again).kept_all
+        assert import_gltf(again).kept_all
 
 
 def test_deleting_and_adding(edit: Edit) -> None:

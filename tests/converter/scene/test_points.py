@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.model import ImportOptions, to_model
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.control_points import read_points
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, sample_called
@@ -89,7 +90,7 @@ def test_the_way_back_ignores_them(robot: Path, tmp_path: Path, extras: bool) ->
     if not extras:
         drop_extras(document)
     document.save(target)
-    back = to_model(target)
+    back = import_gltf(target)
     assert (back.changes, back.warnings) == ([], [])
     assert back.data == ROBOT.source
 
@@ -101,7 +102,7 @@ def test_the_way_back_ignores_them(robot: Path, tmp_path: Path, extras: bool) ->
     document.json["nodes"].append(copied)
     document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
     document.save(target)
-    back = to_model(target)
+    back = import_gltf(target)
     (said,) = [w for w in back.warnings if "control points" in w]
     assert "Dir_1.point was moved" in said
     assert "Свет" not in said
@@ -123,7 +124,7 @@ def test_a_rebuild_passes_them_by(robot: Path, tmp_path: Path, extras: bool) -> 
         if not extras:
             drop_extras(document)
         document.save(target)
-        back = to_model(target, options=ImportOptions(dialect="retail"))
+        back = import_gltf(target, options=ImportOptions(dialect="retail"))
         said = [w for w in back.warnings if "control points" in w]
         assert said == (["4 control points (NAME.point) are passed by"] if options else [])
         nodes.append(back.data)
@@ -144,7 +145,7 @@ def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
     assert document.node("socket.point")
     drop_extras(document)
     document.save(tmp_path / "b.glb")
-    back = to_model(tmp_path / "b.glb")
+    back = import_gltf(tmp_path / "b.glb")
     assert (back.kept_all, back.warnings) == (True, [])
 
 
@@ -252,7 +253,7 @@ def test_through_blender(robot: Path, tmp_path: Path) -> None:
     script = Path(__file__).parents[2] / "blender/roundtrip.py"
     subprocess.run([BLENDER, script, tmp_path, target], check=True, capture_output=True)
     for kind in ("plain", "extras"):
-        back = to_model(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
+        back = import_gltf(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
         assert ([str(c) for c in back.changes], back.warnings) == ([], [])
         assert back.data == ROBOT.source
     code = f"""
@@ -274,7 +275,7 @@ for kind in (False, True):
     nodes = {n["extras"]["msh"]["node"]: n["name"] for n in GltfView(target)["nodes"][:4]}
     assert f"CameraCenter.point {nodes[2]}" in done.stdout
     for kind in (False, True):
-        back = to_model(tmp_path / f"moved{kind}.glb", tmp_path / "robot.msh-sidecar")
+        back = import_gltf(tmp_path / f"moved{kind}.glb", tmp_path / "robot.msh-sidecar")
         (said,) = [w for w in back.warnings if "control points" in w]
         assert "Dir_1.point was moved" in said
         assert ("Dir_1.point#3 is gone" in said) == (not kind)

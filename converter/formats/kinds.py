@@ -1,0 +1,53 @@
+"""The kinds of input that the converter tells apart, and how a container is recognised."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from .archive import Archive
+from .tables import AREAL_MAP_TYPE, CORE_MODEL_TYPES, TERRAIN_TYPES, StreamType
+
+
+class Kind(StrEnum):
+    """What a file or an archive's entry is.
+
+    The values are those of sidecars, manifests and the JSON of ``msh-inspect``.
+    """
+
+    MODEL = "model"
+    TERRAIN = "terrain"
+    AREAL_MAP = "areal map"
+    TEXTURE = "texture"
+    ARCHIVE = "archive"
+    WEAR = "WEAR"
+    MATERIAL = "MAT0"
+    CONTROL_POINTS = "control points"
+    BUILD_DAT = "BuildDat.lst"
+    UNKNOWN = "unknown"
+
+    @property
+    def file_format(self) -> str:
+        """The name of its file format, as rules and ``--check --json`` have it."""
+        return _FORMATS.get(self, self.value)
+
+    @property
+    def in_extras(self) -> str:
+        """The value of ``extras.msh.kind`` in a glTF scene."""
+        return self.value.replace(" ", "_")
+
+
+_FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
+#: What becomes glTF and has a sidecar.
+SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP)
+
+
+def archive_kind(archive: Archive) -> Kind:
+    """Tell by its type ids what an NRes file is (``docs/reference/nres.md``, last paragraph)."""
+    types = archive.type_ids
+    if types >= CORE_MODEL_TYPES:
+        return Kind.MODEL
+    if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
+        return Kind.TERRAIN
+    if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
+        return Kind.AREAL_MAP
+    return Kind.ARCHIVE

@@ -1,0 +1,124 @@
+"""Export an areal map to glTF, which is view-only, and import it again. No printing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...exporters.gltf_areal import export_areal_map
+from ...exporters.gltf_file import Document
+from ...importers.areal_map import read_areal_map
+from ...importers.nres import read_nres
+from .. import __version__
+from ..checks.recover_maps import sound_areals
+from ..edits.compare_model import Change
+from ..formats.archive import Archive
+from ..formats.areal_map import ArealMap
+from ..formats.kinds import Kind
+from ..formats.names import readable, stem
+from ..formats.sidecar import Description, Sidecar
+from ..scene.appearance import Appearance
+from ..scene.extras import SourceExtras
+from ..scene.scene import Imported, require_in_range
+from .gltf_output import Files, output_files
+from .import_result import ImportResult
+from .loaded import LoadedScene
+from .options import ExportOptions
+from .terrain import container_at
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedArealMap(LoadedScene):
+    """A valid areal map; ``areals``: its tables."""
+
+    kind = Kind.AREAL_MAP
+
+    areals: ArealMap
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        areals = self.areals
+        return (
+            f"areal map, {len(areals.records):,} areals, {len(areals.vertices):,} vertices, "
+            f"{areals.cells_x} x {areals.cells_y} cells"
+        )
+
+
+def load_areal_map(
+    archive: Archive, path: Path, index: int | None, options: ExportOptions
+) -> LoadedArealMap:
+    """Read an areal map; arguments as of ``dispatch.load``.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    own, name = container_at(archive, path, index)
+    if options.mode == "strict":
+        from .check import require_strict
+
+        require_strict(archive, path, index, Kind.AREAL_MAP)
+    areals, findings = sound_areals(read_areal_map(own), options.mode)
+    return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
+
+
+def areal_map_files(
+    loaded: LoadedArealMap,
+    target: Path,
+    options: ExportOptions,
+    *,
+    sidecar: bool,
+    root: Path | None,
+) -> Files:
+    """Make the files of an areal map's glTF; arguments as of ``dispatch.gltf_files``."""
+    require_in_range("a position", loaded.areals.vertices, loaded.name)  # the import refuses it
+    about = Description(
+        loaded.name, "", "", "", "", 0, 0, __version__, [], loaded.kind, tolerant=loaded.tolerant
+    )
+
+    def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+        return export_areal_map(loaded.areals, stem(loaded.name), extras)
+
+    return output_files(
+        loaded,
+        about,
+        SourceExtras(),
+        document,
+        target=target,
+        options=options,
+        sidecar=sidecar,
+        root=root,
+    )
+
+
+def import_areal_map(kept: Sidecar, given: Imported, label: str) -> ImportResult:
+    """Return the areal map of the sidecar, with a warning where the glTF shows another.
+
+    Args:
+        kept: the sidecar.
+        given: the glTF file, which is view-only (``docs/reference/gltf.md``).
+        label: what messages call the sidecar.
+
+    Raises:
+        ConversionError: unreadable.
+    """
+    about = kept.description
+    out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
+    areals, _ = sound_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
+    used = {item.mesh for item in given.items if item.mesh >= 0}
+    shown = [
+        given.streams.positions[p.vertex_start : p.vertex_start + p.vertex_count]
+        for mesh in sorted(used)
+        for p in given.meshes[mesh].primitives
+    ]
+    points = np.concatenate([*shown, np.empty((0, 3), np.float32)]) + np.float32(0)
+    stored = np.unique(areals.vertices + np.float32(0), axis=0)
+    if not np.array_equal(np.unique(points, axis=0), stored):
+        out.warnings.append(
+            "an areal map is not read back from glTF: the file restored is the sidecar's "
+            "(edit it with the functions of msh_gltf.converter.edits.areal_map)"
+        )
+        out.changes = [Change("areal map", "edited, and not taken over")]
+    return out

@@ -1,0 +1,184 @@
+"""From the kind of a file to what loads, exports, imports and shows it: the only place that knows.
+
+load(kind, archive, path, index, options)  ->  Loaded
+gltf_files(loaded, target, options)        ->  the files to write
+import_gltf(gltf, sidecar, options)        ->  ImportResult
+describe(loaded), show(console, facts)     ->  what ``msh-inspect`` prints
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...importers.content import find_model, kind_at
+from ...importers.nres import read_file, read_nres
+from ..errors import ConversionError
+from ..formats.archive import Archive
+from ..formats.kinds import Kind
+from ..formats.sidecar import sidecar_path
+from ..scene.dialect import Decision
+from . import inspect
+from .areal_map import LoadedArealMap, areal_map_files, import_areal_map, load_areal_map
+from .export_model import LoadedModel, load_model, model_files
+from .gltf_output import Files
+from .import_result import ImportResult
+from .loaded import Loaded
+from .options import ExportOptions, ImportOptions
+from .sidecars import find_sidecar, open_sidecar
+from .terrain import LoadedTerrain, import_terrain, load_terrain, terrain_files
+from .texture import LoadedTexture, load_texture, png_file
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
+    """Load what a file is, or an entry of it.
+
+    Args:
+        path: a model, a terrain, an areal map or an archive.
+        entry: the archive's entry, by name or directory index, where there are several.
+        options: how it becomes glTF.
+
+    Raises:
+        ConversionError: unreadable, no such entry, or an error finding.
+    """
+    archive = read_nres(read_file(path), str(path))
+    index = find_model(archive, entry)
+    return load(kind_at(archive, index), archive, path, index, options)
+
+
+def load(
+    kind: Kind,
+    archive: Archive,
+    path: Path,
+    index: int | None,
+    options: ExportOptions,
+    *,
+    fallback: Callable[[], Decision | None] | None = None,
+) -> Loaded:
+    """Load a file or an entry of a known kind.
+
+    Args:
+        kind: what it is; whatever cannot be exported is read as a model, which reports why.
+        archive: the file, which is open already.
+        path: its path.
+        index: directory index of the entry; ``None``: the file itself.
+        options: how it becomes glTF.
+        fallback: the dialect of a model whose file has no evidence of one.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    if kind is Kind.TERRAIN:
+        return load_terrain(archive, path, index, options)
+    if kind is Kind.AREAL_MAP:
+        return load_areal_map(archive, path, index, options)
+    if kind is Kind.TEXTURE:
+        assert index is not None  # a walk finds them in libraries
+        return load_texture(archive, index)
+    return load_model(archive, path, index, options, fallback=fallback)
+
+
+def gltf_files(
+    loaded: Loaded,
+    target: Path,
+    options: ExportOptions,
+    *,
+    sidecar: bool = True,
+    root: Path | None = None,
+) -> Files:
+    """Make the files of a glTF export, in the order in which to write them; the glTF is last.
+
+    Args:
+        loaded: a model, a terrain or an areal map; of a texture the PNG is made.
+        target: the ``.glb``, ``.gltf`` or ``.png``.
+        options: what to show and how.
+        sidecar: whether to write one beside the glTF.
+        root: the directory of a run over many models, which writes their pictures itself.
+
+    Raises:
+        ConversionError: a coordinate that the import would refuse.
+    """
+    if isinstance(loaded, LoadedModel):
+        return model_files(loaded, target, options, sidecar=sidecar, root=root)
+    if isinstance(loaded, LoadedTerrain):
+        return terrain_files(loaded, target, options, sidecar=sidecar, root=root)
+    if isinstance(loaded, LoadedArealMap):
+        return areal_map_files(loaded, target, options, sidecar=sidecar, root=root)
+    assert isinstance(loaded, LoadedTexture)
+    return [png_file(loaded, target)]
+
+
+def import_gltf(
+    gltf: Path, sidecar: Path | None = None, options: ImportOptions | None = None
+) -> ImportResult:
+    """Turn a glTF file into a model, a terrain or an areal map, with what the sidecar keeps.
+
+    Args:
+        gltf: the file.
+        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        options: how to read and rebuild.
+
+    Raises:
+        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
+            written model would not show what the file shows.
+    """
+    from ...importers.gltf import read_gltf  # pygltflib: only the import needs it
+    from .import_model import import_edited, import_new, stored_model
+
+    options = options or ImportOptions()
+    beside = sidecar is not None or sidecar_path(gltf).is_file()
+    given = read_gltf(
+        gltf,
+        scene=options.scene,
+        all_scenes=options.use_sidecar and beside,
+        clip=options.clip,
+        fps=options.fps,
+        rigid_skin=options.rigid_skin,
+        ignore_scale=options.ignore_scale,
+    )
+    found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
+    try:
+        if found is None:
+            out = import_new(gltf, given, options)
+        else:
+            kept = open_sidecar(found, gltf, given.info, options)
+            kind = kept.description.kind
+            if kind is Kind.TERRAIN:
+                out = import_terrain(kept, given, options, str(found))
+            elif kind is Kind.AREAL_MAP:
+                out = import_areal_map(kept, given, str(found))
+            else:
+                out = import_edited(gltf, given, stored_model(kept, found), options)
+    except ConversionError as error:
+        raise error.at(file=str(gltf)) from None
+    out.warnings[:0] = given.warnings
+    return out
+
+
+def describe(loaded: Loaded) -> inspect.Json:
+    """Return the facts about a loaded file as plain JSON values; ``kind`` is among them."""
+    if isinstance(loaded, LoadedTerrain):
+        facts = inspect.describe_terrain(loaded)
+    elif isinstance(loaded, LoadedArealMap):
+        facts = inspect.describe_areal_map(loaded)
+    elif isinstance(loaded, LoadedTexture):
+        facts = inspect.describe_texture(loaded)
+    else:
+        assert isinstance(loaded, LoadedModel)
+        facts = inspect.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
+    return {"kind": loaded.kind, **facts}
+
+
+def show(console: Console, facts: inspect.Json) -> None:
+    """Print the facts of :func:`describe` as one screen."""
+    shown = {
+        Kind.MODEL: inspect.show_model,
+        Kind.TERRAIN: inspect.show_map,
+        Kind.AREAL_MAP: inspect.show_map,
+        Kind.TEXTURE: inspect.show_texture,
+    }
+    shown[facts["kind"]](console, facts)

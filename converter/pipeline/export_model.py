@@ -1,0 +1,167 @@
+"""Export a model: read its file, decode it, make the glTF and its sidecar. No printing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...exporters.gltf import GltfOptions, export_gltf
+from ...exporters.gltf_file import Document
+from ...importers.msh import model_at
+from ...importers.wear import read_wear_names, wear_of
+from .. import __version__
+from ..checks.recover import sound_model
+from ..formats.archive import Archive
+from ..formats.kinds import Kind
+from ..formats.model import MshModel
+from ..formats.names import readable, stem
+from ..formats.sidecar import Description
+from ..scene.appearance import Appearance
+from ..scene.decode import decode, path_segments
+from ..scene.dialect import Decision, decide
+from ..scene.extras import SourceExtras
+from ..scene.scene import Scene, require_in_range
+from .appearance import find_appearance, missing_materials
+from .gltf_output import Files, output_files
+from .loaded import LoadedScene
+from .options import ExportOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedModel(LoadedScene):
+    """A valid model, decoded.
+
+    Attributes:
+        model: its tables, without what a tolerant reader leaves out (``converter.checks.recover``).
+        decision: its dialect and why.
+        wear: material names by row.
+        scene: the model in that dialect.
+    """
+
+    kind = Kind.MODEL
+
+    model: MshModel
+    decision: Decision
+    wear: list[str]
+    scene: Scene
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        scene = self.scene
+        triangles = sum(scene.triangle_count(part.mesh) for part in scene.parts)
+        clip = f", {scene.frame_count} frames" if scene.tracks else ""
+        return f"{len(scene.nodes)} nodes, {len(scene.parts)} parts, {triangles:,} triangles{clip}"
+
+
+def load_model(
+    archive: Archive,
+    path: Path,
+    index: int | None,
+    options: ExportOptions,
+    *,
+    fallback: Callable[[], Decision | None] | None = None,
+) -> LoadedModel:
+    """Decode a core model of an archive that is already open.
+
+    Args:
+        archive: the archive, or the model's own container.
+        path: its path.
+        index: directory index of the model's entry; ``None``: the archive is the model.
+        options: dialect, subframes, keys and paths matter here.
+        fallback: what to take where the file has no evidence of a dialect.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    model = model_at(archive, index, path.name)
+    if options.mode == "strict":
+        from .check import require_strict
+
+        require_strict(archive, path, index, Kind.MODEL)
+    model, findings = sound_model(model, options.mode)
+    decision = decide(model, options.dialect)
+    if decision.step == "d" and fallback is not None:
+        decision = fallback() or decision
+    text = wear_of(archive, path, index)
+    wear = read_wear_names(text)
+    scene = decode(
+        model,
+        decision.dialect,
+        stem(readable(model.name)),
+        wear=wear,
+        subframes=options.subframes,
+        stored_keys=options.stored_keys,
+    )
+    if options.paths:
+        scene.paths = path_segments(model, scene)
+    if options.points:
+        from ...importers.control_points import points_in
+
+        scene.points, found = points_in(scene, archive, path, index)
+        findings = [*findings, *found]
+    appearance = find_appearance(text, path, options)
+    return LoadedModel(
+        name=readable(model.name),
+        archive=model.archive,
+        findings=[*findings, *missing_materials(appearance)],
+        appearance=appearance,
+        model=model,
+        decision=decision,
+        wear=wear,
+        scene=scene,
+    )
+
+
+def require_scene_in_range(scene: Scene, label: str) -> None:
+    """Refuse to export what the import would refuse: coordinates that no model has.
+
+    Raises:
+        ConversionError: a coordinate beyond ``scene.MAX_COORDINATE``.
+    """
+    require_in_range("a position", scene.streams.positions, label)
+    for node in scene.nodes:
+        require_in_range(f"the transform of node {node.name!r}", node.translation, label)
+    for track in scene.tracks:
+        if track.translation is not None:
+            what = f"a value of the animation of node {scene.nodes[track.node].name!r}"
+            require_in_range(what, track.translation.values, label)
+
+
+def model_files(
+    loaded: LoadedModel, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
+) -> Files:
+    """Make the files of a model's glTF; arguments as of ``dispatch.gltf_files``."""
+    require_scene_in_range(loaded.scene, loaded.name)
+    decision = loaded.decision
+    extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
+    about = Description(
+        loaded.name,
+        "",
+        decision.dialect.value,
+        decision.reason,
+        "keys" if options.stored_keys else "samples",
+        options.lod,
+        options.group,
+        __version__,
+        loaded.wear,
+        points=loaded.scene.points,
+        tolerant=loaded.tolerant,
+    )
+
+    def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+        shown = GltfOptions(
+            options.fps,
+            options.lod,
+            options.group,
+            options.visible_only,
+            options.vertex_ids,
+            extras,
+            appearance,
+        )
+        return export_gltf(loaded.scene, shown)
+
+    return output_files(
+        loaded, about, extras, document, target=target, options=options, sidecar=sidecar, root=root
+    )

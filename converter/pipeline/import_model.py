@@ -1,0 +1,205 @@
+"""Import a model: merge an edited file with its sidecar, or rebuild it from the file alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...exporters.msh import write_model
+from ...importers.msh import read_model
+from ...importers.nres import read_nres
+from ..checks.recover import put_back, refuse_edit, sound_model
+from ..edits.compare_model import Plan, compare_model
+from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
+from ..errors import ConversionError, printable
+from ..findings import Mode
+from ..formats.kinds import Kind
+from ..formats.model import MshModel
+from ..formats.names import readable, stem
+from ..formats.sidecar import SUFFIX, Description, Sidecar
+from ..scene.decode import decode
+from ..scene.dialect import Dialect
+from ..scene.points import is_point, unread_points
+from ..scene.scene import Imported, Scene
+from .import_result import ImportResult
+from .options import ImportOptions
+
+if TYPE_CHECKING:
+    from ..rebuild.context import Rebuilt
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """The model of a sidecar.
+
+    Attributes:
+        path: the sidecar.
+        about: its description.
+        data: the model's bytes.
+        whole: its tables.
+        model: the same without what a tolerant reader leaves out.
+        scene: ``model``, decoded.
+    """
+
+    path: Path
+    about: Description
+    data: memoryview | bytes
+    whole: MshModel
+    model: MshModel
+    scene: Scene
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect that it is written in."""
+        return Dialect(self.about.dialect)
+
+
+def stored_model(kept: Sidecar, path: Path) -> StoredModel:
+    """Read and decode the model of a sidecar.
+
+    Args:
+        kept: the sidecar; of a model.
+        path: where it is.
+
+    Raises:
+        ConversionError: its source cannot be read.
+    """
+    about = kept.description
+    whole = read_model(read_nres(kept.source, str(path)), about.source)
+    model, _ = sound_model(whole, about.mode)
+    scene = decode(
+        model,
+        Dialect(about.dialect),
+        stem(about.source),
+        wear=about.materials,
+        stored_keys=about.clip == "keys",
+    )
+    return StoredModel(path, about, kept.source, whole, model, scene)
+
+
+def import_edited(
+    gltf: Path, given: Imported, stored: StoredModel, options: ImportOptions
+) -> ImportResult:
+    """Apply what a file changed to the model of its sidecar.
+
+    Args:
+        gltf: the glTF or OBJ file, for messages and files beside it.
+        given: what it holds.
+        stored: the sidecar's model.
+        options: as in :class:`ImportOptions`.
+
+    Raises:
+        ConversionError: the edit cannot be kept.
+    """
+    about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
+    # Blender writes a clip of its own for every object that gets its first key
+    given.tracks += given.other_tracks
+    shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
+    names = {node.name for node in scene.nodes}
+    noise = POSE_NOISE * model_size(scene)
+    given.warnings += unread_points(given.items, about.points, names, noise)
+    identified = identify(given, scene, shown)
+    _add_lods(identified, scene, options)
+    plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
+    given.warnings += plan.warnings
+    out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
+    if not plan.changes:
+        out.kept_all = True
+        return out
+    from ..rebuild.context import RebuildOptions
+    from ..rebuild.model import edited_model
+
+    built = edited_model(
+        plan, model, stored=scene, dialect=dialect, options=RebuildOptions(options.reduce)
+    )
+    if about.tolerant:
+        if (with_broken := put_back(built.model, stored.whole)) is None:
+            raise refuse_edit(plan.changes, str(stored.path))
+        built.model = with_broken
+        built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
+    _write(out, built, identified, options, before=model, mode=about.mode)
+    if _moves_triangles(plan) and any(
+        path.with_suffix(".bas").is_file() for path in (gltf, stored.path)
+    ):
+        out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
+    return out
+
+
+def _moves_triangles(plan: Plan) -> bool:
+    return any(not part.unchanged for part in plan.parts) or bool(plan.deleted_parts)
+
+
+def import_new(gltf: Path, given: Imported, options: ImportOptions) -> ImportResult:
+    """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
+
+    Raises:
+        ConversionError: nothing to make a model of, or beyond the format's limits.
+    """
+    from ..rebuild.context import RebuildOptions
+    from ..rebuild.materials import wear_rows
+    from ..rebuild.model import new_model
+
+    if (kind := given.info.get("kind", "model")) != Kind.MODEL.in_extras:
+        raise ConversionError(
+            f"is a {kind.replace('_', ' ')}, which cannot be rebuilt without its sidecar",
+            hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
+        )
+    if options.weld > 0:
+        grid = np.float64(options.weld)
+        snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
+        given.streams.positions = snapped.astype(np.float32)
+    stated = given.info.get("dialect", "spec")
+    dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
+    name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"
+    others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if options.use_sidecar else []
+    if others:
+        given.warnings.append(
+            f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
+            "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
+        )
+    if given.other_tracks:
+        given.warnings.append("several clips: the first is read (--clip chooses)")
+    if count := sum(map(is_point, given.items)):
+        given.warnings.append(f"{count} control points (NAME.point) are ignored")
+    identified = identify(given, None, given.shown)
+    _add_lods(identified, None, options)
+    if not identified.scene.nodes:
+        raise ConversionError("has no nodes to make a model of")
+    built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
+    out = ImportResult(name, b"", dialect.value, rebuilt=True)
+    _write(out, built, identified, options)
+    out.wear, warnings = wear_rows(identified.scene)
+    out.warnings += warnings
+    return out
+
+
+def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:
+    if options.lod_ratios:
+        from ..rebuild.lods import generate_lods
+
+        node_of = {k: i for i, k in identified.stored_of.items()}
+        parts = stored.parts if stored is not None else []
+        taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
+        generate_lods(identified.scene, options.lod_ratios, taken)
+
+
+def _write(
+    out: ImportResult,
+    built: Rebuilt,
+    identified: Identified,
+    options: ImportOptions,
+    *,
+    before: MshModel | None = None,
+    mode: Mode = "default",
+) -> None:
+    """Fill in the bytes and the report, and compare the bytes with the file they came from."""
+    out.data = write_model(built.model)
+    out.report, out.warnings = built.report, built.warnings
+    if options.verify:
+        from .verify import verify
+
+        again, _ = sound_model(read_model(read_nres(out.data, out.name), out.name), mode)
+        verify(again, identified, built.rows, Dialect(out.dialect), before)

@@ -1,0 +1,53 @@
+"""How a model, a terrain or an areal map is exported and imported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..findings import Mode
+
+
+@dataclass(frozen=True)
+class ExportOptions:
+    """How a model becomes glTF; see ``msh2gltf --help``.
+
+    ``dressed``: whether the game's libraries are looked for: in the folders ``textures``, then in
+    the model's own (``own_folder``). ``embed``: whether pictures go into the glTF or beside it;
+    ``lightmaps``: whether they are shown. ``mode``: what is refused; ``strict``: all that
+    ``msh-inspect --check --strict`` does not call sound; ``tolerant``: only what cannot be left out
+    (``converter.checks.recover``).
+    """
+
+    dialect: str = "auto"
+    fps: float = 24.0
+    lod: int = 0
+    group: int = 0
+    visible_only: bool = False
+    subframes: int = 1
+    stored_keys: bool = False
+    vertex_ids: bool = False
+    paths: bool = False
+    points: bool = False
+    textures: tuple[str, ...] = ()
+    dressed: bool = True
+    own_folder: bool = True
+    embed: bool = True
+    lightmaps: bool = True
+    mode: Mode = "default"
+
+
+@dataclass(frozen=True)
+class ImportOptions:
+    """How glTF becomes a model; see ``gltf2msh --help``."""
+
+    dialect: str = "auto"
+    scene: str | None = None
+    clip: str | None = None
+    fps: float | None = None
+    rigid_skin: bool = False
+    ignore_scale: bool = False
+    reduce: bool = True
+    verify: bool = True
+    use_sidecar: bool = True
+    lod_ratios: tuple[float, ...] = ()
+    weld: float = 0.0

@@ -1,0 +1,185 @@
+"""Export a terrain to glTF, and import the edited glTF. No printing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...exporters.gltf_file import Document
+from ...exporters.gltf_terrain import export_terrain
+from ...exporters.terrain import write_terrain
+from ...importers.nres import read_nres
+from ...importers.terrain import read_terrain
+from ...importers.wear import read_wear_names, wears_of_level
+from .. import __version__
+from ..checks.recover import refuse_edit
+from ..checks.recover_maps import sound_terrain
+from ..checks.terrain_structure import check_terrain
+from ..edits.compare_terrain import compare_terrain
+from ..errors import ConversionError
+from ..formats.archive import Archive
+from ..formats.kinds import Kind
+from ..formats.names import readable, stem
+from ..formats.sidecar import Description, Sidecar
+from ..formats.terrain import Terrain
+from ..scene.appearance import Appearance
+from ..scene.extras import SourceExtras
+from ..scene.scene import Imported, require_in_range
+from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
+from .appearance import find_appearance, missing_materials
+from .gltf_output import Files, output_files
+from .import_result import ImportResult
+from .loaded import LoadedScene
+from .options import ExportOptions, ImportOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedTerrain(LoadedScene):
+    """A valid terrain, decoded.
+
+    Attributes:
+        terrain: its tables.
+        wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
+        scene: what it shows.
+    """
+
+    kind = Kind.TERRAIN
+
+    terrain: Terrain
+    wear: list[str]
+    micro: list[str]
+    scene: TerrainScene
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        terrain = self.terrain
+        fine, coarse = (len(terrain.faces_of(level)) for level in (0, 1))
+        return (
+            f"terrain, {len(terrain.positions):,} vertices, {fine:,} fine and {coarse:,} "
+            f"coarse faces, {terrain.across} x {terrain.down} squares"
+        )
+
+
+def container_at(archive: Archive, path: Path, index: int | None) -> tuple[Archive, str]:
+    """Return the container and the name of an entry, or of the file itself.
+
+    Raises:
+        ConversionError: the entry is not an NRes file.
+    """
+    if index is None:
+        return archive, path.name
+    entry = archive.entries[index]
+    return read_nres(entry.payload, archive.label), entry.name
+
+
+def load_terrain(
+    archive: Archive, path: Path, index: int | None, options: ExportOptions
+) -> LoadedTerrain:
+    """Read a terrain and decode it; arguments as of ``dispatch.load``.
+
+    Raises:
+        ConversionError: unreadable, or an error finding.
+    """
+    own, name = container_at(archive, path, index)
+    if options.mode == "strict":
+        from .check import require_strict
+
+        require_strict(archive, path, index, Kind.TERRAIN)
+    terrain, findings = sound_terrain(read_terrain(own, name), options.mode)
+    first, second = wears_of_level(archive, path, index)
+    wear, micro = read_wear_names(first), read_wear_names(second)
+    title = readable(name)
+    scene = decode_terrain(terrain, stem(title), wear, micro)
+    appearance = find_appearance(first, path, options, blend_weights(scene))
+    return LoadedTerrain(
+        name=title,
+        archive=own,
+        findings=[*findings, *missing_materials(appearance)],
+        appearance=appearance,
+        terrain=terrain,
+        wear=wear,
+        micro=micro,
+        scene=scene,
+    )
+
+
+def terrain_files(
+    loaded: LoadedTerrain, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
+) -> Files:
+    """Make the files of a terrain's glTF; arguments as of ``dispatch.gltf_files``."""
+    require_in_range("a position", loaded.terrain.positions, loaded.name)  # the import refuses it
+    about = Description(
+        loaded.name, "", "", "", "", 0, 0, __version__, loaded.wear, loaded.kind, loaded.micro,
+        tolerant=loaded.tolerant,
+    )  # fmt: skip
+
+    def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
+        return export_terrain(loaded.scene, extras, appearance, visible_only=options.visible_only)
+
+    return output_files(
+        loaded,
+        about,
+        SourceExtras(),
+        document,
+        target=target,
+        options=options,
+        sidecar=sidecar,
+        root=root,
+    )
+
+
+def import_terrain(
+    kept: Sidecar, given: Imported, options: ImportOptions, label: str
+) -> ImportResult:
+    """Apply what a glTF file changed to the terrain of its sidecar.
+
+    Args:
+        kept: the sidecar.
+        given: the glTF file.
+        options: ``verify`` matters here.
+        label: what messages call the sidecar.
+
+    Raises:
+        ConversionError: unreadable, or an edit that the game cannot hold.
+    """
+    about = kept.description
+    out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
+    terrain = read_terrain(read_nres(kept.source, label), about.source)
+    terrain, _ = sound_terrain(terrain, about.mode)
+    scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
+    plan = compare_terrain(given, terrain, scene, about.materials)
+    out.changes, out.warnings = plan.changes, plan.warnings
+    if not plan.changes:
+        return out
+    if about.tolerant:
+        raise refuse_edit(plan.changes, label)
+    from ..rebuild.terrain import edited_terrain
+
+    built = edited_terrain(plan, terrain)
+    out.data, out.kept_all = write_terrain(built.terrain), False
+    out.report = built.report
+    out.warnings += built.warnings
+    if options.verify:
+        _verify(out, terrain)
+    return out
+
+
+def _verify(out: ImportResult, before: Terrain) -> None:
+    """Read the written terrain again: nothing may be wrong with it that was not before.
+
+    Raises:
+        ConversionError: an internal error, better met here than in the game.
+    """
+    again = read_terrain(read_nres(out.data, out.name), out.name)
+    known = {finding.code for finding in check_terrain(before)}
+    for finding in check_terrain(again):
+        if finding.code == "terrain-coarse-vertex":
+            # it stays (docs/reference/terrain.md); the user should know
+            out.warnings.append(finding.problem)
+        elif finding.code not in known and finding.severity != "note":
+            raise ConversionError(
+                "the rebuilt terrain does not hold together, please report it",
+                value=str(finding),
+                hint="--no-verify writes it all the same",
+            )
