@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..formats.key_pool import encode_keys
 from ..formats.model import MshModel
 from ..formats.tables import KEY_DTYPE, NODE_DTYPE
 from ..numeric.arrays import NONE16
@@ -144,15 +145,7 @@ def _keys(edit: NodeEdit, stored: _StoredRuns, key_order: list[int]) -> Records:
     if edit.run is None:
         assert edit.old is not None
         return stored.keys(edit.old)
-    return _encoded(edit.run, key_order)
-
-
-def _encoded(run: Run, key_order: list[int]) -> Records:
-    keys = np.zeros(len(run.frames), KEY_DTYPE)
-    keys["position"] = run.positions
-    keys["time"] = run.frames
-    keys["quaternion"][:, key_order] = run.words
-    return keys
+    return encode_keys(edit.run.positions, edit.run.frames, edit.run.words, key_order)
 
 
 class _StoredRuns:

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.archive import decode_text
+from ..formats.key_pool import count_identities, decode_keys
 from ..formats.model import MshModel
-from ..formats.tables import NO_LIGHTMAP, NODE_COCKPIT
+from ..formats.tables import KEY_DTYPE, NO_LIGHTMAP, NODE_COCKPIT
 from ..numeric.arrays import NONE16, ranges
 from ..numeric.pose import compose, rotation, rotation_matrix
-from ..numeric.quantize import decode_unit
 from ..numeric.sampler import Tracks, sample
 
 
@@ -34,11 +34,6 @@ class Dialect(StrEnum):
 
 #: Column order that turns a stored key quaternion into [w, x, y, z].
 _KEY_ORDER = {Dialect.SPEC: [3, 0, 1, 2], Dialect.RETAIL: [0, 1, 2, 3]}
-#: An identity key's four words as stored, as one number.
-_IDENTITY_KEY = {
-    Dialect.SPEC: np.array([0, 0, 0, 32767], "<i2").view("<u8"),
-    Dialect.RETAIL: np.array([32767, 0, 0, 0], "<i2").view("<u8"),
-}
 
 
 class BatchMaterials(NamedTuple):
@@ -78,14 +73,15 @@ def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
     """What the sampler reads; ``None`` for models without keys and for legacy nodes."""
     if model.keys is None or not len(model.keys) or model.legacy:
         return None
+    keys = decode_keys(model.keys, _KEY_ORDER[dialect])
     return Tracks(
         map_start=model.nodes["map_start"].astype(np.int64),
         fallback=model.nodes["fallback_key"].astype(np.int64),
         map_words=model.frame_map,
         frame_count=model.frame_count,
-        position=model.keys["position"],
-        time=model.keys["time"],
-        quaternion=decode_unit(model.keys["quaternion"])[:, _KEY_ORDER[dialect]],
+        position=keys.position,
+        time=keys.time,
+        quaternion=keys.quaternion,
     )
 
 
@@ -265,10 +261,8 @@ def header_vertices(
 
 
 def _identity_keys(model: MshModel) -> dict[str, int]:
-    if model.keys is None:
-        return {dialect.value: 0 for dialect in Dialect}
-    words = np.ascontiguousarray(model.keys["quaternion"]).view("<u8")
-    return {d.value: int(np.count_nonzero(words == key)) for d, key in _IDENTITY_KEY.items()}
+    pool = np.zeros(0, KEY_DTYPE) if model.keys is None else model.keys
+    return {d.value: count_identities(pool, _KEY_ORDER[d]) for d in Dialect}
 
 
 def _batch_word_vote(model: MshModel) -> str | None:
