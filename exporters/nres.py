@@ -31,7 +31,7 @@ def write_nres(archive: Archive) -> bytes:
     header["version"] = archive.version
     header["entry_count"] = len(archive.entries)
     header["total_size"] = archive.total_size
-    data[:16] = header.tobytes()
+    data[: header.nbytes] = header.tobytes()
     for offset, region in archive.unindexed:
         data[offset : offset + len(region)] = region
     for entry in archive.entries:
@@ -81,29 +81,19 @@ def replace_entry(
         attr1, attr2: their new values, where they change too.
     """
     old = archive.entries[index]
-    if attr1 is not None:
-        old = replace(old, attr1=attr1)
-    if attr2 is not None:
-        old = replace(old, attr2=attr2)
-    entries = list(archive.entries)
-    directory = archive.total_size - 64 * len(entries)
+    old = replace(
+        old,
+        attr1=old.attr1 if attr1 is None else attr1,
+        attr2=old.attr2 if attr2 is None else attr2,
+    )
     start, end = old.data_offset, old.data_offset + old.size
     shared = any(
         e.data_offset < end and start < e.data_offset + e.size
-        for i, e in enumerate(entries)
+        for i, e in enumerate(archive.entries)
         if i != index and e.size
     )
     if shared or not old.size:
-        offset = -(-directory // _ALIGN) * _ALIGN
-        unindexed = [*archive.unindexed, (start, old.payload)] if old.size else [*archive.unindexed]
-        if offset > directory:
-            unindexed.append((directory, bytes(offset - directory)))
-        entries[index] = replace(old, payload=payload, data_offset=offset)
-        end_of_data, pad = _padded(offset + len(payload))
-        if pad:
-            unindexed.append((offset + len(payload), bytes(pad)))
-        return _checked(replace(archive, entries=entries, unindexed=unindexed), end_of_data)
-
+        return _appended(archive, index, old, payload)
     gap = next((bytes(r) for o, r in archive.unindexed if o == end), b"")
     is_alignment = not any(gap) and len(gap) == -end % _ALIGN
     if is_alignment:
@@ -118,11 +108,28 @@ def replace_entry(
     ]
     if new_gap:
         unindexed.append((start + len(payload), new_gap))
-    for i, entry in enumerate(entries):
-        if i != index and entry.data_offset >= end:
-            entries[i] = replace(entry, data_offset=entry.data_offset + shift)
+    entries = [
+        replace(entry, data_offset=entry.data_offset + shift) if entry.data_offset >= end else entry
+        for entry in archive.entries
+    ]
     entries[index] = replace(old, payload=payload)
-    return _checked(replace(archive, entries=entries, unindexed=unindexed), directory + shift)
+    return _checked(archive, entries, unindexed, archive.directory + shift)
+
+
+def _appended(archive: Archive, index: int, old: Entry, payload: bytes) -> Archive:
+    """The archive with a payload at the end of the data region; its old bytes stay, unindexed."""
+    offset, gap = _padded(archive.directory)
+    end, pad = _padded(offset + len(payload))
+    unindexed = list(archive.unindexed)
+    if old.size:
+        unindexed.append((old.data_offset, old.payload))
+    if gap:
+        unindexed.append((archive.directory, bytes(gap)))
+    if pad:
+        unindexed.append((end - pad, bytes(pad)))
+    entries = list(archive.entries)
+    entries[index] = replace(old, payload=payload, data_offset=offset)
+    return _checked(archive, entries, unindexed, end)
 
 
 def add_entry(
@@ -161,19 +168,18 @@ def add_entry(
             value=printable(decode_text(name)),
             hint="give the new file another name",
         )
-    directory = archive.total_size - 64 * len(archive.entries)
-    offset, gap = _padded(directory)
+    offset, gap = _padded(archive.directory)
     end, pad = _padded(offset + len(payload))
     unindexed = list(archive.unindexed)
     if gap:
-        unindexed.append((directory, bytes(gap)))
+        unindexed.append((archive.directory, bytes(gap)))
     if pad:
         unindexed.append((end - pad, bytes(pad)))
     new = Entry(type_id, *attributes, name_field(name), offset, 0, payload)
     entries = [*archive.entries, new]
     order = sort_table([e.name_bytes for e in entries], archive.sort_table_fold() or fold_upper)
     entries = [replace(e, sort_index=s) for e, s in zip(entries, order, strict=True)]
-    return _checked(replace(archive, entries=entries, unindexed=unindexed), end)
+    return _checked(archive, entries, unindexed, end)
 
 
 def repack(archive: Archive) -> Archive:
@@ -182,7 +188,7 @@ def repack(archive: Archive) -> Archive:
     Drops gap bytes and unindexed regions; everything else stays.
     """
     entries = list(archive.entries)
-    cursor = 16
+    cursor = NRES_HEADER_DTYPE.itemsize
     unindexed: list[tuple[int, memoryview | bytes]] = []
     for i in sorted(range(len(entries)), key=lambda i: (entries[i].data_offset, i)):
         entries[i] = replace(entries[i], data_offset=cursor)
@@ -192,12 +198,13 @@ def repack(archive: Archive) -> Archive:
     fold = archive.sort_table_fold() or fold_upper
     order = sort_table([entry.name_bytes for entry in entries], fold)
     entries = [replace(e, sort_index=s) for e, s in zip(entries, order, strict=True)]
-    return _checked(replace(archive, entries=entries, unindexed=unindexed), cursor)
+    return _checked(archive, entries, unindexed, cursor)
 
 
 def new_archive(entries: list[Entry], label: str) -> Archive:
     """An archive of new entries in canonical form (``data_offset``, ``sort_index`` ignored)."""
-    placed = [replace(entry, data_offset=16 + i) for i, entry in enumerate(entries)]
+    # repack places payloads in the order of their offsets
+    placed = [replace(entry, data_offset=i) for i, entry in enumerate(entries)]
     return repack(Archive(label, entries=placed))
 
 
@@ -206,9 +213,14 @@ def _padded(end: int) -> tuple[int, int]:
     return end + pad, pad
 
 
-def _checked(archive: Archive, directory: int) -> Archive:
-    """The archive with its new total size, refused beyond what the header can say."""
-    total = directory + 64 * len(archive.entries)
+def _checked(
+    archive: Archive,
+    entries: list[Entry],
+    unindexed: list[tuple[int, memoryview | bytes]],
+    directory: int,
+) -> Archive:
+    """An archive with other contents, refused where its size does not fit the header."""
+    total = directory + NRES_ENTRY_DTYPE.itemsize * len(entries)
     if total > 0xFFFFFFFF:
         raise ConversionError(
             "archive would grow beyond the format",
@@ -216,4 +228,4 @@ def _checked(archive: Archive, directory: int) -> Archive:
             value=f"{total} bytes",
             expected="at most 4294967295",
         )
-    return replace(archive, total_size=total)
+    return replace(archive, entries=entries, unindexed=unindexed, total_size=total)

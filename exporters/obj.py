@@ -10,7 +10,6 @@ A name ends at the first blank for most readers, and ``\\`` at a line's end join
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import quote
 
 import numpy as np
@@ -168,7 +167,7 @@ def _corner(streams: Streams) -> tuple[str, int]:
     return (" %d//%d", 2) if streams.normals is not None else (" %d", 1)
 
 
-def _lines(line: str, values: NDArray[Any]) -> str:
+def _lines(line: str, values: NDArray[np.generic]) -> str:
     """A line per row; 9 digits bring every float32 back."""
     return (line * len(values)) % tuple(values.reshape(-1).tolist())
 

@@ -1,8 +1,12 @@
-"""Areal map bytes to :class:`~converter.formats.areal_map.ArealMap` (terrain page, 4.2-4.4)."""
+"""Areal map bytes to :class:`~converter.formats.areal_map.ArealMap`.
+
+Source: docs/reference/areal_map.md.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +14,14 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError
 from ..converter.formats.archive import Archive
 from ..converter.formats.areal_map import AREALS, CELLS, ArealMap, areal_entry
-from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
+from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
+from ..converter.numeric.arrays import Ints, Records
+
+_Row = TypeVar("_Row", bound=np.generic)
 
 
 def read_areal_map(archive: Archive) -> ArealMap:
-    """Read the first entry of type 12; the directory's ``attr1`` says how many areals it has.
+    """Read the first entry of type 12; the directory's ``attr1`` is the number of areals.
 
     Every count is checked against the bytes that are left before anything is made from it, and
     all bytes must be consumed: the runtime stops with "Incorrect ArealMap" where they are not.
@@ -31,97 +38,127 @@ def read_areal_map(archive: Archive) -> ArealMap:
             and the byte offset in the file.
     """
     entry = areal_entry(archive)
-    data = memoryview(entry.payload)
-
-    def need(size: int, at: int, row: int, what: str, table: str = AREALS) -> None:
-        if size > len(data) - at:
-            raise ConversionError(
-                f"{what} would run past the entry",
-                file=archive.label,
-                table=table,
-                row=row,
-                offset=entry.data_offset + at,
-                value=f"{size} bytes",
-                expected=f"at most {len(data) - at}",
-                code="areal-size",
-            )
-
-    need(entry.attr1 * AREAL_DTYPE.itemsize, 0, 0, f"{entry.attr1} areals (attr1)")
-    at = 0
-    records: list[NDArray[np.void]] = []
-    vertices: list[NDArray[np.float32]] = []
-    links: list[NDArray[np.void]] = []
-    extra_links: list[NDArray[np.void]] = []
-    polys: list[bytes] = []
-    for row in range(entry.attr1):
-        need(AREAL_DTYPE.itemsize, at, row, "an areal")
-        record = np.frombuffer(data[at : at + AREAL_DTYPE.itemsize], AREAL_DTYPE)
-        at += AREAL_DTYPE.itemsize
-        corners, parts = int(record["vertex_count"][0]), int(record["poly_count"][0])
-        link_size = AREAL_LINK_DTYPE.itemsize
-        what = f"{corners} vertices and {parts} polys"
-        need(corners * (12 + link_size) + parts * (3 * link_size + 4), at, row, what)
-        end = at + 12 * corners
-        vertices.append(np.frombuffer(data[at:end], "<f4").reshape(-1, 3))
-        at, end = end, end + link_size * corners
-        links.append(np.frombuffer(data[at:end], AREAL_LINK_DTYPE))
-        at, end = end, end + link_size * 3 * parts
-        extra_links.append(np.frombuffer(data[at:end], AREAL_LINK_DTYPE))
-        at = end
-        for _ in range(parts):
-            words = 3 * int.from_bytes(data[at : at + 4], "little") + 1
-            need(4 * words, at, row, "a poly")
-            at += 4 * words
-        records.append(record)
-        polys.append(bytes(data[end:at]))
-
-    need(8, at, 0, "the grid's size", CELLS)
-    cells_x, cells_y = np.frombuffer(data[at : at + 8], "<u4").tolist()
-    at += 8
-    need(2 * cells_x * cells_y, at, 0, f"{cells_x} x {cells_y} cells", CELLS)
-    words_left = np.frombuffer(data[at : at + (len(data) - at) // 2 * 2], "<u2")
-    heads = _cell_heads(words_left, cells_x * cells_y)
-    short = heads[1:] > len(words_left)
-    if short.any():
-        row = int(np.argmax(short))
-        head = int(heads[row])
-        need(2, at + 2 * head, row, "a cell", CELLS)
-        need(2 + 2 * int(words_left[head]), at + 2 * head, row, "a cell", CELLS)
-    end = at + 2 * int(heads[-1])
-    if end != len(data):
-        raise ConversionError(
-            "areal map has bytes left behind its last cell",
-            file=archive.label,
-            table=CELLS,
-            row=cells_x * cells_y,
-            offset=entry.data_offset + end,
-            value=f"{len(data) - end} bytes",
-            expected="none: the runtime says Incorrect ArealMap",
-            code="areal-tail",
-        )
-    listed = np.ones(len(words_left), np.bool_)
-    listed[heads[:-1]] = False
+    data = _Data(memoryview(entry.payload), archive.label, entry.data_offset)
+    data.require(entry.attr1 * AREAL_DTYPE.itemsize, 0, 0, f"{entry.attr1} areals (attr1)")
+    polygons, at = _read_polygons(data, entry.attr1)
+    size, cell_start, cell_ids = _read_grid(data, at)
     return ArealMap(
         archive,
-        _joined(records, np.empty(0, AREAL_DTYPE)),
-        _joined(vertices, np.empty((0, 3), np.float32)),
-        _starts([len(part) for part in vertices]),
-        _joined(links, np.empty(0, AREAL_LINK_DTYPE)),
-        _joined(extra_links, np.empty(0, AREAL_LINK_DTYPE)),
-        _starts([len(part) for part in extra_links]),
-        polys,
-        cells_x,
-        cells_y,
-        _frozen(heads - np.arange(len(heads))),
-        _frozen(words_left[listed]),
+        _joined(polygons.records, np.empty(0, AREAL_DTYPE)),
+        _joined(polygons.vertices, np.empty((0, 3), np.float32)),
+        _starts(polygons.vertices),
+        _joined(polygons.links, np.empty(0, AREAL_LINK_DTYPE)),
+        _joined(polygons.extra_links, np.empty(0, AREAL_LINK_DTYPE)),
+        _starts(polygons.extra_links),
+        polygons.polys,
+        *size,
+        _frozen(cell_start),
+        _frozen(cell_ids),
     )
 
 
-def _cell_heads(words: NDArray[np.uint16], cells: int) -> NDArray[np.int64]:
+@dataclass(frozen=True)
+class _Data:
+    """The entry's bytes, and where they lie in the file."""
+
+    bytes: memoryview
+    label: str
+    offset: int
+
+    def require(self, size: int, at: int, row: int, what: str, table: str = AREALS) -> None:
+        """Refuse what would run past the entry."""
+        left = len(self.bytes) - at
+        if size > left:
+            raise ConversionError(
+                f"{what} would run past the entry",
+                file=self.label,
+                table=table,
+                row=row,
+                offset=self.offset + at,
+                value=f"{size} bytes",
+                expected=f"at most {left}",
+                code="areal-size",
+            )
+
+
+class _Polygons(NamedTuple):
+    """What the areals consist of, an item per areal."""
+
+    records: list[Records]
+    vertices: list[NDArray[np.float32]]
+    links: list[Records]
+    extra_links: list[Records]
+    polys: list[bytes]
+
+
+def _read_polygons(data: _Data, count: int) -> tuple[_Polygons, int]:
+    """The areals, and where the grid starts."""
+    out = _Polygons([], [], [], [], [])
+    at = 0
+    for row in range(count):
+        data.require(AREAL_DTYPE.itemsize, at, row, "an areal")
+        end = at + AREAL_DTYPE.itemsize
+        record = np.frombuffer(data.bytes[at:end], AREAL_DTYPE)
+        corners, parts = int(record["vertex_count"][0]), int(record["poly_count"][0])
+        points, links, extra = (
+            corners * AREAL_VERTEX_DTYPE.itemsize,
+            corners * AREAL_LINK_DTYPE.itemsize,
+            parts * 3 * AREAL_LINK_DTYPE.itemsize,
+        )
+        what = f"{corners} vertices and {parts} polys"
+        data.require(points + links + extra + 4 * parts, end, row, what)
+        at, end = end, end + points
+        out.vertices.append(np.frombuffer(data.bytes[at:end], AREAL_VERTEX_DTYPE))
+        at, end = end, end + links
+        out.links.append(np.frombuffer(data.bytes[at:end], AREAL_LINK_DTYPE))
+        at, end = end, end + extra
+        out.extra_links.append(np.frombuffer(data.bytes[at:end], AREAL_LINK_DTYPE))
+        at = end
+        for _ in range(parts):
+            words = 3 * int.from_bytes(data.bytes[at : at + 4], "little") + 1
+            data.require(4 * words, at, row, "a poly")
+            at += 4 * words
+        out.records.append(record)
+        out.polys.append(bytes(data.bytes[end:at]))
+    return out, at
+
+
+def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.uint16]]:
+    """The grid at an offset: its size, where each cell's ids start, and the ids."""
+    data.require(8, at, 0, "the grid's size", CELLS)
+    across, down = np.frombuffer(data.bytes[at : at + 8], "<u4").tolist()
+    at += 8
+    data.require(2 * across * down, at, 0, f"{across} x {down} cells", CELLS)
+    words = np.frombuffer(data.bytes[at : at + (len(data.bytes) - at) // 2 * 2], "<u2")
+    heads = _cell_heads(words, across * down)
+    short = heads[1:] > len(words)
+    if short.any():
+        row = int(np.argmax(short))
+        head = int(heads[row])
+        data.require(2, at + 2 * head, row, "a cell", CELLS)
+        data.require(2 + 2 * int(words[head]), at + 2 * head, row, "a cell", CELLS)
+    end = at + 2 * int(heads[-1])
+    if end != len(data.bytes):
+        raise ConversionError(
+            "areal map has bytes left after its last cell",
+            file=data.label,
+            table=CELLS,
+            row=across * down,
+            offset=data.offset + end,
+            value=f"{len(data.bytes) - end} bytes",
+            expected="none: the runtime stops with Incorrect ArealMap",
+            code="areal-tail",
+        )
+    listed = np.ones(len(words), np.bool_)
+    listed[heads[:-1]] = False
+    return (across, down), heads - np.arange(len(heads)), words[listed]
+
+
+def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
     """Where each of a chain of ``count, id, id, ...`` lists starts, and where the last ends.
 
-    Each list says where the next one starts, which would be a loop over all cells. Doubling
-    avoids it: who knows the first ``n`` heads and the way over ``n`` lists knows ``2 n`` heads.
+    The start of a list follows from the one before it, which would be a loop over all cells.
+    Doubling avoids it: the first ``n`` heads and the step over ``n`` lists give ``2 n`` heads.
 
     Args:
         words: (W,) uint16.
@@ -140,14 +177,14 @@ def _cell_heads(words: NDArray[np.uint16], cells: int) -> NDArray[np.int64]:
     return heads[: cells + 1]
 
 
-def _joined(parts: list[NDArray[Any]], none: NDArray[Any]) -> NDArray[Any]:
+def _joined(parts: list[NDArray[_Row]], none: NDArray[_Row]) -> NDArray[_Row]:
     return _frozen(np.concatenate([none, *parts]))
 
 
-def _starts(counts: list[int]) -> NDArray[np.int64]:
-    return _frozen(np.cumsum([0, *counts], dtype=np.int64))
+def _starts(parts: list[NDArray[_Row]]) -> Ints:
+    return _frozen(np.cumsum([0, *map(len, parts)], dtype=np.int64))
 
 
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+def _frozen(array: NDArray[_Row]) -> NDArray[_Row]:
     array.flags.writeable = False
     return array

@@ -1,9 +1,12 @@
 """``MAT0`` entries to :class:`~converter.formats.material.Material`.
 
-``evidence`` page, Text and materials.
+Source: docs/reference/material.md.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,11 +18,12 @@ from ..converter.formats.tables import (
     MATERIAL_KEY_DTYPE,
     MATERIAL_TRACK_DTYPE,
     PHASE_DTYPE,
+    field_offset,
 )
 
 
 def read_material(entry: Entry, label: str) -> Material:
-    """A material; its records are views of the entry's payload.
+    """Read a material; its records are views of the entry's payload.
 
     Args:
         entry: an entry of ``Material.lib``.
@@ -30,70 +34,71 @@ def read_material(entry: Entry, label: str) -> Material:
             fit the bytes.
     """
     data = memoryview(entry.payload)
-
-    def fail(
-        code: str | None, problem: str, value: object, expected: object, **place: int
-    ) -> ConversionError:
-        return ConversionError(
-            problem,
-            file=label,
-            entry=printable(entry.name),
-            table="MAT0",
-            offset=place.get("offset"),
-            row=place.get("row"),
-            value=value,
-            expected=expected,
-            code=code,
-        )
-
+    fail = partial(ConversionError, file=label, entry=printable(entry.name), table="MAT0")
     if entry.type_id != MATERIAL_TYPE:
-        raise fail(None, "not a material", printable(entry.type_text), "type MAT0")
+        raise fail("not a material", value=printable(entry.type_text), expected="type MAT0")
     if entry.attr2 != MATERIAL_VERSION:
-        raise fail("material-version", "unknown version (attr2)", entry.attr2, MATERIAL_VERSION)
-    if len(data) < MATERIAL_HEADER_DTYPE.itemsize:
-        size = MATERIAL_HEADER_DTYPE.itemsize
         raise fail(
-            "material-header",
-            "too short for its header",
-            f"{len(data)} bytes",
-            f"at least {size}",
-            offset=0,
+            "unknown version (attr2)",
+            value=entry.attr2,
+            expected=MATERIAL_VERSION,
+            code="material-version",
         )
     at = MATERIAL_HEADER_DTYPE.itemsize
+    if len(data) < at:
+        raise fail(
+            "too short for its header",
+            offset=0,
+            value=f"{len(data)} bytes",
+            expected=f"at least {at}",
+            code="material-header",
+        )
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
-    phase_count, track_count = int(header["phase_count"][0]), int(header["track_count"][0])
+    phase_count = int(header["phase_count"][0])
     room = (len(data) - at) // PHASE_DTYPE.itemsize
     if not 0 < phase_count <= room:
         raise fail(
-            "material-phases", "phases do not fit the entry", phase_count, f"1..{room}", offset=0
+            "phases do not fit the entry",
+            offset=0,
+            value=phase_count,
+            expected=f"1..{room}",
+            code="material-phases",
         )
     end = at + phase_count * PHASE_DTYPE.itemsize
     phases = np.frombuffer(data[at:end], PHASE_DTYPE)
+    tracks, end = _read_tracks(data, end, int(header["track_count"][0]), fail)
+    return Material(entry.name, entry.attr1, header, phases, tracks, bytes(data[end:]))
 
+
+def _read_tracks(
+    data: memoryview, at: int, count: int, fail: Callable[..., ConversionError]
+) -> tuple[list[Track], int]:
+    """The tracks at an offset, each with its keys behind it, and where they end."""
     tracks = []
-    for row in range(track_count):
-        at, end = end, end + MATERIAL_TRACK_DTYPE.itemsize
+    for row in range(count):
+        end = at + MATERIAL_TRACK_DTYPE.itemsize
         if end > len(data):
             raise fail(
-                "material-tracks",
                 "tracks do not fit the entry",
-                track_count,
-                f"at most {row}",
-                offset=2,
                 row=row,
+                offset=field_offset(MATERIAL_HEADER_DTYPE, "track_count"),
+                value=count,
+                expected=f"at most {row}",
+                code="material-tracks",
             )
         head = np.frombuffer(data[at:end], MATERIAL_TRACK_DTYPE)[0]
         word, keys = int(head["word"]), int(head["key_count"])
-        at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
-        if end > len(data):
-            room = (len(data) - at) // MATERIAL_KEY_DTYPE.itemsize
+        room = (len(data) - end) // MATERIAL_KEY_DTYPE.itemsize
+        if keys > room:
             raise fail(
-                "material-keys",
                 "keys do not fit the entry",
-                keys,
-                f"at most {room}",
-                offset=at - 2,
                 row=row,
+                offset=at + field_offset(MATERIAL_TRACK_DTYPE, "key_count"),
+                value=keys,
+                expected=f"at most {room}",
+                code="material-keys",
             )
+        at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
         tracks.append(Track(word, np.frombuffer(data[at:end], MATERIAL_KEY_DTYPE)))
-    return Material(entry.name, entry.attr1, header, phases, tracks, bytes(data[end:]))
+        at = end
+    return tracks, at

@@ -13,10 +13,17 @@ import numpy as np
 
 from ..converter.errors import ConversionError
 from ..converter.formats.archive import Archive, Entry, Later
-from ..converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION
+from ..converter.formats.tables import (
+    NRES_ENTRY_DTYPE,
+    NRES_HEADER_DTYPE,
+    NRES_MAGIC,
+    NRES_VERSION,
+    field_offset,
+)
 from ..converter.numeric.arrays import MAX_USES
 
 _DIRECTORY = "NRes directory"
+_HEADER_SIZE, _ROW_SIZE = NRES_HEADER_DTYPE.itemsize, NRES_ENTRY_DTYPE.itemsize
 _NUL = b"\0"
 #: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
 _FIELDS = NRES_ENTRY_DTYPE.names or ()
@@ -84,7 +91,7 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
         ConversionError: the header or a directory entry cannot be true.
     """
     view = memoryview(data)
-    version, directory = _header(view[:16], len(view), label)
+    version, directory = _header(view[:_HEADER_SIZE], len(view), label)
     entries = [
         Entry(*attributes, name, start, sort_index, view[start : start + size])
         for attributes, name, start, sort_index, size in _rows(view[directory:], directory, label)
@@ -112,7 +119,7 @@ def open_nres(path: Path, label: str) -> Archive:
         about = os.fstat(file.fileno())
         before = _stamp(about)
         _require_file(path, about)
-        version, directory = _header(memoryview(file.read(16)), about.st_size, label)
+        version, directory = _header(memoryview(file.read(_HEADER_SIZE)), about.st_size, label)
         file.seek(directory)
         rows = _rows(memoryview(file.read(about.st_size - directory)), directory, label)
         entries = []
@@ -154,32 +161,35 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
     """Version, and where the directory lies, of a file of a size that begins with the 16 bytes."""
 
     def fail(
-        code: str, problem: str, offset: int, value: object, expected: object
+        code: str, problem: str, field: str, value: object, expected: object
     ) -> ConversionError:
         return ConversionError(
             problem,
             file=label,
             table="NRes header",
-            offset=offset,
+            offset=field_offset(NRES_HEADER_DTYPE, field),
             value=value,
             expected=expected,
             code=code,
         )
 
     if not is_nres(data):
-        raise fail("nres-magic", "not an NRes file", 0, bytes(data[:4]) or "an empty file", "NRes")
-    if size < NRES_HEADER_DTYPE.itemsize:
-        raise fail("nres-header", "file too short for a header", 0, f"{size} bytes", "at least 16")
+        found = bytes(data[:4]) or "an empty file"
+        raise fail("nres-magic", "not an NRes file", "magic", found, "NRes")
+    if size < _HEADER_SIZE:
+        problem = "file too short for a header"
+        raise fail("nres-header", problem, "magic", f"{size} bytes", f"at least {_HEADER_SIZE}")
     _, version, count, total = np.frombuffer(data, NRES_HEADER_DTYPE).tolist()[0]
     if version != NRES_VERSION:
-        raise fail("nres-version", "unknown version", 4, f"{version:#x}", f"{NRES_VERSION:#x}")
+        known = f"{NRES_VERSION:#x}"
+        raise fail("nres-version", "unknown version", "version", f"{version:#x}", known)
     if total != size:
-        raise fail("nres-size", "total_size is not the file's length", 12, total, size)
-    directory = total - 64 * count
-    if count < 0 or directory < 16:
-        raise fail(
-            "nres-count", "entry_count does not fit the file", 8, count, f"0..{(total - 16) // 64}"
-        )
+        raise fail("nres-size", "total_size is not the file's length", "total_size", total, size)
+    directory = total - _ROW_SIZE * count
+    if count < 0 or directory < _HEADER_SIZE:
+        problem = "entry_count does not fit the file"
+        room = f"0..{(total - _HEADER_SIZE) // _ROW_SIZE}"
+        raise fail("nres-count", problem, "entry_count", count, room)
     return version, directory
 
 
@@ -190,15 +200,15 @@ def _rows(
     rows = []
     for i, row in enumerate(np.frombuffer(data, _ROW).tolist()):
         type_id, attr1, attr2, size, attr3, name, start, sort_index = row
-        if start < 16 or start + size > directory:
+        if start < _HEADER_SIZE or start + size > directory:
             raise ConversionError(
                 f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
                 file=label,
                 table=_DIRECTORY,
                 row=i,
-                offset=directory + 64 * i + 56,
+                offset=directory + _ROW_SIZE * i + field_offset(NRES_ENTRY_DTYPE, "data_offset"),
                 value=f"bytes {start}..{start + size}",
-                expected=f"inside 16..{directory}",
+                expected=f"inside {_HEADER_SIZE}..{directory}",
                 code="nres-payload",
             )
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
@@ -218,7 +228,7 @@ def _rows(
 def _unindexed(entries: list[Entry], directory: int) -> list[tuple[int, int]]:
     """Regions between header and directory that no payload covers: start and end."""
     regions = []
-    cursor = 16
+    cursor = _HEADER_SIZE
     for start, size in sorted((e.data_offset, e.size) for e in entries):
         if size:
             if start > cursor:

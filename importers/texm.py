@@ -1,4 +1,4 @@
-"""``Texm`` bytes to :class:`~converter.formats.texture.Texm` (``evidence`` page, Text)."""
+"""``Texm`` bytes to :class:`~converter.formats.texture.Texm` (docs/reference/texture.md)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import decode_text
-from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
+from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 from ..converter.formats.texture import (
     FORMATS,
     INDEXED,
@@ -20,7 +20,7 @@ from ..converter.numeric.arrays import Records
 
 
 def read_texm(data: memoryview | bytes, label: str) -> Texm:
-    """A texture; its pixels are views of ``data``, nothing is copied.
+    """Read a texture; its pixels are views of ``data``, nothing is copied.
 
     What follows the levels never fails: a whole ``Page`` chunk is read, anything else kept.
 
@@ -33,53 +33,11 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
             can be halved, or fewer bytes than the declared levels need.
     """
     view = memoryview(data)
-
-    def fail(
-        code: str, problem: str, offset: int, value: object, expected: object
-    ) -> ConversionError:
-        return ConversionError(
-            problem,
-            file=label,
-            table="Texm header",
-            offset=offset,
-            value=value,
-            expected=expected,
-            code=code,
-        )
-
-    if bytes(view[:4]) != TEXM_MAGIC:
-        found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"
-        raise fail("texm-magic", "not a texture", 0, found, "Texm")
-    at = TEXM_HEADER_DTYPE.itemsize
-    if len(view) < at:
-        raise fail(
-            "texm-header", "too short for its header", 0, f"{len(view)} bytes", f"at least {at}"
-        )
-    header = np.frombuffer(view[:at], TEXM_HEADER_DTYPE)
-    width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
-    if kind not in FORMATS:
-        raise fail(
-            "texm-format", "unknown format", 28, kind, "one of " + ", ".join(map(str, FORMATS))
-        )
-    if not width or not height:
-        raise fail(
-            "texm-sides", "picture of no pixels", 4, f"{width} x {height}", "sides of 1 or more"
-        )
-    most = max(width, height).bit_length()
-    if not 0 < mips <= most:
-        raise fail(
-            "texm-mips", "levels do not fit the size", 12, mips, f"1..{most} at {width} x {height}"
-        )
-    dtype, _ = FORMATS[kind]
-    shapes = level_shapes(width, height, mips)
-    colours = 4 * PALETTE_SIZE if kind == INDEXED else 0
-    needed = at + colours + dtype.itemsize * sum(rows * across for rows, across in shapes)
-    if needed > len(view):
-        problem = f"levels of {width} x {height} pixels do not fit the data"
-        raise fail("texm-size", problem, 4, f"{len(view)} bytes", f"at least {needed}")
-
+    header, shapes = _read_header(view, label)
+    dtype, _ = FORMATS[int(header["format"][0])]
+    at = header.nbytes
     palette = None
-    if colours:
+    if colours := _palette_bytes(header):
         palette = np.frombuffer(view[at : at + colours], "<u4")
         at += colours
     levels = []
@@ -89,6 +47,54 @@ def read_texm(data: memoryview | bytes, label: str) -> Texm:
         at = end
     rects, at = _read_page(view, at)
     return Texm(label, header, palette, levels, rects, bytes(view[at:]))
+
+
+def _palette_bytes(header: Records) -> int:
+    return 4 * PALETTE_SIZE if int(header["format"][0]) == INDEXED else 0
+
+
+def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int, int]]]:
+    """The header, checked against the bytes, and the shapes of the levels."""
+
+    def fail(
+        code: str, problem: str, field: str, value: object, expected: object
+    ) -> ConversionError:
+        return ConversionError(
+            problem,
+            file=label,
+            table="Texm header",
+            offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value,
+            expected=expected,
+            code=code,
+        )
+
+    if bytes(view[:4]) != TEXM_MAGIC:
+        found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"
+        raise fail("texm-magic", "not a texture", "magic", found, "Texm")
+    start = TEXM_HEADER_DTYPE.itemsize
+    if len(view) < start:
+        problem = "too short for its header"
+        raise fail("texm-header", problem, "magic", f"{len(view)} bytes", f"at least {start}")
+    header = np.frombuffer(view[:start], TEXM_HEADER_DTYPE)
+    width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
+    sides = f"{width} x {height}"
+    if kind not in FORMATS:
+        known = "one of " + ", ".join(map(str, FORMATS))
+        raise fail("texm-format", "unknown format", "format", kind, known)
+    if not width or not height:
+        raise fail("texm-sides", "picture without pixels", "width", sides, "sides of 1 or more")
+    most = max(width, height).bit_length()
+    if not 0 < mips <= most:
+        problem = "levels do not fit the size"
+        raise fail("texm-mips", problem, "mips", mips, f"1..{most} at {sides}")
+    shapes = level_shapes(width, height, mips)
+    pixels = sum(rows * across for rows, across in shapes)
+    needed = start + _palette_bytes(header) + FORMATS[kind][0].itemsize * pixels
+    if needed > len(view):
+        problem = f"levels of {sides} pixels do not fit the data"
+        raise fail("texm-size", problem, "width", f"{len(view)} bytes", f"at least {needed}")
+    return header, shapes
 
 
 def _read_page(view: memoryview, at: int) -> tuple[Records | None, int]:

@@ -11,7 +11,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import le
 
-from .tables import NAME_SIZE, NRES_VERSION
+from .tables import (
+    NAME_SIZE,
+    NRES_ENTRY_DTYPE,
+    NRES_HEADER_DTYPE,
+    NRES_VERSION,
+    field_offset,
+)
 
 Fold = Callable[[bytes], bytes]
 
@@ -125,13 +131,23 @@ class Archive:
     version: int = NRES_VERSION
     entries: list[Entry] = field(default_factory=list)
     unindexed: list[tuple[int, memoryview | bytes]] = field(default_factory=list)
-    total_size: int = 16
+    total_size: int = NRES_HEADER_DTYPE.itemsize
     read_from: memoryview | bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def type_ids(self) -> set[int]:
         """The type ids that occur."""
         return {entry.type_id for entry in self.entries}
+
+    @property
+    def directory(self) -> int:
+        """Where the directory lies in the file, bytes: behind all payloads."""
+        return self.total_size - NRES_ENTRY_DTYPE.itemsize * len(self.entries)
+
+    def row_offset(self, row: int, field: str = "type_id") -> int:
+        """Return the byte offset in the file of a field of a directory row."""
+        within = field_offset(NRES_ENTRY_DTYPE, field)
+        return self.directory + NRES_ENTRY_DTYPE.itemsize * row + within
 
     def sort_table_fold(self) -> Fold | None:
         """The case folding under which the sort table is sorted, or ``None``.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from .tables import (
     AREAL_DTYPE,
     AREAL_LINK_DTYPE,
     AREAL_MAP_TYPE,
+    AREAL_VERTEX_DTYPE,
 )
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class ArealMap:
         """(N + 1,) where each record starts in the entry, bytes; last: where the grid starts."""
         polys = np.cumsum([0, *map(len, self.polys)])
         rows = np.arange(len(self.records) + 1) * AREAL_DTYPE.itemsize
-        per_vertex = 12 + AREAL_LINK_DTYPE.itemsize
+        per_vertex = AREAL_VERTEX_DTYPE.itemsize + AREAL_LINK_DTYPE.itemsize
         per_extra = AREAL_LINK_DTYPE.itemsize
         links: Ints = per_vertex * self.vertex_start + per_extra * self.extra_start
         offsets: Ints = rows + links + polys
@@ -306,8 +307,7 @@ def shortest_path(areals: ArealMap, start: int, goal: int) -> list[int]:
 
     for index in (start, goal):
         require_areal(areals, index)
-    graph: Any = link_graph(areals)
-    before = dijkstra(graph, indices=[start], return_predecessors=True)[1][0].tolist()
+    before = dijkstra(link_graph(areals), indices=[start], return_predecessors=True)[1][0].tolist()
     path = [goal]
     while path[-1] != start:
         if before[path[-1]] < 0:

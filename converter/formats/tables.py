@@ -16,6 +16,13 @@ from enum import IntEnum
 
 import numpy as np
 
+
+def field_offset(record: np.dtype[np.void], field: str) -> int:
+    """Return where a field lies in a record, bytes."""
+    assert record.fields is not None
+    return int(record.fields[field][1])
+
+
 #: "No lightmap": the high byte of a retail batch's material word.
 NO_LIGHTMAP = 0xFF
 LOD_COUNT = 3
@@ -207,6 +214,9 @@ AREAL_DTYPE = np.dtype(
     ]
 )
 assert AREAL_DTYPE.itemsize == 56
+
+#: x, y, z of a vertex, map units.
+AREAL_VERTEX_DTYPE = np.dtype(("<f4", (3,)))
 
 AREAL_LINK_DTYPE = np.dtype(
     [

@@ -18,14 +18,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..numeric.arrays import Records
-from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE
+from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 
 TEXM_MAGIC = b"Texm"
 #: Type of a texture's directory entry.
@@ -36,12 +35,14 @@ PALETTE_SIZE = 256
 INDEXED = 0
 
 Channels = tuple[tuple[int, int] | None, ...]
+#: Stored pixels: indices into a palette, or words of channels.
+Pixels = NDArray[np.unsignedinteger]
 
 _XRGB: Channels = ((16, 8), (8, 8), (0, 8), None)
 
 #: Format -> (stored word of a pixel, channels red, green, blue, alpha as (lowest bit, bits);
 #: ``None`` = 255). The channels of format 0 are those of its palette.
-FORMATS: dict[int, tuple[np.dtype[Any], Channels]] = {
+FORMATS: dict[int, tuple[np.dtype[np.unsignedinteger], Channels]] = {
     INDEXED: (np.dtype("u1"), _XRGB),
     565: (np.dtype("<u2"), ((11, 5), (5, 6), (0, 5), None)),
     556: (np.dtype("<u2"), ((11, 5), (6, 5), (0, 6), None)),
@@ -72,7 +73,7 @@ class Texm:
     label: str
     header: Records
     palette: NDArray[np.uint32] | None
-    levels: list[NDArray[Any]]
+    levels: list[Pixels]
     rects: Records | None = None
     trailing: bytes = b""
 
@@ -177,42 +178,12 @@ def new_texm(
     """
     if rgba.ndim != 3 or rgba.shape[2] != 4 or rgba.dtype != np.uint8:
         raise ValueError(f"rgba is {rgba.dtype} {rgba.shape}, not uint8 (height, width, 4)")
-    if format not in WRITABLE_FORMATS:
-        raise ConversionError(
-            "textures of this format cannot be made",
-            file=label,
-            table="Texm header",
-            offset=28,
-            value=format,
-            expected="one of " + ", ".join(map(str, WRITABLE_FORMATS)),
-        )
     height, width, _ = rgba.shape
-    if not (width.bit_count() == height.bit_count() == 1):
-        raise ConversionError(
-            "sides of a texture must be powers of two",
-            file=label,
-            table="Texm header",
-            offset=4,
-            value=f"{width} x {height}",
-            expected="1, 2, 4, 8, ...",
-            hint="resize the picture",
-        )
-    most = min(width, height).bit_length()
-    count = most if levels is None else levels
-    if not 1 <= count <= most:
-        raise ConversionError(
-            "levels do not fit the size",
-            file=label,
-            table="Texm header",
-            offset=12,
-            value=count,
-            expected=f"1..{most} at {width} x {height}",
-        )
     header = np.zeros(1, TEXM_HEADER_DTYPE)
     header["magic"] = np.void(TEXM_MAGIC)
-    header["width"], header["height"], header["mips"] = width, height, count
+    header["width"], header["height"], header["format"] = width, height, format
+    header["mips"] = count = _require_writable(header, levels, label)
     header["word16"] = _WITH_MIPS if count > 1 else 0
-    header["format"] = format
     stored = [_packed(rgba, format)]
     sums = rgba.astype(np.uint64)
     for i in range(1, count):
@@ -223,7 +194,36 @@ def new_texm(
     return Texm(label, header, None, stored)
 
 
-def _packed(rgba: NDArray[np.uint8], format: int) -> NDArray[Any]:
+def _require_writable(header: Records, levels: int | None, label: str) -> int:
+    """How many levels a new texture gets."""
+    width, height, format = (int(header[name][0]) for name in ("width", "height", "format"))
+
+    def fail(problem: str, field: str, value: object, expected: str) -> ConversionError:
+        return ConversionError(
+            problem,
+            file=label,
+            table="Texm header",
+            offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value,
+            expected=expected,
+        )
+
+    if format not in WRITABLE_FORMATS:
+        known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))
+        raise fail("textures of this format cannot be made", "format", format, known)
+    sides = f"{width} x {height}"
+    if not (width.bit_count() == height.bit_count() == 1):
+        error = fail("sides of a texture must be powers of two", "width", sides, "1, 2, 4, 8, ...")
+        error.hint = "resize the picture"
+        raise error
+    most = min(width, height).bit_length()
+    count = most if levels is None else levels
+    if not 1 <= count <= most:
+        raise fail("levels do not fit the size", "mips", count, f"1..{most} at {sides}")
+    return count
+
+
+def _packed(rgba: NDArray[np.uint8], format: int) -> Pixels:
     """Stored words of pixels."""
     dtype, channels = FORMATS[format]
     words = np.zeros(rgba.shape[:2], np.uint32)

@@ -11,7 +11,7 @@ from msh_gltf.converter.scene.dialect import Dialect, key_order
 
 POSITIONS = np.array([[1, 2, 3], [-4, 5.5, 0], [0, 0, 0]], np.float32)
 FRAMES = np.array([0, 3, 7])
-ROTATIONS = np.array([[1, 0, 0, 0], [0.5, 0.5, -0.5, 0.5], [0, 0, 0, 1]])
+ROTATIONS = np.array([[1, 0, 0, 0], [0.5, 0.5, -0.5, 0.5], [0, 1, 0, 0]])
 
 
 @pytest.mark.parametrize("dialect", Dialect)
@@ -35,6 +35,6 @@ def test_the_stored_place_of_w_is_the_dialects() -> None:
 def test_identities_are_counted_per_order() -> None:
     pool = encode_keys(POSITIONS, FRAMES, encode_unit(ROTATIONS), key_order(Dialect.SPEC))
     assert count_identities(pool, key_order(Dialect.SPEC)) == 1
-    assert count_identities(pool, key_order(Dialect.RETAIL)) == 1  # z = 1 reads as w = 1
+    assert count_identities(pool, key_order(Dialect.RETAIL)) == 1  # x = 1 reads as w = 1
     assert count_identities(pool[:1], key_order(Dialect.RETAIL)) == 0
     assert count_identities(pool[:0], key_order(Dialect.RETAIL)) == 0
