@@ -1,1 +1,1 @@
-"""What an edited file changes, compared with the stored one."""
+"""Find what an edited file changes, compared with the stored one; edit areal maps."""

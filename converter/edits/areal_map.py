@@ -1,10 +1,10 @@
 """Change the areals of a map: area, normal, anchor, links and cells follow together.
 
-Sources: ``rebuild`` page, Areal map (the rules); terrain page, 6.3 (rebuild only what changed).
-Nothing here writes to the map that it is given, and areals that an edit does not name keep every
+The rules are in docs/reference/areal_map.md, What the writer does. Nothing here writes to the map
+that it is given, and areals that an edit does not name keep every
 byte, except links of edges that lead to an edited areal.
 
-Links: an edited areal's edges are matched anew by their end points, each coordinate within 1e-3,
+Links: an edited areal's edges are matched again by their end points, each coordinate within 1e-3,
 with each other, with edges that led to an edited areal, and with border edges. Links between
 areals that nobody edited stay. A match is mutual; an edge without one gets -1/-1. Where several
 fit: edges that were linked before, then edges of opposite direction (neighbours run their
@@ -12,7 +12,7 @@ border in opposite directions), then by areal and edge.
 
 Cells: a cell keeps the ids that it lists, but loses edited areals that no longer touch it and
 gains edited areals that overlap it; a list that changes becomes ascending. If the extent of all
-vertices changes, every cell moves: then all lists are made anew by exact overlap.
+vertices changes, every cell moves: then all lists are rebuilt by exact overlap.
 
 What nobody understands is kept: the unknown words of a record, and the further links and polys of
 an areal with ``poly_count`` > 0, even where these name areals by number.
@@ -45,14 +45,14 @@ from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
 
-#: End points this close, in every coordinate, are the same (``rebuild`` page, Areal map).
+#: End points this close, in every coordinate, are the same.
 MATCH_DISTANCE = 1e-3
 #: The largest difference from length 1 which float32 leaves on a unit vector.
 _UNIT = 1e-6
 
 
 def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> ArealMap:
-    """The map with the vertices of some areals replaced.
+    """Return the map with the vertices of some areals replaced.
 
     An areal whose vertices are what they were is not edited. The anchor stays unless it is no
     longer inside (:func:`repair_anchors`).
@@ -103,7 +103,7 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
         vertex_start=np.cumsum([0, *map(len, corners)]),
         links=np.concatenate(links),
     )
-    return _settle(areals, new, np.array(sorted(changed), np.int64))
+    return _finished(areals, new, np.array(sorted(changed), np.int64))
 
 
 def add_areal(
@@ -115,7 +115,7 @@ def add_areal(
     anchor: ArrayLike | None = None,
     normal: ArrayLike = (0.0, 0.0, 1.0),
 ) -> ArealMap:
-    """The map with one more areal, the last; unknown words are 0, and it has no polys.
+    """Return the map with one more areal, the last; unknown words are 0, and it has no polys.
 
     Args:
         areals: the map.
@@ -159,11 +159,11 @@ def add_areal(
         extra_start=np.append(areals.extra_start, areals.extra_start[-1]),
         polys=[*areals.polys, b""],
     )
-    return _settle(areals, new, np.array([index]))
+    return _finished(areals, new, np.array([index]))
 
 
 def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
-    """The map without some areals; those behind them move up.
+    """Return the map without some areals; those after them move up.
 
     Links to a removed areal become -1/-1, other links and the cells' ids follow the new numbers.
 
@@ -213,12 +213,11 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
 
 
 def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> ArealMap:
-    """The map with anchors moved into their polygons, always to the same place; z is kept.
+    """Return the map with anchors moved into their polygons, at a fixed place; z stays.
 
     The place is the polygon's centroid if that is inside, else the middle of the longest span
     inside on the horizontal line at half of the polygon's height, or on further lines at fixed
-    fractions. Anchors that are inside stay. The runtime would move them at random instead
-    (terrain page, 4.5).
+    fractions. Anchors that are inside stay. The runtime would move them at random.
 
     Args:
         areals: the map.
@@ -271,8 +270,8 @@ def _vector(areals: ArealMap, row: int, name: str, value: ArrayLike) -> NDArray[
 # ------------------------------------------------------------------ what follows an edit
 
 
-def _settle(old: ArealMap, new: ArealMap, edited: Ints) -> ArealMap:
-    """Everything that follows from new vertices of the edited areals.
+def _finished(old: ArealMap, new: ArealMap, edited: Ints) -> ArealMap:
+    """Return the map with all that follows from new vertices of the edited areals.
 
     Args:
         old: the map before.
@@ -289,7 +288,7 @@ def _settle(old: ArealMap, new: ArealMap, edited: Ints) -> ArealMap:
     # a stored unit vector keeps its bytes
     records["normal"][edited] = np.where(np.abs(length - 1) <= _UNIT, normal, unit)
     new = repair_anchors(replace(new, records=records), edited.tolist())
-    new = replace(new, links=_matched(new, edited))
+    new = replace(new, links=_relinked(new, edited))
     return _with_cells(old, new, edited, old.cell_ids.astype(np.int64))
 
 
@@ -302,8 +301,8 @@ def _require_finite(areals: ArealMap) -> None:
         )
 
 
-def _matched(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
-    """The links after an edit: see the module's docstring."""
+def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
+    """Return the links after an edit, by the rules of the module's docstring."""
     from scipy.spatial import cKDTree
 
     links, owner, count = areals.links.copy(), areals.owner, len(areals.records)

@@ -1,7 +1,7 @@
-"""What a glTF file changed, compared with the model in its sidecar: a plan for the rebuild.
+"""Compare a glTF file with the model in its sidecar; the result is a plan for the rebuild.
 
 The unit of change is the slot for geometry, the node for poses, tracks and names, the model for
-the header (``rebuild`` page; core page, 8.3).
+the header (docs/reference/model.md, What the writer does).
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Plan:
 
     Attributes:
         changes: every difference, in words.
-        poses: nodes whose key run must be made anew.
+        poses: nodes that need a new key run.
         names, flags, labels, parents: nodes of which that changed.
         parts: every part of the file.
         kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
@@ -89,10 +89,10 @@ class Plan:
 
 
 def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> Plan:
-    """Every difference between a file and the model in its sidecar.
+    """Return every difference between a file and the model in its sidecar.
 
     Args:
-        identified: the file's scene, its nodes told apart against ``stored``.
+        identified: the file's scene, its nodes identified against ``stored``.
         stored: decoded from the sidecar's model.
         lightmap: whether Res18 holds lightmap coordinates.
     """
@@ -118,10 +118,10 @@ def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> P
 
 
 def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:
-    """Per edited material the stored ones that it may be: by its key, else by its name.
+    """Return the stored materials that each edited one may be: by its key, else by its name.
 
-    Blender appends ``.001`` to equal names, and drops extras unless told not to: several stored
-    materials of one name cannot be told apart then, and any of them is taken for unchanged.
+    Blender appends ``.001`` to equal names, and drops extras by default: several stored
+    materials of one name cannot be distinguished then, and any of them is taken for unchanged.
     """
     by_key: dict[tuple[int, ...], set[int]] = {}
     by_name: dict[str, set[int]] = {}
@@ -184,7 +184,7 @@ def _part_changes(plan: Plan, stored: Scene, lightmap: bool) -> None:
         result = match(triangles, old_lists[old.mesh], plan.materials)
         plan.parts.append(PartPlan(part, stored.meshes[old.mesh].slot, triangles, result))
         olds.append((where, result, old_lists[old.mesh]))
-    _settle_materials(plan, stored)
+    _resolve_materials(plan, stored)
     for plan_part, (where, result, old_list) in zip(
         [p for p in plan.parts if p.match is not None], olds, strict=True
     ):
@@ -215,10 +215,10 @@ def _part_changes(plan: Plan, stored: Scene, lightmap: bool) -> None:
             plan.kept_parts.append(cell)
 
 
-def _settle_materials(plan: Plan, stored: Scene) -> None:
-    """Tell materials of one name apart by the triangles they are on: most did not change theirs.
+def _resolve_materials(plan: Plan, stored: Scene) -> None:
+    """Distinguish materials of one name by the triangles they are on: most did not change theirs.
 
-    Only for files without extras, where Blender's ``.001`` is all that tells them apart.
+    Only for files without extras, where Blender's ``.001`` is their only difference.
     """
     open_ones = [i for i, choices in enumerate(plan.materials) if len(choices) > 1]
     open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
@@ -309,7 +309,10 @@ def _common_frames(
 def poses_at(
     track: Track | None, node: Node | Item, frames: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """(T, 3) translations and (T, 4) rotations of a node; its own where a channel is missing."""
+    """Return (T, 3) translations and (T, 4) rotations of a node at (T,) frames.
+
+    Where a channel is missing, the node's own value.
+    """
     if track is not None and track.translation is not None:
         translations = evaluate(track.translation, frames)
     else:
@@ -324,7 +327,7 @@ def poses_at(
 def same_rotations(
     a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE
 ) -> NDArray[np.bool_]:
-    """Equal up to sign and noise per component. (..., 4) -> (...)."""
+    """Return whether rotations are equal up to sign and noise. (..., 4) each -> (...)."""
     near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
     return np.asarray(near <= noise)
 

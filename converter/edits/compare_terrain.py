@@ -104,7 +104,7 @@ class LevelPlan(Pairs):
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file says the same as the sidecar."""
+        """Whether the file shows the stored level."""
         return self.match.unchanged and not self.blend.any()
 
 
@@ -133,12 +133,12 @@ class TerrainPlan:
 def compare_terrain(
     edited: Imported, terrain: Terrain, scene: TerrainScene, wear: list[str]
 ) -> TerrainPlan:
-    """Every difference between a file and the terrain in its sidecar.
+    """Return every difference between a file and the terrain in its sidecar.
 
     Args:
         edited: the file.
-        terrain: the sidecar's terrain; sound.
-        scene: what it looks like.
+        terrain: the sidecar's terrain; valid.
+        scene: its decoded scene.
         wear: names by row of ``Land1.wea``: new material pairs are looked up there.
 
     Raises:
@@ -451,7 +451,7 @@ def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> NDArray[n
 
 
 def unknown_material(plan: TerrainPlan, owner: int, material: int) -> ConversionError:
-    """The error for a face whose material is no row of ``Land1.wea``."""
+    """Return the error for a face whose material is not a row of ``Land1.wea``."""
     name = plan.materials[material] if material >= 0 else ""
     return ConversionError(
         f"object {printable(plan.names[owner])!r} has a material that Land1.wea does not have",

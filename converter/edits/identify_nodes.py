@@ -48,7 +48,7 @@ class _Role:
 
 @dataclass
 class Identified:
-    """A scene whose nodes are told apart.
+    """A scene whose nodes are identified.
 
     Attributes:
         scene: nodes in file order; parts carry what to apply to their vertices.
@@ -73,7 +73,7 @@ class Identified:
 def identify(
     imported: Imported, stored: Scene | None, shown: tuple[int, int] = (0, 0)
 ) -> Identified:
-    """Tell the nodes of a file apart.
+    """Identify the nodes of a file.
 
     Args:
         imported: the file.
@@ -109,7 +109,7 @@ def identify(
 
 
 def model_size(scene: Scene) -> float:
-    """How far the nodes of a model reach: what pose tolerances are relative to."""
+    """Return the largest coordinate of a model's nodes, which pose tolerances are relative to."""
     if not scene.nodes:
         return 1.0
     world_t = rest_pose(scene)[1]

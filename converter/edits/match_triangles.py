@@ -1,6 +1,6 @@
-"""Which triangle of an edited part is which triangle of the stored one.
+"""Match the triangles of an edited part with those of the stored one.
 
-Comparison is in quantised space (``gltf-mapping`` page, The way back): positions bit for bit,
+Comparison is in quantised space (docs/reference/gltf.md): positions bit for bit,
 texture coordinates by word. The order of vertices and triangles, and how vertices are shared, is
 not compared: a part is a set of corner triples. Normals and materials are looked at afterwards.
 """
@@ -34,12 +34,17 @@ _TURNS = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
 class TriangleList:
     """T triangles in a node's frame, quantised.
 
-    ``positions`` (T, 3, 3) float32; ``normals`` (T, 3, 3) float32 or ``None``; ``uv0`` (T, 3, 2)
-    int16 or ``None``; ``extra`` (T, 3, 4) uint8, Res18 as stored, or ``None``; ``material`` (T,)
-    index in the scene's materials, -1 = none; ``vertex`` (T, 3) rows of the scene's streams, which
-    tell triangles that editors take for degenerate or twins; ``lightmap`` whether ``extra`` holds
-    lightmap words (else BGRA); ``clamped`` texture coordinates that did not fit; ``known`` (T, 4)
-    which channels of a colour the file knows.
+    Attributes:
+        positions: (T, 3, 3) float32.
+        normals: (T, 3, 3) float32, or ``None``.
+        uv0: (T, 3, 2) int16, or ``None``.
+        extra: (T, 3, 4) uint8, Res18 as stored, or ``None``.
+        material: (T,) index in the scene's materials, -1 = none.
+        vertex: (T, 3) rows of the scene's streams, which identify triangles that editors take for
+            degenerate or duplicate.
+        lightmap: whether ``extra`` holds lightmap words, else BGRA.
+        clamped: how many texture coordinates did not fit.
+        known: (T, 4) which channels of a colour the file has, ``None`` = all.
     """
 
     positions: NDArray[np.float32]
@@ -63,7 +68,7 @@ class TriangleList:
         return self.known[:, None]
 
     def encoded_normals(self) -> NDArray[np.int8]:
-        """(T, 3, 4) int8; the fourth byte 0. Without normals: zeros."""
+        """Return (T, 3, 4) int8 normals; the fourth byte is 0. Without normals: zeros."""
         out = np.zeros((len(self), 3, 4), np.int8)
         if self.normals is not None:
             out[..., :3] = encode_normals(self.normals)
@@ -98,14 +103,14 @@ class Match:
     def compare_materials(
         self, new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
     ) -> None:
-        """Say anew which matched triangles changed their material."""
+        """Compare the materials of matched triangles again."""
         hit = np.flatnonzero(self.old_of >= 0)
         alike = _material_table(new, old, same_material)
         self.materials_differ[hit] = ~alike[new.material[hit], old.material[self.old_of[hit]]]
 
     @property
     def unchanged(self) -> bool:
-        """Whether the new part says the same as the old one."""
+        """Whether the new part equals the old one."""
         return (
             not self.lost.size
             and not (self.old_of < 0).any()
@@ -115,7 +120,7 @@ class Match:
         )
 
     def describe(self, old_count: int) -> str:
-        """The difference in a few words."""
+        """Return the difference in a few words."""
         fresh, repainted = int((self.old_of < 0).sum()), int(self.materials_differ.sum())
         if self.lost.size or fresh:
             now = old_count - len(self.lost) - len(self.dropped) + fresh
@@ -132,7 +137,7 @@ class Match:
 
 
 def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
-    """The triangles of a part in its node's frame.
+    """Return the triangles of a part in its node's frame.
 
     Args:
         scene: where the part is.
@@ -230,7 +235,7 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
 
 
 def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
-    """Res18 of all vertices as stored: lightmap words or BGRA bytes. (V, 4) uint8."""
+    """Return Res18 of all vertices as stored: lightmap words or BGRA bytes. (V, 4) uint8."""
     if lightmap:
         if streams.uv1 is None:
             return None
@@ -250,7 +255,7 @@ def match(
     Args:
         new: the edited part.
         old: the stored part.
-        same_material: per new material the old ones that it may be; nothing: nobody asks for them.
+        same_material: per new material the old ones that it may be; empty: not needed.
         degrees: how far apart normals may be and still be the same.
     """
     new_id, old_id = _corner_ids(new, old)
@@ -330,7 +335,7 @@ def colours_apart(
 
 
 def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:
-    """Triangles that use a vertex twice: Blender deletes them. (T,)."""
+    """Return which triangles use a vertex twice: Blender deletes them. (T,) bool."""
     a, b, c = triangles.vertex.T
     return np.asarray((a == b) | (b == c) | (a == c))
 
@@ -338,8 +343,8 @@ def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:
 def _would_be_dropped(
     old: TriangleList, missing: I64, gone: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Whether Blender explains that a triangle is missing: it is degenerate, or a twin of one
-    that came back (the same three vertices, in any order)."""
+    """Whether Blender explains that a triangle is missing: it is degenerate, or has the
+    three vertices of one that came back, in any order."""
     if not missing.size:
         return np.empty(0, np.bool_)
     corners = np.sort(old.vertex, axis=1)
@@ -363,7 +368,10 @@ def _corner_ids(new: TriangleList, old: TriangleList) -> tuple[I64, I64]:
 
 
 def canonical(identity: I64, size: int) -> tuple[I64, I64]:
-    """A key per triangle, and the corner rotation that gives the smallest one."""
+    """Return a key per triangle, and the corner rotation that gives the smallest one.
+
+    (T, 3) corner numbers below ``size`` -> (T,), (T, 3).
+    """
     rolled = identity[:, _TURNS]
     value = (rolled[..., 0] * size + rolled[..., 1]) * size + rolled[..., 2]
     best = value.argmin(axis=1)

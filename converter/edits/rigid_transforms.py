@@ -1,8 +1,8 @@
-"""Scale, shear and mirrors of a file's nodes, which the rigid nodes of a model do not have.
+"""Split transforms of a file into rigid ones, which a model's nodes have, and the rest.
 
-They go into the vertices below. A node's frame is split into a rotation (the polar decomposition's,
-a mirror being taken for -1 times a rotation) and the rest; what is animated below a scaled or
-mirrored node moves in the rigid frame as it moved in the other.
+Scale, shear and mirrors go into the vertices below. A node's frame is split into a rotation (the
+polar decomposition's, a mirror being taken for -1 times a rotation) and the rest; what is animated
+below a scaled or mirrored node moves in the rigid frame as it moved in the other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _EVEN = 1e-5
 def rigid_part(
     name: str, world: F64, above: Rigid | None
 ) -> tuple[F64, NDArray[np.float32], F64 | None, Rigid]:
-    """Split the placement of a node into a rigid one and what its vertices take on.
+    """Split the placement of a node into a rigid one and the rest, for its vertices.
 
     Args:
         name: the node's, for messages.

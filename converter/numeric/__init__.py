@@ -1,1 +1,1 @@
-"""Arithmetic that knows no file: axes, stored words, poses, neighbours, bounds."""
+"""Compute axes, quantisation, poses, adjacency and bounds, independent of any file format."""

@@ -1,4 +1,4 @@
-"""Neighbour links and edge selectors of triangles (``rebuild`` page, Triangle descriptors).
+"""Compute neighbour links and edge selectors of triangles (docs/reference/model.md, Neighbours).
 
 Edge ``k`` of a triangle runs from vertex ``k`` to vertex ``k + 1``. Two triangles are neighbours
 across an edge when its end points have equal positions.
@@ -15,14 +15,14 @@ NO_EDGE = 3
 
 
 def position_ids(corners: NDArray[np.float32]) -> NDArray[np.int64]:
-    """A number per distinct position, bitwise but with ``-0.0`` = ``0.0``. (T, 3, 3) -> (T, 3)."""
+    """Number distinct positions, bitwise but with ``-0.0`` = ``0.0``. (T, 3, 3) -> (T, 3)."""
     x, y, z = (corners + np.float32(0)).reshape(-1, 3).view(np.uint32).astype(np.uint64).T
     plane = _ids(x << np.uint64(32) | y).astype(np.uint64)
     return _ids(plane << np.uint64(32) | z).reshape(-1, 3)
 
 
 def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """A number per distinct value, in rising order. (n,) -> (n,)."""
+    """Number distinct values, ascending. (n,) -> (n,)."""
     order = np.argsort(values)
     ranked = values[order]
     out = np.empty(len(values), np.int64)
@@ -44,7 +44,7 @@ def _stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """A number per distinct row, in no particular order. (n, k) -> (n,)."""
+    """Number distinct rows, in no particular order. (n, k) -> (n,)."""
     order = np.lexsort(rows.T)
     sorted_rows = rows[order]
     fresh = np.ones(len(rows), np.bool_)
@@ -55,7 +55,7 @@ def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def neighbour_links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Links and packed selectors of the triangles of one slot.
+    """Return links and packed selectors of the triangles of one slot.
 
     On an edge with exactly two triangles they link to each other. On an edge with more, pairs
     are taken greedily in order of (lower triangle, higher triangle), first those that run the
@@ -104,18 +104,18 @@ def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     has_next = (left % 2 == 1) | (rank + 1 < np.where(backward, backwards[group], forwards[group]))
     target = np.where(opposite, there, np.where(has_next, beside, -1))
     partner[order] = np.where(target >= 0, order[target], -1)
-    _repair_selves(partner, start > end, order, first, size)
+    _repair_self_links(partner, start > end, order, first, size)
     return partner
 
 
-def _repair_selves(
+def _repair_self_links(
     partner: NDArray[np.int64],
     backward: NDArray[np.bool_],
     order: NDArray[np.int64],
     first: NDArray[np.int64],
     size: NDArray[np.int64],
 ) -> None:
-    """Pair anew, by the rule as it is written, the few edges on which a triangle met itself.
+    """Pair again, one by one, the few edges on which a triangle met itself.
 
     Only degenerate triangles do, so the loop is over those edges alone.
     """

@@ -1,4 +1,4 @@
-"""Small array operations that several formats need."""
+"""Provide small array operations, and limits for untrusted input."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Records = NDArray[np.void]
 
 #: "No slot", "no parent", "no map", "no neighbour".
 NONE16 = 0xFFFF
-#: Rows of a table may be reached this often on the mean, and payloads lie in one another: sound
+#: How often a row of a table may be used on average, and how far payloads may overlap: valid
 #: files use each once. What is made of a file then stays a small multiple of its size.
 MAX_USES = 16
-#: A table may be reached so often whatever its size.
+#: How many uses of a table are allowed whatever its size.
 USES_FLOOR = 1 << 20
 
 F = TypeVar("F", np.float32, np.float64)
@@ -28,7 +28,7 @@ _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 
 
 def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
-    """``start[i] .. start[i] + count[i]`` for every ``i``, end to end. (n,), (n,) -> (sum,)."""
+    """Return all ``start[i] .. start[i] + count[i]``, end to end. (n,), (n,) -> (sum,)."""
     first = np.repeat(start - (np.cumsum(count) - count), count)
     return np.asarray(first + np.arange(int(count.sum())), np.int64)
 
@@ -36,7 +36,7 @@ def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int
 def covered(
     starts: NDArray[np.integer], counts: NDArray[np.integer], size: int
 ) -> NDArray[np.bool_]:
-    """Which rows lie in any of some ranges. -> (size,)."""
+    """Return which rows lie in any of some ranges. (n,), (n,) -> (size,) bool."""
     depth = np.zeros(size + 1, np.int64)
     begin = np.clip(starts.astype(np.int64), 0, size)
     end = np.clip(starts.astype(np.int64) + counts, 0, size)
@@ -46,7 +46,7 @@ def covered(
 
 
 def cross_products(corners: NDArray[F]) -> NDArray[F]:
-    """``(p1 - p0) x (p2 - p0)`` of triangles, twice as long as they are large. (T, 3, 3) -> (T, 3).
+    """Return ``(p1 - p0) x (p2 - p0)`` of triangles, twice their area long. (T, 3, 3) -> (T, 3).
 
     As ``np.cross``, which takes ten times as long on few.
     """
@@ -56,14 +56,14 @@ def cross_products(corners: NDArray[F]) -> NDArray[F]:
 
 
 def concatenate_records(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """Records of one dtype end to end: ``np.concatenate`` promotes every field of every part."""
+    """Concatenate records of one dtype: ``np.concatenate`` promotes every field of every part."""
     dtype = parts[0].dtype
     plain = [np.ascontiguousarray(part).view(f"V{dtype.itemsize}") for part in parts]
     return np.concatenate(plain).view(dtype)
 
 
 def fill_non_finite(rows: NDArray[F]) -> NDArray[F]:
-    """Rows of which those that are not finite are as the finite one before them. (n, k).
+    """Replace each row that is not finite by the finite one before it. (n, k).
 
     Those before the first finite one are as that one; without any, all are 0.
     """
@@ -75,5 +75,5 @@ def fill_non_finite(rows: NDArray[F]) -> NDArray[F]:
 
 
 def max_uses(rows: int) -> int:
-    """How often a file may reach the rows of a table in all, before anything is made of them."""
+    """Return how often a file may use the rows of a table in all, before anything is made of it."""
     return max(USES_FLOOR, MAX_USES * rows)

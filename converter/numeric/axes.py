@@ -1,7 +1,7 @@
-"""Game axes (Z up) and glTF axes (Y up): the only module that knows the difference.
+"""Convert between game axes (Z up) and glTF axes (Y up); no other module knows both.
 
 ``(x, y, z)`` of the game is ``(x, z, -y)`` of glTF: a rotation, so handedness and winding stay.
-Exact on floats; ``-(0.0)`` is ``-0.0`` and comes back (``conventions`` page, Axes).
+Exact on floats; ``-(0.0)`` is ``-0.0`` and comes back (docs/reference/conventions.md, Axes).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _Float = TypeVar("_Float", np.float32, np.float64)
 
 
 def game_to_gltf(vectors: NDArray[_Float]) -> NDArray[_Float]:
-    """(..., 3) vectors from game axes to glTF axes."""
+    """Convert (..., 3) vectors from game axes to glTF axes."""
     out = np.empty_like(vectors)
     out[..., 0] = vectors[..., 0]
     out[..., 1] = vectors[..., 2]
@@ -24,7 +24,7 @@ def game_to_gltf(vectors: NDArray[_Float]) -> NDArray[_Float]:
 
 
 def gltf_to_game(vectors: NDArray[_Float]) -> NDArray[_Float]:
-    """(..., 3) vectors from glTF axes to game axes."""
+    """Convert (..., 3) vectors from glTF axes to game axes."""
     out = np.empty_like(vectors)
     out[..., 0] = vectors[..., 0]
     np.negative(vectors[..., 2], out=out[..., 1])
@@ -33,7 +33,7 @@ def gltf_to_game(vectors: NDArray[_Float]) -> NDArray[_Float]:
 
 
 def rotation_to_gltf(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(..., 4) rotations [w, x, y, z] in game axes to glTF's [x, y, z, w].
+    """Convert (..., 4) rotations [w, x, y, z] in game axes to glTF's [x, y, z, w].
 
     These are rotations in the textbook sense; a runtime quaternion is conjugated first
     (``converter.numeric.pose.rotation``).
@@ -45,7 +45,7 @@ def rotation_to_gltf(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rotation_to_game(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(..., 4) glTF rotations [x, y, z, w] to [w, x, y, z] in game axes."""
+    """Convert (..., 4) glTF rotations [x, y, z, w] to [w, x, y, z] in game axes."""
     out = np.empty_like(rotations)
     out[..., 1:] = gltf_to_game(rotations[..., :3])
     out[..., 0] = rotations[..., 3]

@@ -1,4 +1,4 @@
-"""Bounds of slots and of the whole model (``rebuild`` page, Slots and header)."""
+"""Compute bounds of slots and of whole models (docs/reference/model.md, Res2)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ F64 = NDArray[np.float64]
 
 
 def up(value: float) -> np.float32:
-    """The smallest float32 that is not below a value."""
+    """Return the smallest float32 that is not below a value."""
     near = np.float32(value)
     return near if float(near) >= value else np.nextafter(near, np.float32(np.inf))
 
 
 def down(value: float) -> np.float32:
-    """The largest float32 that is not above a value."""
+    """Return the largest float32 that is not above a value."""
     return -up(-value)
 
 
 def sphere_radius(center: F32, points: NDArray[np.floating]) -> np.float32:
-    """The smallest float32 radius round a centre that reaches every point."""
+    """Return the smallest float32 radius of a sphere round all points. (3,), (n, 3)."""
     away = points.astype(np.float64) - center.astype(np.float64)
     return up(float(np.sqrt(np.einsum("ni,ni->n", away, away).max(initial=0))))
 
 
 def slot_bounds(corners: F32) -> dict[str, object]:
-    """Bound fields of a slot, node-local.
+    """Return the bound fields of a slot, node-local.
 
     Args:
         corners: (T, 3, 3) float32 corner positions.
@@ -54,7 +54,7 @@ def slot_bounds(corners: F32) -> dict[str, object]:
 
 
 def hull(low: F32, high: F32) -> F32:
-    """The eight corners of a box in the header's order (``evidence`` page). (8, 3) float32."""
+    """Return the eight corners of a box in the header's order. (3,), (3,) -> (8, 3) float32."""
     sides = [low, high]
     # 0 (lo,lo,lo) 1 (hi,lo,lo) 2 (hi,hi,lo) 3 (lo,hi,lo) 4 (lo,hi,hi) 5 (lo,lo,hi) 6 7
     order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 1, 1)]

@@ -1,9 +1,9 @@
-"""Face flags of a terrain: full and compact masks, the runtime's filter, edge selectors.
+"""Convert and filter the face flags of a terrain: full and compact masks, edge selectors.
 
 A terrain face carries 32 flags (``full``). The runtime's queries also take two compact masks,
 ``main`` (16 bits) and ``material`` (6 bits). Only the documented bits have partners; a bit
-without one is handed back, never invented (terrain page, 3.3 and 3.4; ``evidence`` page,
-Terrain).
+without one is handed back, never invented (docs/reference/terrain.md, Flags of
+a face).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ U8 = NDArray[np.uint8]
 U16 = NDArray[np.uint16]
 U32 = NDArray[np.uint32]
 
-#: (full bit, bit of compactMain16), in the order of the terrain page, 3.4.
+#: (full bit, bit of compactMain16), in the order of docs/reference/terrain.md.
 COMPACT_MAIN: tuple[tuple[int, int], ...] = (
     (0x00000001, 0x0001),
     (0x00000008, 0x0002),
@@ -39,7 +39,7 @@ COMPACT_MAIN: tuple[tuple[int, int], ...] = (
     (0x00000040, 0x2000),
     (0x00200000, 0x8000),
 )
-#: (full bit, bit of compactMaterial6), in the order of the terrain page, 3.4.
+#: (full bit, bit of compactMaterial6), in the order of docs/reference/terrain.md.
 COMPACT_MATERIAL: tuple[tuple[int, int], ...] = (
     (0x00000100, 0x01),
     (0x00008000, 0x02),
@@ -53,7 +53,7 @@ _ALL32 = 0xFFFFFFFF
 
 
 class FaceFlag(IntFlag):
-    """The full bits whose meaning is known (``evidence`` page, Terrain)."""
+    """The full bits whose meaning is known (docs/reference/terrain.md, Flags of a face)."""
 
     SECOND_MATERIAL = 0x4
     WATER = 0x8
@@ -90,7 +90,7 @@ class Full(NamedTuple):
 
 
 def to_compact(flags: U32) -> Compact:
-    """Full flags as compact masks (``sub_10013FC0``, ``sub_10014090``; terrain page, 3.4).
+    """Convert full flags to compact masks (``sub_10013FC0``, ``sub_10014090``).
 
     Args:
         flags: (...) uint32.
@@ -105,7 +105,7 @@ def to_compact(flags: U32) -> Compact:
 
 
 def to_full(main: U16, material: U8) -> Full:
-    """Compact masks as full flags (``sub_10015680``; terrain page, 3.4).
+    """Convert compact masks to full flags (``sub_10015680``).
 
     ``main`` 0x4000 and ``material`` 0x40 and 0x80 have no partner.
 
@@ -126,9 +126,9 @@ def to_full(main: U16, material: U8) -> Full:
 
 
 def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool_]:
-    """The runtime's filter: every required bit set, every forbidden one clear.
+    """Return which flags pass: every required bit set, every forbidden one clear.
 
-    ``(flags & required) == required && (flags | ~forbidden) == ~forbidden`` (terrain page, 3.4).
+    ``(flags & required) == required && (flags | ~forbidden) == ~forbidden``, as the runtime has it.
 
     Args:
         flags: (...) uint32.
@@ -138,7 +138,7 @@ def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool
         (...) bool.
 
     Raises:
-        ConversionError: a mask that is no 32-bit number.
+        ConversionError: a mask that is not a 32-bit number.
     """
     flags = np.asarray(flags, np.uint32)
     need, clear = np.uint32(_checked(required)), np.uint32(_ALL32 & ~_checked(forbidden))
@@ -147,10 +147,10 @@ def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool
 
 
 def edges(selectors: U8) -> U8:
-    """``edgeClass`` as three 2-bit values, edge 0 in the lowest bits (terrain page, 3.3).
+    """Unpack ``edgeClass`` into three 2-bit values, edge 0 in the lowest bits.
 
-    Each is the index of the same edge in the neighbouring face, 3 where there is none
-    (``evidence`` page). The upper two bits are ignored.
+    Each is the index of the same edge in the neighbouring face, 3 where there is none.
+    The upper two bits are ignored.
 
     Args:
         selectors: (n,) uint8.
@@ -163,10 +163,10 @@ def edges(selectors: U8) -> U8:
 
 
 def describe(flags: int) -> str:
-    """Full flags in words: names of known bits, other bits in hex; ``none`` for 0.
+    """Return full flags in words: names of known bits, other bits in hex; ``none`` for 0.
 
     Raises:
-        ConversionError: no 32-bit number.
+        ConversionError: not a 32-bit number.
     """
     rest = _checked(flags)
     words = []
@@ -195,5 +195,5 @@ def _mask_of(bits: Iterable[int]) -> int:
 
 def _checked(mask: int) -> int:
     if not 0 <= mask <= _ALL32:
-        raise ConversionError("mask is no 32-bit number", value=mask, expected="0..0xFFFFFFFF")
+        raise ConversionError("mask is not a 32-bit number", value=mask, expected="0..0xFFFFFFFF")
     return mask

@@ -1,6 +1,6 @@
-"""Which cells of an areal map's grid a polygon touches, and which it overlaps.
+"""Find the cells of an areal map's grid that a polygon touches, and those it overlaps.
 
-Exact: edges against rectangles, and the area that both share (``rebuild`` page, Areal map).
+Exact: edges against rectangles, and the area that both share (docs/reference/areal_map.md, Cells).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _AT_ONCE = 1 << 20
 
 
 def cells_under(polygon: Floats, borders_x: Floats, borders_y: Floats) -> tuple[Ints, Bools, Bools]:
-    """The cells around a polygon: which it touches, which it overlaps.
+    """Return the cells around a polygon: which it touches, which it overlaps.
 
     Args:
         polygon: (n, 2) float64, counter-clockwise.
-        borders_x: (cells_x + 1,) rising x of the columns' borders.
+        borders_x: (cells_x + 1,) increasing x of the columns' borders.
         borders_y: (cells_y + 1,) likewise of the rows' borders.
 
     Returns:

@@ -1,7 +1,8 @@
-"""Rest poses in float64 from unit quaternions: hierarchy, boxes, glTF rotations.
+"""Compose poses in float64 from unit quaternions: hierarchy, boxes, glTF rotations.
 
 The runtime's exact binary32 arithmetic is ``converter.numeric.sampler``; this module takes its
-samples and composes them for display and for the header box (``conventions`` page, Rotations).
+samples and composes them for display and for the header box (docs/reference/conventions.md,
+Rotations).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
 def rotation(quaternion: NDArray[np.float32]) -> F64:
-    """The rotation that a runtime quaternion applies: its conjugate, unit length, float64.
+    """Return the rotation that a runtime quaternion applies: its conjugate, unit length, float64.
 
     (..., 4) ``[w, x, y, z]``; an all-zero key is the identity.
     """
@@ -30,7 +31,7 @@ def rotation(quaternion: NDArray[np.float32]) -> F64:
 
 
 def rotation_matrix(rotations: F64) -> F64:
-    """Textbook matrices of unit rotations ``[w, x, y, z]``. (..., 4) -> (..., 3, 3)."""
+    """Return textbook matrices of unit rotations ``[w, x, y, z]``. (..., 4) -> (..., 3, 3)."""
     twice = rotations[..., :, None] * (2 * rotations)[..., None, :]
     wx, wy, wz = (twice[..., 0, i] for i in (1, 2, 3))
     xx, xy, xz = (twice[..., 1, i] for i in (1, 2, 3))
@@ -49,7 +50,7 @@ def rotation_matrix(rotations: F64) -> F64:
 
 
 def multiply(a: F64, b: F64) -> F64:
-    """Rotation ``b``, then ``a``. (..., 4) each."""
+    """Return rotation ``b`` followed by ``a``. (..., 4) each."""
     aw, ax, ay, az = (a[..., i] for i in range(4))
     bw, bx, by, bz = (b[..., i] for i in range(4))
     return np.stack(
@@ -64,13 +65,13 @@ def multiply(a: F64, b: F64) -> F64:
 
 
 def rotate(rotations: F64, vectors: F64) -> F64:
-    """Vectors turned by rotations. (..., 4), (..., 3) -> (..., 3)."""
+    """Rotate vectors. (..., 4), (..., 3) -> (..., 3)."""
     turned: F64 = (rotation_matrix(rotations) @ vectors[..., None])[..., 0]
     return turned
 
 
 def parents_first(parents: Sequence[int]) -> list[int]:
-    """Node indices such that every parent comes before its children (``0xFFFF`` = root).
+    """Order node indices so that every parent comes before its children (``0xFFFF`` = root).
 
     A node on a cycle, or below one, is left out: the caller checks the length.
     """
@@ -84,7 +85,7 @@ def parents_first(parents: Sequence[int]) -> list[int]:
 
 
 def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[F64, F64]:
-    """Model-space poses from poses relative to the parent: parent ∘ child.
+    """Compose poses relative to the parent into model-space poses: parent ∘ child.
 
     Args:
         parents: parent index per node, ``0xFFFF`` = root; no cycles.

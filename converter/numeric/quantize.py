@@ -1,6 +1,6 @@
-"""Stored words to values and back: the only module that knows divisors.
+"""Encode and decode quantised words; no other module knows divisors.
 
-``round`` is C's, half away from zero (``conventions`` page, Quantisation). Decoding then
+``round`` is C's, half away from zero (docs/reference/conventions.md, Divisors). Decoding then
 encoding, without normalising in between, is the identity on every word a writer may produce:
 all normal bytes but -128 (which decodes to the same -1.0 as -127), all UV words, all
 quaternion and triangle-normal words but -32768.
@@ -26,54 +26,54 @@ def _round(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def decode_normals(words: NDArray[np.int8]) -> NDArray[np.float32]:
-    """``clamp(n / 127, -1, 1)`` of packed normals (core page, 5.4). (..., 3+) -> (..., 3)."""
+    """Return ``clamp(n / 127, -1, 1)`` of packed normals. (..., 3+) -> (..., 3)."""
     values = words[..., :3].astype(np.float32) / np.float32(NORMAL_SCALE)
     return np.asarray(np.maximum(values, np.float32(-1)), np.float32)
 
 
 def encode_normals(values: ArrayLike) -> NDArray[np.int8]:
-    """``clamp(round(v * 127), -128, 127)``. (..., 3) float -> (..., 3) int8."""
+    """Return ``clamp(round(v * 127), -128, 127)``. (..., 3) float -> (..., 3) int8."""
     scaled = np.asarray(values, np.float64) * NORMAL_SCALE
     return np.clip(_round(scaled), -128, 127).astype(np.int8)
 
 
 def decode_uv(words: NDArray[np.int16]) -> NDArray[np.float32]:
-    """``word / 1024``, exact in binary32 (core page, 5.5)."""
+    """Return ``word / 1024``, exact in binary32."""
     return words.astype(np.float32) / np.float32(UV_SCALE)
 
 
 def encode_uv(values: ArrayLike) -> tuple[NDArray[np.int16], int]:
-    """``clamp(round(v * 1024), -32768, 32767)`` and how many values were clamped."""
+    """Return ``clamp(round(v * 1024), -32768, 32767)`` and how many values were clamped."""
     scaled = _round(np.asarray(values, np.float64) * UV_SCALE)
     clamped = np.clip(scaled, -32768, 32767)
     return clamped.astype(np.int16), int(np.count_nonzero(clamped != scaled))
 
 
 def decode_lightmap_uv(words: NDArray[np.uint16]) -> NDArray[np.float32]:
-    """``word / 1024`` of unsigned words (``evidence`` page, Res18 in retail)."""
+    """Return ``word / 1024`` of unsigned words: lightmap coordinates."""
     return words.astype(np.float32) / np.float32(UV_SCALE)
 
 
 def encode_lightmap_uv(values: ArrayLike) -> tuple[NDArray[np.uint16], int]:
-    """``clamp(round(v * 1024), 0, 65535)`` and how many values were clamped."""
+    """Return ``clamp(round(v * 1024), 0, 65535)`` and how many values were clamped."""
     scaled = _round(np.asarray(values, np.float64) * UV_SCALE)
     clamped = np.clip(scaled, 0, 65535)
     return clamped.astype(np.uint16), int(np.count_nonzero(clamped != scaled))
 
 
 def decode_unit(words: NDArray[np.int16]) -> NDArray[np.float32]:
-    """``word * (1 / 32767)`` in binary32: key quaternions (animation page, 2.1)."""
+    """Return ``word * (1 / 32767)`` in binary32: key quaternions."""
     return words.astype(np.float32) * _UNIT
 
 
 def encode_unit(values: ArrayLike) -> NDArray[np.int16]:
-    """``clamp(round(v * 32767), -32767, 32767)``: quaternions and triangle normals."""
+    """Return ``clamp(round(v * 32767), -32767, 32767)``: quaternions and triangle normals."""
     scaled = np.asarray(values, np.float64) * UNIT_SCALE
     return np.clip(_round(scaled), -UNIT_SCALE, UNIT_SCALE).astype(np.int16)
 
 
 def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> NDArray[np.float64]:
-    """Unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
+    """Return unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
     exact = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]
     some = length > 0

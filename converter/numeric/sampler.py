@@ -1,8 +1,8 @@
-"""The runtime's animation sampler and blend, exact to the bit (animation page, 3, 4 and 11).
+"""Sample and blend animation as the runtime does, exact to the bit.
 
 The engine runs the x87 with 24-bit precision, so every ``+ - * /`` is one binary32 operation,
 in the order of the source's formulas; ``acos``, ``sin`` and ``cos`` are computed in binary64 and
-rounded to binary32 (``conventions`` page, The runtime's arithmetic). Quaternions are raw
+rounded to binary32 (docs/reference/animation.md, The runtime's sampler). Quaternions are raw
 ``[w, x, y, z]``: nothing here normalises them.
 """
 
@@ -27,7 +27,7 @@ _LERP_BELOW = np.float32(9.9999997e-6)
 
 @dataclass(frozen=True)
 class Tracks:
-    """What the sampler reads of a model; dialects are settled.
+    """What the sampler reads of a model, whatever its dialect.
 
     Attributes:
         map_start: (N,) int64, first word of a node's map, ``0xFFFF`` = none.
@@ -67,7 +67,7 @@ class Samples(NamedTuple):
 
 
 def frame_index(times: ArrayLike) -> NDArray[np.uint32]:
-    """``FISTP(t - 0.5)``: the low 32 bits, as the unsigned number the runtime compares.
+    """Return ``FISTP(t - 0.5)``: the low 32 bits, as the unsigned number the runtime compares.
 
     The difference is rounded to binary32, then half to even to a 64-bit integer. What does
     not fit (and NaN) becomes the x87's integer indefinite, whose low half is 0.
@@ -78,7 +78,7 @@ def frame_index(times: ArrayLike) -> NDArray[np.uint32]:
 
 
 def interpolate(q0: F32, q1: F32, alpha: F32) -> F32:
-    """``quat_interp`` = ``quat_blend`` (``g_FastProc[17]``, ``[22]``; animation page, 4.4).
+    """Interpolate as ``quat_interp`` and ``quat_blend`` do (``g_FastProc[17]``, ``[22]``).
 
     Args:
         q0, q1: (..., 4) float32.
@@ -103,7 +103,7 @@ def interpolate(q0: F32, q1: F32, alpha: F32) -> F32:
 
 
 def dot4(a: F32, b: F32) -> F32:
-    """Four products summed from the first to the last, each step in binary32."""
+    """Return four products summed from the first to the last, each step in binary32."""
     p = a * b
     return np.asarray(((p[..., 0] + p[..., 1]) + p[..., 2]) + p[..., 3], np.float32)
 
@@ -113,7 +113,7 @@ def _via64(function: np.ufunc, values: F32) -> F32:
 
 
 def sample(tracks: Tracks, nodes: ArrayLike, times: ArrayLike) -> Samples:
-    """Sample nodes at times (``sub_10012880``; animation page, 3).
+    """Sample nodes at times (``sub_10012880``).
 
     Args:
         tracks: checked tracks; maps and keys in range.
@@ -157,7 +157,7 @@ def sample(tracks: Tracks, nodes: ArrayLike, times: ArrayLike) -> Samples:
 
 
 def quat_to_matrix(quaternion: F32) -> F32:
-    """``quat_to_matrix`` (``g_FastProc[14]``; animation page, 4.4). (..., 4) -> (..., 16).
+    """Return matrices as ``quat_to_matrix`` does (``g_FastProc[14]``). (..., 4) -> (..., 16).
 
     Row-major with the translation in 3, 7, 11: it multiplies column vectors and is the
     transpose of the textbook rotation.
@@ -178,7 +178,7 @@ def quat_to_matrix(quaternion: F32) -> F32:
 
 
 def blend(tracks: Tracks, nodes: ArrayLike, time_a: float, time_b: float, weight: float) -> F32:
-    """Blend two samples into a matrix per node (``sub_10012560``; animation page, 4).
+    """Blend two samples into a matrix per node (``sub_10012560``).
 
     Args:
         tracks: checked tracks.

@@ -1,4 +1,4 @@
-"""Simple polygons to triangles, for showing areals: ear clipping.
+"""Triangulate simple polygons by ear clipping, to show areals.
 
 Convex polygons, which are most, are fans; a loop runs over the others only.
 """
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Triangles of polygons, ``n - 2`` per polygon, in order.
+    """Return the triangles of polygons, ``n - 2`` per polygon, in order.
 
     Args:
         points: (V, 2) corners, polygon after polygon, counter-clockwise.

@@ -1,1 +1,1 @@
-"""What the runtime asks models and terrains."""
+"""Answer what the game's runtime asks models and terrains."""

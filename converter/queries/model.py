@@ -1,7 +1,7 @@
-"""What the runtime asks a model: slots, names, triangles, neighbours, bounds, picking.
+"""Answer what the runtime asks a model: slots, names, triangles, neighbours, bounds, picking.
 
-Sources: core page, 5.2.3, 5.7 and 6; 003 page, 1.4.2.1; 004 page, section 8. Everything is in
-game axes and game units; models must be sound (``require_sound``). Masks filter as in
+The rules and their sources are in docs/reference/model.md, What the runtime asks. Everything is in
+game axes and game units; models must be valid (``require_sound``). Masks filter as in
 ``face_flags.passes``: all required bits set, no forbidden one.
 """
 
@@ -78,7 +78,7 @@ class Hit(NamedTuple):
 def slot_for(
     model: MshModel, node: int, lod: int = -1, group: int = 0, current_lod: int = 0
 ) -> int | None:
-    """The slot of a node's part, ``None`` if it has none (``sub_100124D0``; core page, 6.1).
+    """Return the slot of a node's part, ``None`` if it has none (``sub_100124D0``).
 
     Args:
         model: not a legacy one.
@@ -98,7 +98,7 @@ def slot_for(
 
 
 def node_string(model: MshModel, node: int) -> bytes | None:
-    """Res10's string of a node; ``None`` where its length is 0 (``sub_10012530``; 6.2)."""
+    """Return Res10's string of a node; ``None`` where its length is 0 (``sub_10012530``)."""
     return model.strings.text(node) if model.strings is not None else None
 
 
@@ -114,7 +114,7 @@ def walk_triangles(
     batch_required: int = 0,
     batch_forbidden: int = 0,
 ) -> TriangleWalk:
-    """The runtime's walk over triangles: nodes, batches, index triples (004 page, section 8).
+    """Walk over triangles as the runtime does: nodes, batches, index triples.
 
     The descriptor pointer starts at the slot's ``triStart`` and advances by
     ``(indexCount + 2) / 3`` over each of its batches, filtered out or not. An incomplete triple
@@ -131,7 +131,7 @@ def walk_triangles(
         batch_required, batch_forbidden: masks of the batch flags.
 
     Raises:
-        ConversionError: a legacy model, or a mask that is no 32-bit number.
+        ConversionError: a legacy model, or a mask that is not a 32-bit number.
         IndexError: a node, lod or group that does not exist.
     """
     _require_cells(model)
@@ -171,9 +171,9 @@ def walk_triangles(
 
 
 def owner_slots(model: MshModel, triangle: int) -> list[int]:
-    """The slots that own a triangle: ``triStart <= t < triStart + triCount``.
+    """Return the slots that own a triangle: ``triStart <= t < triStart + triCount``.
 
-    ``sub_1000B2C0`` (003 page, 1.4.2.1). In rising order; empty where no slot does.
+    ``sub_1000B2C0``. Ascending; empty where no slot does.
     """
     start = model.slots["tri_start"].astype(np.int64)
     inside = (triangle >= start) & (triangle < start + model.slots["tri_count"])
@@ -182,7 +182,7 @@ def owner_slots(model: MshModel, triangle: int) -> list[int]:
 
 
 def owner_slot(model: MshModel, triangles: ArrayLike) -> I64:
-    """The first slot that owns each triangle, -1 where none does (as :func:`owner_slots`).
+    """Return the first slot that owns each triangle, -1 where none does (as :func:`owner_slots`).
 
     Args:
         model: the model.
@@ -201,7 +201,7 @@ def owner_slot(model: MshModel, triangles: ArrayLike) -> I64:
 
 
 def neighbours(model: MshModel, triangle: int) -> list[tuple[int, int, int]]:
-    """A triangle's neighbours: (edge, neighbour, that edge's index there) (core page, 5.7).
+    """Return a triangle's neighbours: (edge, neighbour, that edge's index there).
 
     Edges without a neighbour are left out; a selector of 3 reads ``0xFFFF``. A model without
     Res7 has no neighbours.
@@ -224,7 +224,7 @@ def neighbours(model: MshModel, triangle: int) -> list[tuple[int, int, int]]:
 
 
 def neighbour_set(model: MshModel, triangle: int, depth: int) -> I64:
-    """The triangles within ``depth`` links of one, itself included (003 page, 1.10).
+    """Return the triangles within ``depth`` links of one, itself included.
 
     Args:
         model: the model; without Res7, no triangle has a neighbour.
@@ -232,7 +232,7 @@ def neighbour_set(model: MshModel, triangle: int, depth: int) -> I64:
         depth: 0 = the triangle alone.
 
     Returns:
-        (n,) int64, rising.
+        (n,) int64, ascending.
 
     Raises:
         ConversionError: a negative depth.
@@ -244,20 +244,20 @@ def neighbour_set(model: MshModel, triangle: int, depth: int) -> I64:
         return np.array([triangle], np.int64)
     _require_triangle(model.triangles, triangle)
     links = model.triangles["link"]
-    reached = np.zeros(len(links), np.bool_)
-    reached[triangle] = True
+    found = np.zeros(len(links), np.bool_)
+    found[triangle] = True
     front = np.array([triangle], np.int64)
     while depth > 0 and front.size:
         ahead = np.unique(links[front]).astype(np.int64)
         ahead = ahead[ahead != NONE16]
-        front = ahead[~reached[ahead]]
-        reached[front] = True
+        front = ahead[~found[ahead]]
+        found[front] = True
         depth -= 1
-    return np.flatnonzero(reached).astype(np.int64)
+    return np.flatnonzero(found).astype(np.int64)
 
 
 def world_bounds(model: MshModel, slot: int, matrix: ArrayLike) -> WorldBounds:
-    """A slot's box and sphere after a transform (core page, 5.2.3).
+    """Return a slot's box and sphere after a transform.
 
     The box is that of the slot's eight transformed box corners. The sphere's radius grows by
     ``max(scaleX, scaleY, scaleZ)``, the length of the matrix' longest column.
@@ -286,7 +286,7 @@ def world_bounds(model: MshModel, slot: int, matrix: ArrayLike) -> WorldBounds:
 
 
 def posed_matrices(model: MshModel, dialect: Dialect, time: float = 0.0) -> F64:
-    """Node space to model space, as the sampler poses the model, with unit quaternions.
+    """Return node space to model space, as the sampler poses the model, with unit quaternions.
 
     Args:
         model: the model; without keys every node lies at the origin, unturned.
@@ -323,11 +323,11 @@ def pick(
     tri_forbidden: int = 0,
     batch_forbidden: int = 0,
 ) -> Hit | None:
-    """The first triangle that a ray meets, from either side, ``None`` if it meets none.
+    """Return the first triangle that a ray meets, from either side, ``None`` if it meets none.
 
     Of hits at exactly one distance, the lowest triangle. Cockpit nodes take part. Slots whose
-    sphere the ray misses are passed by; a stored sphere that is too small is taken as large as
-    its triangles need, so it hides none (core page, 5.2.3 and 6.4).
+    sphere the ray misses are skipped; a stored sphere that is too small is taken as large as
+    its triangles need, so it hides none.
 
     Args:
         model: the model.
@@ -340,7 +340,7 @@ def pick(
 
     Raises:
         ConversionError: a legacy model, a ray that is not finite or has no direction, or a mask
-            that is no 32-bit number.
+            that is not a 32-bit number.
         IndexError: a lod or group that does not exist.
     """
     start, ray = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
@@ -369,14 +369,16 @@ def pick(
     nearest = np.flatnonzero(distance == distance.min())
     at = nearest[np.argmin(walk.triangle[nearest])]
     node, slot, batch, triangle = (int(column[at]) for column in walk[:4])
-    reach = float(distance[at])
-    return Hit(reach, node, slot, batch, triangle, start + reach * ray)
+    nearest_at = float(distance[at])
+    return Hit(
+        nearest_at, node, slot, batch=batch, triangle=triangle, point=start + nearest_at * ray
+    )
 
 
 def _near(
     model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F64
 ) -> NDArray[np.bool_]:
-    """(T,) whether the ray comes as near to the triangle's posed slot as its sphere reaches."""
+    """(T,) whether the ray meets the sphere of the triangle's posed slot."""
     nodes, first, part = np.unique(walk.node, return_index=True, return_inverse=True)
     slots = model.slots[walk.slot[first]]
     centre, radius = (slots[k].astype(np.float64) for k in ("sphere_center", "sphere_radius"))
@@ -389,7 +391,7 @@ def _near(
         along = np.maximum(away @ ray / (ray @ ray), 0)
         gap = np.linalg.norm(away - along[:, None] * ray, axis=1)
         slack = 1e-9 * (radius + np.linalg.norm(away, axis=1))
-        missed = gap > radius + slack  # False where a number is no number
+        missed = gap > radius + slack  # False where a number is NaN
     near: NDArray[np.bool_] = ~missed[part]
     return near
 

@@ -1,4 +1,6 @@
-"""What the runtime asks a terrain (terrain page, 3.4-3.6): faces in a box, heights, rays, walks.
+"""Answer what the runtime asks a terrain: faces in a box, heights, rays, walks.
+
+The rules and their sources are in docs/reference/terrain.md, What the runtime asks.
 
 Two indices over the faces of a level: the runtime's own grid of squares, whose slots have runs of
 faces and whose cell lists complete them, and a finer grid of plan-view boxes for many points at
@@ -21,7 +23,7 @@ from ..numeric.quantize import decode_unit
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]
 
-#: A face is ground if its normal rises more than this: 80 degrees (``evidence`` page, Terrain).
+#: A face is ground if its normal rises more than this: 80 degrees.
 GROUND_NORMAL = 0.173648
 #: ... and if it is not water.
 NOT_GROUND = int(FaceFlag.WATER)
@@ -70,11 +72,11 @@ class CellLists(NamedTuple):
 
 
 class TerrainQueries:
-    """Answers about one level of a sound terrain.
+    """Answers about one level of a valid terrain.
 
     Attributes:
-        grid: origin, inverse sizes and number of squares (terrain page, 3.5).
-        faces: (F,) rows of the level's faces, rising.
+        grid: origin, inverse sizes and number of squares.
+        faces: (F,) rows of the level's faces, ascending.
     """
 
     def __init__(self, terrain: Terrain, level: int = FINE) -> None:
@@ -94,9 +96,9 @@ class TerrainQueries:
     # -------------------------------------------------------------- candidates
 
     def cell_range(self, low: ArrayLike, high: ArrayLike) -> tuple[int, int, int, int]:
-        """Columns and rows that a world box reaches: first and last column, first and last row.
+        """Return the columns and rows that a world box touches: first and last of each.
 
-        ``floor((p - origin) * inverse)``, kept inside the grid (terrain page, 3.5, step 1).
+        ``floor((p - origin) * inverse)``, kept inside the grid.
 
         Args:
             low, high: (2+,) corners of the box.
@@ -110,7 +112,7 @@ class TerrainQueries:
     @cached_property
     def cell_lists(self) -> CellLists:
         """The lists that complete the squares' runs: faces of other squares whose plan-view box
-        touches a square, borders included. ``aux`` is 0, as the runtime sets it (3.6)."""
+        touches a square, borders included. ``aux`` is 0, as the runtime sets it."""
         grid, rows = self.grid, self.faces
         low, high = self._boxes
         first = np.floor((low - grid.low) / grid.size - 1e-9)
@@ -131,13 +133,13 @@ class TerrainQueries:
     def candidates(
         self, low: ArrayLike, high: ArrayLike, required: int = 0, forbidden: int = 0
     ) -> I64:
-        """Rows of the faces that may touch a world box, rising (terrain page, 3.5, steps 1-4).
+        """Return the rows of the faces that may touch a world box, ascending.
 
-        Runs of the squares that the box reaches, their cell lists, then the masks.
+        Runs of the squares that the box touches, their cell lists, then the masks.
 
         Args:
             low, high: (2+,) corners of the box; heights are not looked at.
-            required, forbidden: masks of the full flags (3.4).
+            required, forbidden: masks of the full flags.
         """
         left, right, bottom, top = self.cell_range(low, high)
         columns, rows = np.meshgrid(np.arange(left, right + 1), np.arange(bottom, top + 1))
@@ -175,10 +177,10 @@ class TerrainQueries:
     def height_at(
         self, points: ArrayLike, required: int = 0, forbidden: int = NOT_GROUND
     ) -> tuple[F64, I64]:
-        """Height of the ground at points seen from above, and its face.
+        """Return the height of the ground at points seen from above, and its face.
 
-        Ground is a face that rises more than ``GROUND_NORMAL`` and, by default, is not water
-        (``evidence`` page). Of several the highest counts, of equal ones the lowest row.
+        Ground is a face that rises more than ``GROUND_NORMAL`` and, by default, is not water.
+        Of several the highest counts, of equal ones the lowest row.
 
         Args:
             points: (P, 2) x and y.
@@ -228,14 +230,14 @@ class TerrainQueries:
     def trace(
         self, start: ArrayLike, end: ArrayLike, required: int = 0, forbidden: int = 0
     ) -> Hit | None:
-        """The first face that a segment meets, from either side; ``None`` if it meets none.
+        """Return the first face that a segment meets, from either side; ``None`` if it meets none.
 
         The box of the segment gives the candidates, then the masks, the plane, and whether the
-        point lies in the triangle (terrain page, 3.5, step 5). Of equal ones the lowest row.
+        point lies in the triangle. Of equal ones the lowest row.
 
         Args:
             start, end: (3,) game space.
-            required, forbidden: masks of the full flags (3.4).
+            required, forbidden: masks of the full flags.
         """
         a, b = np.asarray(start, np.float64), np.asarray(end, np.float64)
         rows = self.candidates(np.minimum(a, b), np.maximum(a, b), required, forbidden)
@@ -259,7 +261,7 @@ class TerrainQueries:
         return Hit(at, int(rows[best]), a + at * along)
 
     def walk(self, face: int, start: ArrayLike, end: ArrayLike) -> Step:
-        """Where one stands at ``end`` after walking there from ``start`` on a face.
+        """Return where one stands at ``end`` after walking there from ``start`` on a face.
 
         The walk crosses winged edges in the plan view, over at most ``WALK_FACES`` faces, onto such
         as are ground. Where it cannot go on, the vertical search (:meth:`height_at`) decides.
@@ -323,7 +325,7 @@ def _spread(first: I64, last: I64) -> tuple[I64, I64, I64]:
 
 
 def _lists(cell: I64, face: I64, cells: int) -> CellLists:
-    """Lists by cell, faces rising."""
+    """Lists by cell, faces ascending."""
     order = np.lexsort([face, cell])
     entries = np.zeros(len(order), CELL_DTYPE)
     entries["id"] = face[order]

@@ -1,1 +1,1 @@
-"""Scene to tables: the canonical rules by which glTF or OBJ becomes MSH (``rebuild`` page)."""
+"""Rebuild the tables of models and terrains from a scene and its changes."""

@@ -1,5 +1,7 @@
-"""Triangles to vertices, indices, batches and descriptors of one slot (``rebuild`` page, Vertices
-and batches, Triangle descriptors)."""
+"""Build vertices, indices, batches and descriptors of one slot from triangles.
+
+The rules are in docs/reference/model.md, What the writer does.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ class Corners:
 
 
 def build_slot(corners: Corners) -> SlotGeometry:
-    """A slot by the canonical rules.
+    """Build a slot by the canonical rules.
 
     Triangles are grouped by material in order of first appearance; vertices are welded when all
     their stored bytes are equal and laid down per batch in order of first use.
@@ -128,7 +130,7 @@ def build_slot(corners: Corners) -> SlotGeometry:
 
 
 def too_many(title: str, value: int) -> ConversionError:
-    """The error for a table that outgrows its 16-bit row numbers."""
+    """Return the error for a table that outgrows its 16-bit row numbers."""
     hints = {
         "triangles": "remove detail, or split the model in two",
         "batches": "use fewer materials",
@@ -142,7 +144,7 @@ def too_many(title: str, value: int) -> ConversionError:
 
 
 def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.void]:
-    """The slot of some triangles, its ranges starting at 0. (T, 3, 3) -> one record."""
+    """Return the slot of some triangles, its ranges starting at 0. (T, 3, 3) -> one record."""
     slot = np.zeros(1, SLOT_DTYPE)
     slot["tri_count"], slot["batch_count"] = len(positions), batch_count
     for name, value in slot_bounds(positions).items():
@@ -151,7 +153,7 @@ def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.
 
 
 def describe(vertices: NDArray[np.void], flags: NDArray[np.uint16]) -> tuple[NDArray[np.void], int]:
-    """Descriptors of the triangles of a slot, and how many have no area. (T, 3) -> (T,)."""
+    """Return the descriptors of a slot's triangles, and how many have no area. (T, 3) -> (T,)."""
     out = np.zeros(len(vertices), TRIANGLE_DTYPE)
     positions = np.ascontiguousarray(vertices["position"])
     out["tri_flags"] = flags
@@ -164,7 +166,7 @@ def describe(vertices: NDArray[np.void], flags: NDArray[np.uint16]) -> tuple[NDA
 def triangle_normals(
     positions: NDArray[np.float32], normals: NDArray[np.int8]
 ) -> tuple[NDArray[np.int16], int]:
-    """Stored triangle normals and how many had no area to take it from.
+    """Return stored triangle normals, (T, 3), and how many triangles have no area.
 
     ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge
     squared): the mean of the vertex normals, else (0, 0, 32767).

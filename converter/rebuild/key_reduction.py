@@ -1,4 +1,7 @@
-"""Sampled poses to key runs and frame maps (``rebuild`` page, Nodes, tracks; animation page, 5)."""
+"""Reduce sampled poses to key runs, and make their frame maps.
+
+The rules are in docs/reference/animation.md, What the writer does.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _WORD_TOLERANCE = 0.5 + 0.02  # the sampler's own binary32 noise on top
 class Run:
     """The keys of one node; words in runtime order ``[w, x, y, z]``.
 
-    ``frames`` (k,) int64 rising from 0, ``positions`` (k, 3) float32, ``words`` (k, 4) int16.
+    ``frames`` (k,) int64 increasing from 0, ``positions`` (k, 3) float32, ``words`` (k, 4) int16.
     One key = a static node.
     """
 
@@ -40,7 +43,7 @@ def make_run(
     *,
     reduce: bool = True,
 ) -> Run:
-    """Keys for the poses of one node at frames 0..N-1.
+    """Return keys for the poses of one node at frames 0..N-1.
 
     Args:
         quaternions: (N, 4) runtime quaternions; unit where they come from outside.
@@ -112,7 +115,7 @@ def _interleaved(whole: NDArray[np.float32], half: NDArray[np.float32]) -> NDArr
 
 
 def frame_map(frames: NDArray[np.int64], start: int, count: int) -> NDArray[np.int64]:
-    """The canonical map of a run (animation page, 5.4). (count,) key indices.
+    """Return the map of a run: the last key at or before each frame. (count,) key indices.
 
     Args:
         frames: (k,) key times.

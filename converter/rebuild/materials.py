@@ -1,4 +1,4 @@
-"""Materials of a glTF to batch words and WEAR rows (``rebuild`` page, Vertices and batches, 4)."""
+"""Turn materials of a glTF into batch words and WEAR rows (docs/reference/model.md, Res13)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..scene.scene import Material, Scene
 
 
 def material_words(material: Material | None, dialect: Dialect) -> tuple[int, int, int, int]:
-    """Batch words +0, +2, +4, +6 of a material (``rebuild`` page, Vertices and batches, 4).
+    """Return the batch words +0, +2, +4, +6 of a material.
 
     What its extras give wins; the rest follows from row and lightmap row.
     """
@@ -56,7 +56,7 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
 def words_table(
     materials: list[Material], plan: Plan | None, stored: Scene | None, dialect: Dialect
 ) -> NDArray[np.uint16]:
-    """(M + 1, 4) batch words per material of the file; the last row is 'no material'."""
+    """Return the batch words of each material of the file, (M + 1, 4); the last row is none."""
     rows: list[tuple[int, int, int, int]] = []
     if stored is None:
         materials = new_rows(materials)
@@ -74,7 +74,7 @@ def words_table(
 def stored_choices(
     materials: list[Material], plan: Plan, stored: Scene | None, dialect: Dialect
 ) -> list[set[tuple[int, ...]]]:
-    """Per material of the file that has lost its extras, the words of those it may be."""
+    """Return the words that each material may have that lost its extras, else none."""
     if stored is None:
         return []
     return [
@@ -99,7 +99,7 @@ def _stated_row(name: str) -> int | None:
 
 
 def new_rows(materials: list[Material]) -> list[Material]:
-    """The materials of a file that has no sidecar, each with its row.
+    """Return the materials of a file that has no sidecar, each with its row.
 
     A row in the extras stands, and ``material_7`` is row 7. The others take the rows that are left,
     in order of appearance: one for each name (Blender's ``.001`` does not count), one for each
@@ -125,7 +125,7 @@ def new_rows(materials: list[Material]) -> list[Material]:
 
 
 def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
-    """The WEAR rows of a new model, and what the user should know about them.
+    """Return the WEAR rows of a new model, and what the user should know about them.
 
     A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
     what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.

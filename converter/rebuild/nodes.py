@@ -1,4 +1,4 @@
-"""Nodes, key pool, frame map and names of a changed hierarchy (``rebuild`` page, Nodes, tracks)."""
+"""Build the node table, key pool and frame map of a changed hierarchy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NodeEdit:
 
 
 def node_order(edits: list[NodeEdit]) -> list[int]:
-    """Order of the new table: parents first; old nodes keep their order where that allows.
+    """Return the order of the new table: parents first, else stored nodes in their order.
 
     Raises:
         ConversionError: parents form a cycle.
@@ -84,7 +84,7 @@ def build_nodes(
     model: MshModel | None,
     key_order: list[int],
 ) -> NodeTables:
-    """The node tables of a changed hierarchy.
+    """Build the node tables of a changed hierarchy.
 
     Args:
         edits: every node.
@@ -180,13 +180,13 @@ class _StoredRuns:
         return self.pool[self.start[node] : self.fallback[node] + 1]
 
     def tail(self) -> Records:
-        """Keys behind the last run, which belong to nobody."""
+        """Return the keys after the last run, which no node has."""
         if not len(self.pool):
             return np.zeros(0, KEY_DTYPE)
         return self.pool[int(self.fallback.max(initial=-1)) + 1 :]
 
     def timeline(self, needed: int) -> int:
-        """Frame count: as stored while it fits its rule or is long enough, else what is needed."""
+        """Return the frame count: the stored one unless it is too short or was the minimum."""
         if not len(self.pool):
             return needed
         ends = [
@@ -202,7 +202,7 @@ class _StoredRuns:
         return self.words[start : start + self.count].astype(np.int64)
 
     def map_words(self, node: int, first: int, end: int, count: int) -> NDArray[np.int64]:
-        """A node's map, its key numbers moved to where the run is now."""
+        """Return a node's map, its key numbers moved to where the run is now. (count,)."""
         block = self._block(node)[:count]
         moved = np.clip(block - self.start[node] + first, 0, NONE16)
         longer = np.full(max(0, count - len(block)), end, np.int64)

@@ -1,4 +1,4 @@
-"""What became of every node and part, in words."""
+"""Report what became of every node and part."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""An edited part over its stored slot: change what moved in place, else build the slot anew.
+"""Rebuild the slot of an edited part: in place where the topology is the same, else completely.
 
-In place (core page, 8.3): moved vertices touch Res3 (Res4, Res7 normals, bounds), texture edits
-Res5, another material the batch's words. Only another topology makes new indices and batches.
+In place (docs/reference/model.md, What the writer does): moved vertices touch
+Res3 (Res4, Res7 normals, bounds), texture edits Res5, another material the batch's words. Only
+another topology makes new indices and batches.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Edit:
         triangles: its triangles.
         match: how they meet those of the stored slot.
         words: (M + 1, 4) batch words per material of the file; the last row is 'no material'.
-        extra: what Res18 holds where the file says nothing, (4,) uint8.
+        extra: what Res18 holds where the file has no value, (4,) uint8.
         choices: per material of the file, the stored words it may mean where its name alone is
             known and several stored materials bear it.
     """
@@ -48,8 +49,8 @@ class Edit:
     extra: NDArray[np.uint8]
     choices: list[set[tuple[int, ...]]] = field(default_factory=list)
 
-    def settled(self, stored: StoredSlot) -> Edit:
-        """The edit with materials of ambiguous names taken for those that the slot has."""
+    def with_stored_words(self, stored: StoredSlot) -> Edit:
+        """Return the edit with ambiguous material names taken for materials that the slot has."""
         words = self.words.copy()
         rows, counts = np.unique(stored.batch, return_counts=True)
         usual = [rows[i] for i in np.argsort(-counts, kind="stable")]
@@ -63,7 +64,7 @@ class Edit:
 
 
 def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray[np.void]:
-    """Stored words of the corners of a part that has no stored slot. (T, 3)."""
+    """Return stored words of the corners of a part without a stored slot. (T, 3)."""
     out = np.zeros((len(triangles), 3), VERTEX_DTYPE)
     out["position"] = triangles.positions
     out["normal"] = triangles.encoded_normals()
@@ -74,7 +75,7 @@ def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray
 
 
 def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
-    """A slot for a part that has none, and how many degenerate triangles were dropped.
+    """Build a slot for a part that has none; return how many degenerate triangles were dropped.
 
     ``None`` where nothing else is left.
     """
@@ -118,7 +119,7 @@ class StoredSlot:
             self.triangles = np.arange(first, first + len(self.corner))
 
     def shared_vertices(self) -> NDArray[np.bool_]:
-        """Vertices that batches of other slots reach. (V,)."""
+        """Return which vertices batches of other slots use. (V,) bool."""
         space = self.space
         out = np.zeros(len(space.vertices), np.bool_)
         for row in range(len(space.batches)):
@@ -139,7 +140,7 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     has one new value, and every batch one material.
     """
     stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
-    edit = edit.settled(stored)
+    edit = edit.with_stored_words(stored)
     assert match is not None
     paired = _pair_all(stored, triangles, match, space)
     if paired is None:
@@ -297,10 +298,13 @@ def _links_in_table(
 
 
 def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
-    """The canonical slot of an edit; triangles and vertices that did not change keep their words,
-    and what editors drop (duplicates, degenerate triangles) is put back."""
+    """Build the slot of an edit by the canonical rules.
+
+    Triangles and vertices that did not change keep their words, and what editors drop (duplicates,
+    degenerate triangles) is put back.
+    """
     stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
-    edit = edit.settled(stored)
+    edit = edit.with_stored_words(stored)
     assert match is not None
     vertices = fresh_vertices(triangles, edit.extra)
     flags = np.zeros(len(triangles), np.uint16)

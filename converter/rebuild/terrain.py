@@ -1,6 +1,6 @@
-"""A terrain with the edits of a plan (``rebuild`` page, Terrain).
+"""Rebuild a terrain from a plan of changes (docs/reference/terrain.md, What the writer does).
 
-Vertices that moved keep their rows. Where faces came or went, the face table is laid out anew:
+Vertices that moved keep their rows. Where faces came or went, the face table is laid out again:
 square by square, the fine level first. Everything that no edit touches keeps its bytes.
 """
 
@@ -64,7 +64,7 @@ class Rebuilt:
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
-    """The terrain with a plan's edits.
+    """Rebuild the terrain with a plan's edits.
 
     Raises:
         ConversionError: a face crosses its square's border, a material that Land1.wea does not
@@ -76,7 +76,7 @@ def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
 class _Work:
     """Vertices and faces in the making.
 
-    ``faces`` holds the stored rows first, then new ones; ``alive`` says which stay, ``dirty``
+    ``faces`` holds the stored rows first, then new ones; ``alive`` marks those that stay, ``dirty``
     which are new, moved or of another material; ``square`` and ``level`` where each belongs.
     """
 
@@ -273,8 +273,8 @@ class _Work:
             side = edge[None, ..., 0] * away[..., 1] - edge[None, ..., 1] * away[..., 0]
             inside = (side >= 0).all(axis=-1) | (side <= 0).all(axis=-1)
             distance = np.linalg.norm(box.mean(axis=1)[None] - point, axis=-1)
-            reach = float(distance.max(initial=0)) + 1
-            out[mine] = lost[rows[np.argmin(distance + reach * ~inside, axis=1)]]
+            farther = float(distance.max(initial=0)) + 1
+            out[mine] = lost[rows[np.argmin(distance + farther * ~inside, axis=1)]]
         return out
 
     def _edit_coarse(self, plan: LevelPlan) -> None:
@@ -428,6 +428,6 @@ class _Work:
 
 
 def _with_second(flags: NDArray[np.uint32], second: I64) -> NDArray[np.uint32]:
-    """Flags with bit 0x4 as the second material says (``rebuild`` page, Terrain)."""
+    """Flags whose bit 0x4 states that there is a second material."""
     bit = np.uint32(FaceFlag.SECOND_MATERIAL)
     return np.where(second != NO_MATERIAL, flags | bit, flags & ~bit).astype(np.uint32)

@@ -1,6 +1,6 @@
-"""Tables of a terrain that follow from its faces (``rebuild`` page, Terrain).
+"""Update the tables of a terrain that follow from its faces: links, slots, boxes, draw order.
 
-Links, slots, boxes, draw order. What no edit touches keeps its bytes.
+What no edit touches keeps its bytes (docs/reference/terrain.md, What the writer does).
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def relink(faces: NDArray[np.void], old: Terrain, layout: Layout) -> None:
         follow = new_row[old.faces["link"][source]]
         lost = (follow == NONE16) & (old.faces["link"][source] != NONE16)
         near = layout.fresh | ~kept | (lost & kept[:, None]).any(axis=1)
-        reach = np.append(near, np.zeros(NONE16 + 1 - len(near), np.bool_))
-        near = near | reach[follow].any(axis=1) | reach[link].any(axis=1)
+        near_row = np.append(near, np.zeros(NONE16 + 1 - len(near), np.bool_))
+        near = near | near_row[follow].any(axis=1) | near_row[link].any(axis=1)
         link = np.where(near[:, None], link, follow)
         selectors = np.where(near, selectors, old.faces["selectors"][source] & 0x3F)
     faces["link"] = link
@@ -75,7 +75,10 @@ def relink(faces: NDArray[np.void], old: Terrain, layout: Layout) -> None:
 
 
 def level_links(corners: NDArray[np.float32], level: I64) -> tuple[I64, I64]:
-    """Canonical links, which stay inside a level, as rows of the table; and selectors."""
+    """Return canonical links, which stay inside a level, as rows of the table; and selectors.
+
+    (F, 3, 3), (F,) -> (F, 3), (F,).
+    """
     link = np.full((len(corners), 3), NONE16, np.int64)
     selectors = np.full(len(corners), 0x3F, np.int64)
     for number in (FINE, COARSE):
@@ -89,7 +92,7 @@ def level_links(corners: NDArray[np.float32], level: I64) -> tuple[I64, I64]:
 
 
 def changed_squares(old: Terrain, layout: Layout) -> I64:
-    """Squares whose fine faces moved, came or went."""
+    """Return the squares whose fine faces moved, came or went, ascending."""
     gone = np.ones(len(old.faces), np.bool_)
     stored = layout.origin >= 0
     gone[layout.origin[stored]] = False
@@ -110,7 +113,7 @@ def changed_squares(old: Terrain, layout: Layout) -> I64:
 
 
 def slot_runs(out: Terrain, layout: Layout) -> None:
-    """Runs chain: the fine level square by square, then the coarse one."""
+    """Write the runs of faces: the fine level square by square, then the coarse one."""
     start = 0
     for level in (FINE, COARSE):
         slots = out.square_slots(level)
@@ -123,7 +126,7 @@ def slot_runs(out: Terrain, layout: Layout) -> None:
 
 
 def boxes(out: Terrain, squares: I64, layout: Layout) -> None:
-    """Boxes and spheres of some squares, on both levels the fine one's; then the whole box.
+    """Write boxes and spheres of some squares, of fine faces on both levels; then the whole box.
 
     A square that lost every face keeps its box. Of the whole box only the height follows: its x and
     y are the grid, which stays where it is.
@@ -152,10 +155,10 @@ def boxes(out: Terrain, squares: I64, layout: Layout) -> None:
 
 
 def draw_order(out: Terrain, old: Terrain, layout: Layout) -> NDArray[np.void]:
-    """The draw order: each slot's faces grouped by material pair, in order of appearance.
+    """Return the draw order: each slot's faces grouped by material pair, in order of appearance.
 
-    Slots whose faces and materials did not change keep their order. A table that was no permutation
-    of the faces stays as long as the faces do: nobody knows what it means.
+    Slots whose faces and materials did not change keep their order. A table that was not a
+    permutation of the faces stays as long as the faces do: its meaning is not known.
 
     Args:
         out: the new terrain: faces and slots are read.
@@ -199,7 +202,7 @@ def _pairs(terrain: Terrain) -> I64:
 
 
 def draw_group(rows: I64, pair: I64) -> NDArray[np.void]:
-    """Draw order of one slot: groups of equal pairs in order of first appearance, stable."""
+    """Return the draw order of one slot: equal pairs together, in order of first appearance."""
     group, _ = first_appearance(pair)
     order = np.argsort(group, kind="stable")
     out = np.zeros(len(rows), DRAW_DTYPE)

@@ -1,4 +1,4 @@
-"""The geometry tables of a model while they are edited: one slot changes, all else only moves."""
+"""Edit the geometry tables of a model: one slot changes, rows of all others only move."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Workspace:
         triangles: (T,) ``TRIANGLE_DTYPE``; unused where ``has_triangles`` is false.
         slots: (S,) ``SLOT_DTYPE``.
         has_triangles: whether the model has Res7.
-        tails: rows of per-vertex tables behind the last vertex; none in sound files.
+        tails: rows of per-vertex tables after the last vertex; none in valid files.
     """
 
     vertices: Records
@@ -53,7 +53,7 @@ class Workspace:
 
     @classmethod
     def of(cls, model: MshModel) -> Workspace:
-        """A copy of a model's geometry tables."""
+        """Copy a model's geometry tables."""
         vertices = np.zeros(len(model.positions), VERTEX_DTYPE)
         present = [stream for stream, _ in _STREAMS if stream in model.streams]
         for stream, name in _STREAMS:
@@ -78,7 +78,7 @@ class Workspace:
 
     @classmethod
     def empty(cls, *, extra: bool) -> Workspace:
-        """No geometry yet; with Res18 or without."""
+        """Return a workspace without geometry; with Res18 or without."""
         present = [s for s, _ in _STREAMS[:3]] + ([StreamType.VERTEX_EXTRA] if extra else [])
         return cls(
             np.zeros(0, VERTEX_DTYPE),
@@ -108,14 +108,14 @@ class Workspace:
         model.slots = self.slots
 
     def slot_batches(self, slot: int) -> range:
-        """Records of Res13 that a slot draws."""
+        """Return the rows of Res13 that a slot draws."""
         first = int(self.slots["batch_start"][slot])
         return range(first, first + int(self.slots["batch_count"][slot]))
 
     # -------------------------------------------------------------- slots
 
     def append(self, geometries: list[SlotGeometry]) -> list[int]:
-        """Add slots behind all others; returns their rows."""
+        """Add slots after all others; return their rows."""
         first = len(self.slots)
         vertices, indices, batches, triangles, slots = [], [], [], [], []
         at_v, at_i, at_b, at_t = (
@@ -242,7 +242,7 @@ class _Move:
         self.start = int(self.before[place])
 
     def position(self, rows: NDArray[np.integer]) -> NDArray[np.int64]:
-        """New position of rows, or of range starts."""
+        """Return the new position of rows, or of range starts."""
         old = np.minimum(rows.astype(np.int64), len(self.gone))
         moved: NDArray[np.int64] = self.before[old] + np.where(old >= self.place, self.count, 0)
         return moved

@@ -1,1 +1,1 @@
-"""The format-neutral scene: what a file shows, whatever format it came from."""
+"""Hold what a file shows as a format-neutral scene, and decode tables into it."""

@@ -1,4 +1,4 @@
-"""What a material looks like, once its chain is followed (``gltf-mapping`` page, Materials)."""
+"""Describe the appearance of materials (docs/reference/material.md, From a name to a material)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
 
 @dataclass(frozen=True)
 class MaterialAppearance:
-    """What a WEAR row leads to.
+    """The appearance of one material: what a WEAR row leads to.
 
     Attributes:
         name: the row's name.
@@ -34,8 +34,8 @@ class MaterialAppearance:
         step: by which step of the rule: its name, ``DEFAULT``, the first entry, or not at all.
         colour: base colour, red, green, blue, alpha, 0..1.
         self_light: red, green, blue, 0..1, of its own light.
-        translucent: what lies behind it shows through.
-        additive: it is added to what lies behind it.
+        translucent: it is alpha-blended.
+        additive: it is blended additively.
         texture: entry name of its texture, ``""`` = none.
         phases: how many phases its animation has; the first is shown.
         animation: all of them and their tracks as JSON text, ``""`` = a single phase.
@@ -87,14 +87,14 @@ class Picture:
 
 @dataclass(frozen=True)
 class Appearance:
-    """How the materials of a model or a terrain look.
+    """The appearance of all materials of a model or a terrain.
 
     Attributes:
         materials: by WEAR row.
-        pictures: by texture name, as the looks have it.
+        pictures: by texture name, as the materials have it.
         lightmaps: by lightmap row of the WEAR.
         mixed: by (first, second) material row of a terrain: both textures, mixed.
-        warnings: what was not found on the way.
+        warnings: what was not found.
         up: from the glTF to the directory that the pictures lie in, ``../`` for each level;
             ``None``: they are inside the glTF.
     """
@@ -107,9 +107,9 @@ class Appearance:
     up: str | None = None
 
     def of(self, row: int) -> tuple[MaterialAppearance | None, Picture | None]:
-        """The look and the texture of a WEAR row, as far as there are any."""
-        look = self.materials.get(row)
-        return look, None if look is None else self.pictures.get(look.texture)
+        """Return the material and the texture of a WEAR row, as far as there are any."""
+        material = self.materials.get(row)
+        return material, None if material is None else self.pictures.get(material.texture)
 
 
 #: The folder of pictures in an output directory.
@@ -117,13 +117,13 @@ PICTURES = "textures"
 
 
 def picture_path(library: str, name: str) -> str:
-    """Where a picture lies in an output directory: lightmaps in a folder of their own."""
+    """Return where a picture lies in an output directory: lightmaps in a folder of their own."""
     folder = f"{PICTURES}/lightmaps" if library == LIGHTMAPS else PICTURES
     return f"{folder}/{escape(name)}.png"
 
 
 def mixed(first: Picture, second: Picture, weight: float) -> Picture:
-    """Two textures in one, for terrains: ``weight`` of the second over the first, 0..1.
+    """Blend two textures, for terrains: ``weight`` of the second over the first, 0..1.
 
     Both repeat, so they may be of any size: the larger one is taken.
     """
@@ -146,7 +146,7 @@ GREY = (0.6, 0.6, 0.6, 1.0)
 
 
 def missing_material(name: str) -> MaterialAppearance:
-    """The look of a name without any ``Material.lib``."""
+    """Return the appearance of a name without any ``Material.lib``."""
     return MaterialAppearance(
         name, "", "missing", GREY, (0.0, 0.0, 0.0),
         translucent=False, additive=False, texture="", phases=0,
@@ -156,7 +156,7 @@ def missing_material(name: str) -> MaterialAppearance:
 def appearance_of(
     name: str, material: Material, step: Literal["name", "DEFAULT", "first"]
 ) -> MaterialAppearance:
-    """The look of a name whose chain led to a material."""
+    """Return the appearance of a name that led to a material."""
     red, green, blue = material.diffuse
     return MaterialAppearance(
         name=name,

@@ -1,4 +1,4 @@
-"""Animation curves of glTF, evaluated at any frames (glTF 2.0, Appendix C)."""
+"""Evaluate animation curves of glTF at any frames (glTF 2.0, Appendix C)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ F64 = NDArray[np.float64]
 
 
 def evaluate(channel: Channel, frames: ArrayLike) -> F64:
-    """Values of a curve; before its first and after its last key they stay as there.
+    """Return the values of a curve; before its first and after its last key they stay.
 
     Args:
         channel: LINEAR (rotations along the shorter arc), STEP or CUBICSPLINE.

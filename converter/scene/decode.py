@@ -1,4 +1,4 @@
-""":class:`~converter.formats.model.MshModel` to :class:`~converter.scene.scene.Scene`."""
+"""Decode a :class:`~converter.formats.model.MshModel` into a scene."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def decode(
     subframes: int = 1,
     stored_keys: bool = False,
 ) -> Scene:
-    """A sound model as a scene.
+    """Decode a valid model into a scene.
 
     Args:
         model: checked by ``require_sound``.
@@ -58,7 +58,7 @@ def decode(
 
 
 def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
-    """Res17 as (L, 2, 3) segments in model space: each point posed by the node it names."""
+    """Return Res17 as (L, 2, 3) segments in model space: each point posed by the node it names."""
     graph = model.graph
     if graph is None or not len(graph.links) or model.legacy:
         return None
@@ -76,7 +76,7 @@ def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
 
 
 def rest_pose(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Model-space rotations (N, 4) and translations (N, 3) at rest, game axes, float64."""
+    """Return model-space rotations (N, 4) and translations (N, 3) at rest, game axes, float64."""
     if not scene.nodes:
         return np.empty((0, 4)), np.empty((0, 3))
     parents = [NONE16 if node.parent < 0 else node.parent for node in scene.nodes]
@@ -131,7 +131,7 @@ def _streams(model: MshModel, dialect: Dialect) -> Streams:
 
 
 def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
-    """Unit normals; a zero vector takes the normal of the first triangle that reaches it."""
+    """Unit normals; a zero vector takes the normal of the first triangle that uses it."""
     up = np.array([0.0, 0.0, 1.0])
     unit = normalise(decode_normals(words), up)
     zero = words.view("<u4")[:, 0] & 0xFFFFFF == 0  # x, y and z; the fourth byte means nothing
@@ -147,7 +147,7 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
 
 
 def corner_vertices(model: MshModel) -> NDArray[np.int64]:
-    """Absolute vertex indices of every batch's whole triangles, batch after batch. (T, 3)."""
+    """Return absolute vertex indices of the whole triangles of all batches. (T, 3)."""
     starts, counts, bases = (
         model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex")
     )
@@ -191,7 +191,7 @@ def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Nod
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Names with ``#{index}`` appended where one was met before (``gltf-mapping``, Nodes)."""
+    """Return names with ``#{index}`` appended where one was met before."""
     seen: set[str] = set()
     out = []
     for i, name in enumerate(names):
@@ -227,7 +227,7 @@ def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) ->
 
 
 def part_name(node_name: str, lod: int, group: int) -> str:
-    """``{node}.lod{l}.group{g}`` (``gltf-mapping`` page, Scenes)."""
+    """Return ``{node}.lod{l}.group{g}``, the name of a part's object."""
     return f"{node_name}.lod{lod}.group{group}"
 
 
@@ -251,18 +251,18 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
 
 
 def _stored_tracks(tracks: Tracks) -> list[Track]:
-    """The keys of each node's own run (animation page, 5.1), first of equal or falling times."""
+    """The keys of each node's own run; of equal or falling times, the first."""
     out = []
     starts = np.concatenate([[0], tracks.fallback[:-1] + 1])
     for node in tracks.animated.tolist():
         end, start = int(tracks.fallback[node]), int(starts[node])
-        if start > end:  # runs are out of order: what the node's map reaches
+        if start > end:  # runs are out of order: what the node's map names
             at = int(tracks.map_start[node])
             start = int(tracks.map_words[at : at + tracks.frame_count].min(initial=end))
         run = np.arange(start, end + 1)
         time = tracks.time[run].astype(np.float64)
-        rising = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
-        run = run[rising & (time >= 0)]
+        increasing = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
+        run = run[increasing & (time >= 0)]
         frames = tracks.time[run].astype(np.float64)
         rotations = one_hemisphere(rotation(tracks.quaternion[run]))
         positions = tracks.position[run].astype(np.float64)
@@ -271,7 +271,7 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
 
 
 def one_hemisphere(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rotations with signs such that neighbours in time have a dot product >= 0. (..., T, 4)."""
+    """Return rotations whose neighbours in time have a dot product >= 0. (..., T, 4)."""
     dots = np.einsum("...i,...i->...", rotations[..., 1:, :], rotations[..., :-1, :])
     flips = np.where(dots < 0, -1.0, 1.0)
     signs = np.concatenate([np.ones((*flips.shape[:-1], 1)), np.cumprod(flips, axis=-1)], axis=-1)

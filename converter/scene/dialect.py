@@ -1,8 +1,8 @@
-"""The two dialects, and how a file tells which one it is (``evidence`` page, dialects).
+"""Read the fields on which the two dialects differ, and detect a file's dialect.
 
-Readers of the game's data disagree on four fields. The source documents' reading is ``spec``,
-the one that the retail data proves is ``retail``. All other code is dialect-free: it sees
-``[w, x, y, z]`` quaternions, material rows, names and named vertex streams.
+Readers of the game's data disagree on four fields (docs/reference/dialects.md). The source
+documents' reading is ``spec``, the one that the retail data proves is ``retail``. All other code is
+dialect-free: it sees ``[w, x, y, z]`` quaternions, material rows, names and named vertex streams.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Decision:
 
 
 def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
-    """What the sampler reads; ``None`` for models without keys and for legacy nodes."""
+    """Return what the sampler reads; ``None`` for models without keys and for legacy nodes."""
     if model.keys is None or not len(model.keys) or model.legacy:
         return None
     keys = decode_keys(model.keys, _KEY_ORDER[dialect])
@@ -86,12 +86,12 @@ def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
 
 
 def key_order(dialect: Dialect) -> list[int]:
-    """Columns of a stored key quaternion in ``[w, x, y, z]`` order."""
+    """Return the columns of a stored key quaternion in ``[w, x, y, z]`` order."""
     return _KEY_ORDER[dialect]
 
 
 def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
-    """Material row, lightmap row and flags of every batch."""
+    """Return material row, lightmap row and flags of every batch."""
     word0, word2, word4 = (model.batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
     if dialect is Dialect.SPEC:
         return BatchMaterials(word2, np.full_like(word0, NO_LIGHTMAP), word0)
@@ -99,7 +99,7 @@ def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
 
 
 def node_names(model: MshModel, dialect: Dialect) -> list[str]:
-    """A name per node, empty where neither table has one (``gltf-mapping`` page, Nodes)."""
+    """Return a name per node, empty where neither table has one."""
     count = len(model.nodes)
     res9 = (model.node_names or [])[:count]
     res9 += [b""] * (count - len(res9))
@@ -109,21 +109,21 @@ def node_names(model: MshModel, dialect: Dialect) -> list[str]:
 
 
 def node_labels(model: MshModel, dialect: Dialect) -> list[str]:
-    """Socket labels per node: Res10 of ``retail``, else empty."""
+    """Return a socket label per node: Res10 of ``retail``, else empty."""
     if dialect is Dialect.SPEC or model.strings is None:
         return [""] * len(model.nodes)
     return [decode_text(model.strings.text(i) or b"") for i in range(len(model.nodes))]
 
 
 def lightmap_uv_words(model: MshModel, dialect: Dialect) -> NDArray[np.uint16] | None:
-    """Res18 as (V, 2) uint16 lightmap coordinates, in ``retail``."""
+    """Return Res18 as (V, 2) uint16 lightmap coordinates, in ``retail``."""
     if model.vertex_extra is None or dialect is Dialect.SPEC:
         return None
     return model.vertex_extra.view("<u2")
 
 
 def vertex_colours(model: MshModel, dialect: Dialect) -> NDArray[np.uint8] | None:
-    """Res18 as (V, 4) uint8 RGBA, in ``spec`` (stored BGRA)."""
+    """Return Res18 as (V, 4) uint8 RGBA, in ``spec`` (stored BGRA)."""
     if model.vertex_extra is None or dialect is Dialect.RETAIL:
         return None
     return model.vertex_extra[:, [2, 1, 0, 3]]
@@ -133,11 +133,10 @@ def vertex_colours(model: MshModel, dialect: Dialect) -> NDArray[np.uint8] | Non
 
 
 def decide(model: MshModel, wanted: str = "auto") -> Decision:
-    """The dialect of a model, from evidence in the file.
+    """Detect the dialect of a model, from evidence in the file.
 
     In order: (a) the header box, posed under both quaternion orders; (b) identity keys and
-    (c) batch words, one vote each; (d) no evidence: ``spec``. The model must be sound
-    (``check_model``).
+    (c) batch words, one vote each; (d) no evidence: ``spec``. The model must be valid.
 
     Args:
         model: the model.
@@ -170,7 +169,7 @@ def decide(model: MshModel, wanted: str = "auto") -> Decision:
 
 
 def majority(decisions: Sequence[Decision]) -> Decision | None:
-    """What a model without evidence of its own takes in an archive: the others' dialect.
+    """Return the dialect that models of an archive without evidence of their own take.
 
     Args:
         decisions: those of the archive's models, in any order.
@@ -203,7 +202,7 @@ def _box_errors(model: MshModel) -> dict[Dialect, float]:
 
 
 def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
-    """What the header's bounds are of, at rest under each reading of the keys.
+    """Return the geometry that the header bounds, at rest under each reading of the keys.
 
     Returns:
         (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
@@ -238,10 +237,10 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
 def header_vertices(
     model: MshModel,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Vertices that LOD 0, group 0 reaches, without cockpit nodes.
+    """Return the vertices that LOD 0, group 0 uses, without cockpit nodes.
 
     Returns:
-        The vertices node after node, as often as indices reach them; the nodes, and how many of
+        The vertices node after node, as often as indices name them; the nodes, and how many of
         the vertices are each one's.
     """
     if model.legacy:

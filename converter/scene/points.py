@@ -1,4 +1,4 @@
-"""Control points in a scene: where they are shown, and which nodes of a glTF file are some."""
+"""Show control points in a scene, and recognise them among the nodes of a glTF file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POINT_NAME = re.compile(r".+\.point(#[0-9]+)*")
 
 
 def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
-    """The points that have a place in a scene, by row, and a warning for each that has none.
+    """Return the points that have a place in a scene, by row, and a warning for each without one.
 
     A point is called ``NAME.point``, with ``#`` and its row where that is taken.
     """
@@ -39,7 +39,7 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
 
 
 def is_point(item: Item, nodes: Container[str] = ()) -> bool:
-    """Whether a node of a glTF file is a control point that we showed.
+    """Return whether a node of a glTF file is a control point that the exporter showed.
 
     By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
 
@@ -56,7 +56,7 @@ def is_point(item: Item, nodes: Container[str] = ()) -> bool:
 def unread_points(
     items: Sequence[Item], about: Sequence[ControlPoint], nodes: Container[str], noise: float
 ) -> list[str]:
-    """What to say of control points that were edited, which nobody reads back.
+    """Return a warning where control points were edited, which are not read back.
 
     Args:
         items: the nodes of a glTF file.
@@ -82,5 +82,5 @@ def unread_points(
     if not edited:
         return []
     more = f" and {len(edited) - 5} more" if len(edited) > 5 else ""
-    told = printable(", ".join(edited[:5]))
-    return [f"control points are not read back, the .cpt stays as it is: {told}{more}"]
+    listed = printable(", ".join(edited[:5]))
+    return [f"control points are not read back, the .cpt stays as it is: {listed}{more}"]

@@ -1,4 +1,4 @@
-"""A model as everyone sees it: nodes, parts, materials, a clip. Format-neutral, game axes, float.
+"""Hold a model as a scene: nodes, parts, materials, a clip. Format-neutral, game axes, float.
 
 ``converter.scene.decode`` makes a scene from MSH tables, ``importers.gltf`` from a glTF file.
 Vertex streams and indices are whole arrays; primitives are windows into them, so that nothing is
@@ -42,7 +42,7 @@ class Material(NamedTuple):
 
     @property
     def key(self) -> tuple[int, ...]:
-        """What makes two materials the same, whatever they are called."""
+        """What identifies a material, whatever its name."""
         return self[1:]
 
 
@@ -68,7 +68,7 @@ class Mesh:
 
     @property
     def drawn(self) -> bool:
-        """Whether there is a triangle: a part without one is none."""
+        """Whether there is a triangle: without one, it is not a part."""
         return any(primitive.index_count for primitive in self.primitives)
 
 
@@ -117,7 +117,7 @@ class Channel:
     """An animation curve of one node and path.
 
     Attributes:
-        frames: (T,) float64, rising.
+        frames: (T,) float64, increasing.
         values: (T, 3) translations or (T, 4) rotations ``[w, x, y, z]`` in game axes; (3T, ...)
             for ``CUBICSPLINE``: in-tangent, value, out-tangent per key.
         interpolation: ``LINEAR``, ``STEP`` or ``CUBICSPLINE``.
@@ -139,7 +139,7 @@ class Track:
 
 @dataclass
 class Item:
-    """A node of a glTF file before anybody knows what it is; game axes.
+    """A node of an edited file before it is identified; game axes.
 
     Attributes:
         name: as in the file, may be empty.
@@ -183,12 +183,12 @@ class Streams:
     blend: F32 | None = None
 
 
-#: Where a vertex may be at most: a box of such a size still has a volume in binary32.
+#: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.
 MAX_COORDINATE = 1e12
 
 
 def require_in_range(what: str, positions: NDArray[np.floating], label: str | None = None) -> None:
-    """Refuse coordinates that are not finite, or farther out than ``MAX_COORDINATE``.
+    """Refuse coordinates that are not finite, or beyond ``MAX_COORDINATE``.
 
     Args:
         what: what messages call them.
@@ -198,10 +198,10 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
     Raises:
         ConversionError: there are such.
     """
-    if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is no number
+    if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
         raise ConversionError(
-            f"{what} is not finite, or out of reach",
+            f"{what} is not finite, or too large",
             file=label,
             value=float(np.asarray(positions)[far][0]),
             expected=f"at most {MAX_COORDINATE:g}",
@@ -241,7 +241,7 @@ class Scene:
 
 @dataclass
 class Imported:
-    """A glTF file as it is, before its nodes are told apart; game axes.
+    """An edited file as it is, before its nodes are identified; game axes.
 
     Attributes:
         name: the default scene's name.
@@ -250,7 +250,7 @@ class Imported:
         tracks: curves by item, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
         other_tracks: curves of the other clips for items that the chosen one does not move.
-        warnings: what was passed by, for the user.
+        warnings: what was skipped, for the user.
     """
 
     name: str
@@ -269,5 +269,5 @@ class Imported:
 
     @property
     def shown(self) -> tuple[int, int]:
-        """The cell that the default scene shows, as far as the file says."""
+        """The cell that the default scene shows, as far as the file states it."""
         return self.info.get("lod", 0), self.info.get("group", 0)

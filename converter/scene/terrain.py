@@ -1,6 +1,6 @@
-"""What a terrain looks like: vertex streams as floats, and the faces of each level by material.
+"""Decode a terrain: vertex streams as floats, and the faces of each level by material.
 
-Format-neutral, game axes (``gltf-mapping`` page, Terrain). ``exporters.gltf_terrain`` writes it,
+Format-neutral, game axes (docs/reference/gltf.md, A terrain). ``exporters.gltf_terrain`` writes it,
 ``converter.edits.compare_terrain`` compares a glTF file with it.
 """
 
@@ -34,7 +34,7 @@ class MaterialPair(NamedTuple):
 
 @dataclass
 class TerrainScene:
-    """A terrain as everyone sees it.
+    """A terrain as a scene.
 
     Attributes:
         name: the terrain's name.
@@ -57,7 +57,7 @@ class TerrainScene:
 
 
 def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
-    """How much of its second material each pair of the fine level shows, 0..1, on the mean.
+    """Return the mean weight of each pair's second material on the fine level, 0..1.
 
     Returns:
         By (first, second) rows; pairs without a second one are left out.
@@ -74,11 +74,11 @@ def blend_weights(scene: TerrainScene) -> dict[tuple[int, int], float]:
 
 
 def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str]) -> TerrainScene:
-    """The scene of a sound terrain.
+    """Decode a valid terrain.
 
     Args:
         terrain: the tables.
-        name: what the scene is called.
+        name: the scene's name.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
     """
     faces = terrain.faces
@@ -105,7 +105,7 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
 
 
 def material_pair(first: int, second: int, wear: list[str], micro: list[str]) -> MaterialPair:
-    """A pair of rows with its names; rows without a name are ``material_{row}``."""
+    """Return a pair of rows with its names; rows without a name are ``material_{row}``."""
 
     def named(names: list[str], row: int, missing: str) -> str:
         return names[row] if row < len(names) and names[row] else missing

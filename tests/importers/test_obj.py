@@ -230,7 +230,7 @@ def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3/1/1/1\n", "a face cannot be read"),
         (b"v 0 0 0\nv 1 0 nan\nv 1 1 0\nf 1 2 3\n", "not finite"),
         (b"v 0 0 0\nv 1 0 inf\nv 1 1 0\nf 1 2 3\n", "not finite"),
-        (b"v 0 0 0\nv 1 0 1e39\nv 1 1 0\nf 1 2 3\n", "out of reach"),
+        (b"v 0 0 0\nv 1 0 1e39\nv 1 1 0\nf 1 2 3\n", "too large"),
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvt nan 0\nf 1/1 2/1 3/1\n", "not finite"),
         (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nvn 0 0 nan\nf 1//1 2//1 3//1\n", "not finite"),
         (b"v 0 0\nv 1 0\nv 1 1\nf 1 2 3\n", "too few numbers"),
