@@ -1,4 +1,4 @@
-"""An areal map to glTF 2.0, for looking (``gltf-mapping`` page, Areal map)."""
+"""An areal map as glTF 2.0, view-only (``docs/reference/gltf.md``, An areal map)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.areal_map import ArealMap
+from ..converter.formats.gltf import Mode
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.triangulate import triangulate
 from ..converter.scene.extras import (
@@ -15,21 +16,19 @@ from ..converter.scene.extras import (
     SourceExtras,
     to_extras,
 )
-from .gltf_file import LINES, Builder, Document, Json, row_colour
+from .gltf_file import Builder, Document, row_colour
+from .gltf_json import Json
 
 
 def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Document:
-    """A node per class with its polygons, a colour per class, and the map's borders as lines.
+    """Return an areal map: a node and a colour for each class, and the borders as lines.
 
     Args:
         areals: the map.
-        name: what the scene is called.
+        name: of the scene.
         source: more of scene 0's ``extras.msh``: where the map comes from.
     """
     file = Builder()
-    nodes: list[Json] = []
-    meshes: list[Json] = []
-    materials: list[Json] = []
     start = areals.vertex_start
     corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)
     owner = np.repeat(np.arange(len(areals.records)), np.maximum(np.diff(start) - 2, 0))
@@ -38,41 +37,38 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
         used, index = np.unique(corners[classes[owner] == number], return_inverse=True)
         if not used.size:
             continue
+        label, extras = f"class_{number}", to_extras(MaterialExtras(class_id=number))
         primitive = {
             "attributes": {
-                "POSITION": file.vertices(game_to_gltf(areals.vertices[used]), bounds=True),
-                "NORMAL": file.vertices(game_to_gltf(_normals(areals, used))),
+                "POSITION": file.add_vertices(game_to_gltf(areals.vertices[used]), bounds=True),
+                "NORMAL": file.add_vertices(game_to_gltf(_normals(areals, used))),
             },
-            "indices": file.indices(index.reshape(-1), len(used)),
-            "material": len(materials),
+            "indices": file.add_indices(index.reshape(-1), len(used)),
+            "material": file.add_material(
+                {
+                    "name": label,
+                    "pbrMetallicRoughness": row_colour(number),
+                    "doubleSided": True,
+                    "extras": extras,
+                }
+            ),
         }
-        label = f"class_{number}"
-        materials.append(
-            {
-                "name": label,
-                "pbrMetallicRoughness": row_colour(number),
-                "doubleSided": True,
-                "extras": to_extras(MaterialExtras(class_id=number)),
-            }
-        )
-        about = to_extras(NodeExtras(class_id=number))
-        nodes.append({"name": label, "mesh": len(meshes), "extras": about})
-        meshes.append({"name": label, "primitives": [primitive]})
+        mesh = file.add_mesh({"name": label, "primitives": [primitive]})
+        extras = to_extras(NodeExtras(class_id=number))
+        file.add_node({"name": label, "mesh": mesh, "extras": extras})
     border = _borders(areals)
     if len(border):
-        lines = file.vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
-        about = to_extras(NodeExtras(kind="borders"))
-        nodes.append({"name": "borders", "mesh": len(meshes), "extras": about})
-        meshes.append(
-            {"name": "borders", "primitives": [{"attributes": {"POSITION": lines}, "mode": LINES}]}
-        )
+        positions = file.add_vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
+        lines = {"attributes": {"POSITION": positions}, "mode": Mode.LINES}
+        mesh = file.add_mesh({"name": "borders", "primitives": [lines]})
+        extras = to_extras(NodeExtras(kind="borders"))
+        file.add_node({"name": "borders", "mesh": mesh, "extras": extras})
     values = SceneExtras(format=1, kind="areal_map", cells_x=areals.cells_x, cells_y=areals.cells_y)
     scene: Json = {"name": name, "extras": to_extras({**values, **source})}
-    if nodes:
-        scene["nodes"] = list(range(len(nodes)))
-    return file.document(
-        {"scene": 0, "scenes": [scene], "nodes": nodes, "meshes": meshes, "materials": materials}
-    )
+    if file.nodes:
+        scene["nodes"] = list(range(len(file.nodes)))
+    file.scenes.append(scene)
+    return file.document()
 
 
 def _normals(areals: ArealMap, vertices: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -1,16 +1,14 @@
-"""A glTF 2.0 document in the making: buffer views, accessors, and the two containers.
+"""A glTF 2.0 document in the making, and its two containers, ``.glb`` and ``.gltf``.
 
-What the documents of models, terrains and areal maps share. The document is plain JSON data.
+What the documents of models, terrains and areal maps have in common.
 """
 
 from __future__ import annotations
 
 import colorsys
 import hashlib
-import json
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,95 +17,139 @@ from numpy.typing import NDArray
 
 from ..converter import __version__
 from ..converter.errors import ConversionError
+from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Target
 from ..converter.scene.extras import BufferExtras, to_extras
+from .gltf_json import Json, Text, json_object
 
-Json = dict[str, Any]
-
-BYTE, FLOAT, USHORT, UINT = 5121, 5126, 5123, 5125
-ARRAY_BUFFER, ELEMENT_ARRAY_BUFFER = 34962, 34963
-LINES = 1
-#: glTF reserves the largest index of a type for primitive restart.
-RESTART16 = 0xFFFF
-
-
-class Text(str):
-    """JSON text that is ready. Thousands of accessors are alike but for their numbers: filled into
-    a template, each costs a tenth of what it costs as an object that is encoded."""
-
-    __slots__ = ()
+_COMPONENT_TYPES = {np.dtype(dtype): int(number) for number, dtype in DTYPES.items()}
+_TYPES = {width: name for name, width in WIDTHS.items()}
 
 
 class Document(NamedTuple):
-    """A glTF document: JSON data (on top also :class:`Text`) without its buffer, and the buffer."""
+    """A glTF document: JSON data without its buffer, with :class:`Text` in lists; the buffer."""
 
     json: Json
     buffer: bytes
 
 
 class Builder:
-    """The buffer of a document: array after array, each at a multiple of 4."""
+    """Collects the objects of a document; methods return the index of what they add.
+
+    Objects are written as they are given, in JSON terms. Empty lists are left out, as glTF wants
+    it.
+    """
 
     def __init__(self) -> None:
+        self.scenes: list[Json] = []
+        self.nodes: list[Json] = []
+        self.meshes: list[Text] = []
+        self.materials: list[Json] = []
+        self.images: list[Json] = []
+        self.animations: list[Json] = []
+        self._accessors: list[Json | Text] = []
+        self._accessor_count = 0
+        self._views: list[Json] = []
         self._chunks: list[bytes] = []
         self._size = 0
-        self._views: list[Json] = []
-        self._accessors: list[Json | Text] = []
-        self._ready = 0  # accessors in a text, beyond the first
 
-    def view(self, array: NDArray[Any], **more: int) -> int:
-        """A buffer view of an array's bytes, 4-byte aligned; returns its number."""
+    def add_buffer_view(
+        self, array: NDArray[Any], *, target: Target | None = None, stride: int | None = None
+    ) -> int:
+        """Append an array's bytes to the buffer, at a multiple of 4."""
         data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
-        self._views.append({"buffer": 0, "byteOffset": self._size, "byteLength": len(data), **more})
+        view: Json = {"buffer": 0, "byteOffset": self._size, "byteLength": len(data)}
+        if stride is not None:
+            view["byteStride"] = stride
+        if target is not None:
+            view["target"] = int(target)
+        self._views.append(view)
         pad = -len(data) % 4
         self._chunks += [data, bytes(pad)]
         self._size += len(data) + pad
         return len(self._views) - 1
 
-    def accessor(self, accessor: Json) -> int:
-        """An accessor; returns its number."""
-        self._accessors.append(accessor)
-        return self._ready + len(self._accessors) - 1
-
-    def accessors(self, text: Text, count: int) -> None:
-        """The first accessors of the document: ``count`` of them, with commas between."""
-        assert not self._accessors, "the text knows their numbers"
-        self._accessors.append(text)
-        self._ready = count - 1
-
-    def vertices(self, array: NDArray[np.float32], *, bounds: bool = False) -> int:
-        """An accessor of a whole vertex stream of its own: (n,) or (n, k) float32."""
+    def add_accessor(
+        self, array: NDArray[Any], *, target: Target | None = None, bounds: bool = False
+    ) -> int:
+        """Add an array, (n,) or (n, k), as an accessor with a buffer view of its own."""
         width = 1 if array.ndim == 1 else array.shape[1]
-        kind = "SCALAR" if width == 1 else f"VEC{width}"
-        view = self.view(array, target=ARRAY_BUFFER)
-        out = {"bufferView": view, "componentType": FLOAT, "count": len(array), "type": kind}
+        accessor: Json = {
+            "bufferView": self.add_buffer_view(array, target=target),
+            "componentType": _COMPONENT_TYPES[array.dtype],
+            "count": len(array),
+            "type": _TYPES[width],
+        }
         if bounds:
-            out |= {"min": array.min(0).tolist(), "max": array.max(0).tolist()}
-        return self.accessor(out)
+            rows = array.reshape(len(array), width)
+            accessor |= {"min": rows.min(0).tolist(), "max": rows.max(0).tolist()}
+        self._accessors.append(accessor)
+        self._accessor_count += 1
+        return self._accessor_count - 1
 
-    def indices(self, array: NDArray[Any], vertex_count: int) -> int:
-        """An accessor of indices, u16 where the vertex count allows it."""
-        wide = vertex_count > RESTART16
-        view = self.view(array.astype("<u4" if wide else "<u2"), target=ELEMENT_ARRAY_BUFFER)
-        kind = UINT if wide else USHORT
-        return self.accessor(
-            {"bufferView": view, "componentType": kind, "count": array.size, "type": "SCALAR"}
-        )
+    def add_accessors(self, texts: Sequence[Text], count: int) -> int:
+        """Add ``count`` accessors that are JSON text; returns the index of the first."""
+        self._accessors += texts
+        self._accessor_count += count
+        return self._accessor_count - count
 
-    def document(self, data: Json) -> Document:
-        """The document of some JSON data; empty lists are left out, as glTF wants it."""
-        data = {"asset": {"version": "2.0", "generator": f"msh-gltf {__version__}"}, **data}
-        data["accessors"] = list_text(self._accessors)
-        data["bufferViews"] = self._views
-        filled = {k: v for k, v in data.items() if k == "scene" or (v and v != "[]")}
-        return Document(filled, b"".join(self._chunks))
+    def add_vertices(self, array: NDArray[np.float32], *, bounds: bool = False) -> int:
+        """Add a vertex attribute, (n,) or (n, k) float32."""
+        return self.add_accessor(array, target=Target.ARRAY_BUFFER, bounds=bounds)
+
+    def add_indices(self, array: NDArray[Any], vertex_count: int) -> int:
+        """Add indices, (n,), uint16 where the vertex count allows it."""
+        dtype = "<u4" if vertex_count > RESTART16 else "<u2"
+        return self.add_accessor(array.astype(dtype), target=Target.ELEMENT_ARRAY_BUFFER)
+
+    def add_mesh(self, mesh: Json) -> int:
+        """Add a mesh; its primitives may be :class:`Text`."""
+        self.meshes.append(json_object(mesh))
+        return len(self.meshes) - 1
+
+    def add_node(self, node: Json) -> int:
+        """Add a node; its children may be added later."""
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def add_material(self, material: Json) -> int:
+        """Add a material."""
+        self.materials.append(material)
+        return len(self.materials) - 1
+
+    def add_texture(self, image: Json) -> int:
+        """Add an image and the texture that repeats it; both have the same index."""
+        self.images.append(image)
+        return len(self.images) - 1
+
+    def document(self) -> Document:
+        """Return the document; its default scene is the first."""
+        data: Json = {
+            "asset": {"version": "2.0", "generator": f"msh-gltf {__version__}"},
+            "scene": 0,
+            "scenes": self.scenes,
+            "nodes": self.nodes,
+            "meshes": self.meshes,
+            "materials": self.materials,
+            "images": self.images,
+            "samplers": [{"wrapS": REPEAT, "wrapT": REPEAT}] if self.images else [],
+            "textures": [{"source": i, "sampler": 0} for i in range(len(self.images))],
+            "animations": self.animations,
+            "accessors": self._accessors,
+            "bufferViews": self._views,
+        }
+        return Document({k: v for k, v in data.items() if v != []}, b"".join(self._chunks))
 
 
 def glb_bytes(document: Document) -> bytes:
-    """The binary container: header, JSON chunk, BIN chunk (glTF 2.0, GLB)."""
+    """Return the binary container: header, JSON chunk, BIN chunk (glTF 2.0, GLB).
+
+    Raises:
+        ConversionError: it would be larger than 4 GiB.
+    """
     data = dict(document.json)
     if document.buffer:
         data["buffers"] = [{"byteLength": len(document.buffer)}]
-    text = _dump(data)
+    text = json_object(data).encode()
     text += b" " * (-len(text) % 4)
     chunks = [len(text).to_bytes(4, "little"), b"JSON", text]
     if document.buffer:
@@ -119,46 +161,25 @@ def glb_bytes(document: Document) -> bytes:
 
 
 def gltf_bytes(document: Document, buffer_name: str) -> bytes:
-    """The JSON file of a ``.gltf`` whose buffer lies beside it as ``buffer_name``; it has the
-    buffer's digest, so that the buffer of another run is found out."""
+    """Return the JSON file of a ``.gltf`` whose buffer lies beside it as ``buffer_name``.
+
+    It has the buffer's digest, so that the buffer of another run is detected.
+    """
     data = dict(document.json)
     if document.buffer:
+        digest = hashlib.sha256(document.buffer).hexdigest()
         data["buffers"] = [
             {
                 "uri": quote(buffer_name, errors="surrogateescape"),
                 "byteLength": len(document.buffer),
-                "extras": to_extras(
-                    BufferExtras(digest=hashlib.sha256(document.buffer).hexdigest())
-                ),
+                "extras": to_extras(BufferExtras(digest=digest)),
             }
         ]
-    return _dump(data)
-
-
-def _dump(data: Json) -> bytes:
-    members = (f'"{key}":{json_text(value)}' for key, value in data.items())
-    return f"{{{','.join(members)}}}".encode()
-
-
-def json_text(value: Any) -> str:
-    """A value as JSON, no shorter way to write it."""
-    return value if isinstance(value, Text) else _ENCODER.encode(value)
-
-
-def list_text(values: Sequence[Json | Text]) -> Text:
-    """A JSON array of values, of which some are text already."""
-    runs = groupby(values, key=lambda value: isinstance(value, Text))
-    texts = [",".join(map(str, run)) if ready else json_text([*run])[1:-1] for ready, run in runs]
-    return Text(f"[{','.join(texts)}]")
-
-
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
-)
+    return json_object(data).encode()
 
 
 def row_colour(row: int) -> Json:
-    """``pbrMetallicRoughness`` without textures: a stable, distinct colour per row."""
+    """Return ``pbrMetallicRoughness`` without textures: a stable, distinct colour per row."""
     return {
         "baseColorFactor": [*_colour(row), 1.0],
         "metallicFactor": 0.0,

@@ -15,7 +15,8 @@ from ..converter.scene.extras import (
 )
 from ..converter.scene.terrain import MaterialPair, TerrainScene
 from .gltf_appearance import Pictures, set_appearance
-from .gltf_file import Builder, Document, Json, row_colour
+from .gltf_file import Builder, Document, row_colour
+from .gltf_json import Json
 
 #: Names of the nodes and meshes of the two levels.
 NODE_NAMES = ("terrain", "coarse")
@@ -24,7 +25,7 @@ NODE_NAMES = ("terrain", "coarse")
 def export_terrain(
     scene: TerrainScene,
     source: SourceExtras,
-    dress: Appearance | None = None,
+    appearance: Appearance | None = None,
     *,
     visible_only: bool = False,
 ) -> Document:
@@ -35,60 +36,48 @@ def export_terrain(
     Args:
         scene: what to show.
         source: more of scene 0's ``extras.msh``: where the terrain comes from.
-        dress: how the materials look; ``None``: a colour per pair.
+        appearance: of the materials; ``None``: a colour per pair.
         visible_only: leave the coarse level out.
     """
     file = Builder()
-    pictures = Pictures(file, dress or Appearance())
-    meshes: list[Json] = []
-    nodes: list[Json] = []
-    scenes: list[Json] = []
+    pictures = Pictures(file, appearance or Appearance())
     attributes: Json = {}
     for level in (FINE,) if visible_only else (FINE, COARSE):
-        data: Json = {"name": scene.name if level == FINE else LEVELS[COARSE]}
+        out: Json = {"name": scene.name if level == FINE else LEVELS[COARSE]}
         if level == FINE:
             values = SceneExtras(format=1, kind="terrain")
-            data["extras"] = to_extras({**values, **source})
-        scenes.append(data)
+            out["extras"] = to_extras({**values, **source})
+        file.scenes.append(out)
         if not scene.primitives[level]:
             continue
-        if not attributes:
-            attributes = _attributes(file, scene)
+        attributes = attributes or _attributes(file, scene)
         primitives = [
             {
                 "attributes": attributes,
-                "indices": file.indices(scene.vertex[rows].reshape(-1), len(scene.positions)),
-                "material": ground,
+                "indices": file.add_indices(scene.vertex[rows].reshape(-1), len(scene.positions)),
+                "material": material,
             }
-            for ground, rows in scene.primitives[level]
+            for material, rows in scene.primitives[level]
         ]
-        name = NODE_NAMES[level]
-        about = to_extras(NodeExtras(level=level))
-        nodes.append({"name": name, "mesh": len(meshes), "extras": about})
-        about = to_extras(MeshExtras(level=level))
-        meshes.append({"name": name, "primitives": primitives, "extras": about})
-        data["nodes"] = [len(nodes) - 1]
-    return file.document(
-        {
-            "scene": 0,
-            "scenes": scenes,
-            "nodes": nodes,
-            "meshes": meshes,
-            "materials": [_material(g, pictures) for g in scene.material_pairs] if meshes else [],
-            **pictures.document(),
-        }
-    )
+        name, extras = NODE_NAMES[level], to_extras(MeshExtras(level=level))
+        mesh = file.add_mesh({"name": name, "primitives": primitives, "extras": extras})
+        extras = to_extras(NodeExtras(level=level))
+        out["nodes"] = [file.add_node({"name": name, "mesh": mesh, "extras": extras})]
+    if file.meshes:
+        for pair in scene.material_pairs:
+            file.add_material(_material(pair, pictures))
+    return file.document()
 
 
 def _attributes(file: Builder, scene: TerrainScene) -> Json:
     out = {
-        "POSITION": file.vertices(game_to_gltf(scene.positions), bounds=True),
-        "NORMAL": file.vertices(game_to_gltf(scene.normals)),
-        "TEXCOORD_0": file.vertices(scene.uv0),
-        "TEXCOORD_1": file.vertices(scene.micro_uv),
+        "POSITION": file.add_vertices(game_to_gltf(scene.positions), bounds=True),
+        "NORMAL": file.add_vertices(game_to_gltf(scene.normals)),
+        "TEXCOORD_0": file.add_vertices(scene.uv0),
+        "TEXCOORD_1": file.add_vertices(scene.micro_uv),
     }
     if scene.blend is not None:
-        out["_MSH_BLEND"] = file.vertices(scene.blend)
+        out["_MSH_BLEND"] = file.add_vertices(scene.blend)
     return out
 
 
@@ -104,9 +93,9 @@ def _material(ground: MaterialPair, pictures: Pictures) -> Json:
         ),
         "doubleSided": True,
     }
-    look, picture = pictures.dress.of(ground.first)
+    look, picture = pictures.appearance.of(ground.first)
     if look is not None and look.step != "missing":
-        both = pictures.dress.mixed.get((ground.first, ground.second), picture)
-        set_appearance(out, values, pictures, look, both)
+        both = pictures.appearance.mixed.get((ground.first, ground.second), picture)
+        set_appearance(out, values, look, both, pictures=pictures)
     out["extras"] = to_extras(values)
     return out

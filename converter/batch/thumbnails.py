@@ -48,16 +48,10 @@ def _try_out() -> Outcome:
     from ...exporters.gltf_file import Builder, glb_bytes
 
     file = Builder()
-    positions = file.vertices(triangle, bounds=True)
-    document = file.document(
-        {
-            "scene": 0,
-            "scenes": [{"nodes": [0]}],
-            "nodes": [{"mesh": 0}],
-            "meshes": [{"primitives": [{"attributes": {"POSITION": positions}}]}],
-        }
-    )
-    draw(glb_bytes(document))
+    positions = file.add_vertices(triangle, bounds=True)
+    mesh = file.add_mesh({"primitives": [{"attributes": {"POSITION": positions}}]})
+    file.scenes.append({"nodes": [file.add_node({"mesh": mesh})]})
+    draw(glb_bytes(file.document()))
     return Outcome("VTK", "drawn")
 
 

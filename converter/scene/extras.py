@@ -20,7 +20,7 @@ _MODEL, _TERRAIN, _AREALS = "model", "terrain", "areal_map"
 _LINES = f"{_MODEL} {_AREALS}"
 _LEVELS, _ALL = f"{_MODEL} {_TERRAIN}", f"{_MODEL} {_TERRAIN} {_AREALS}"
 _LOD, _GROUP, _WORD, _DWORD = LOD_COUNT - 1, GROUP_COUNT - 1, 0xFFFF, 0xFFFFFFFF
-_INT32 = 2**31
+_LOW, _HIGH = -(2**31), 2**31
 
 
 class Key(NamedTuple):
@@ -160,13 +160,12 @@ def to_extras(values: Mapping[str, object]) -> dict[str, dict[str, object]]:
 
     Integers beyond int32 become hexadecimal text, since they would not survive Blender.
     """
-    return {NAMESPACE: {key: _stored(value) for key, value in values.items()}}
-
-
-def _stored(value: object) -> object:
-    if isinstance(value, int) and not -_INT32 <= value < _INT32:
-        return f"{value:#x}"
-    return value
+    return {
+        NAMESPACE: {
+            key: f"{value:#x}" if isinstance(value, int) and not _LOW <= value < _HIGH else value
+            for key, value in values.items()
+        }
+    }
 
 
 def raw_extras(extras: object) -> dict[str, Any]:

@@ -227,7 +227,7 @@ def dressed(**changes: Any) -> dict[str, Any]:
     drawn = Picture("T", "", "1", lambda: pixels)
     lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
     dress = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
-    made = export_gltf(loaded.scene, GltfOptions(dress=dress)).json["materials"]
+    made = export_gltf(loaded.scene, GltfOptions(appearance=dress)).json["materials"]
     return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
 
 

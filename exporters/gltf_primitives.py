@@ -1,0 +1,121 @@
+"""Batches as glTF primitives (``docs/reference/gltf.md``, A core model).
+
+Vertex streams become one buffer view each, and a primitive's accessors are windows into them, so
+bulk data is converted once per model, not per batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..converter.formats.gltf import RESTART16, ComponentType, Target
+from ..converter.numeric.axes import game_to_gltf
+from ..converter.scene.scene import Primitive, Streams
+from .gltf_file import Builder
+from .gltf_json import Json, Text, json_rows
+
+
+def add_primitives(
+    file: Builder, streams: Streams, primitives: Sequence[Primitive], *, vertex_ids: bool
+) -> list[Text]:
+    """Add the accessors of some primitives; returns the primitives.
+
+    Primitives with the same window of vertices have the same accessors.
+
+    Args:
+        file: the document.
+        streams: vertices and indices of all primitives.
+        primitives: at least one.
+        vertex_ids: add ``_MSH_VID``, the vertex index + 1.
+    """
+    table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
+    material, start, count, index_start, index_count = table.T
+    positions = game_to_gltf(streams.positions)
+    vertices = _vertex_accessors(file, streams, positions, vertex_ids)
+    wide = count > RESTART16
+    narrow_view, wide_view = _index_views(file, streams.indices, wide)
+    index: Json = {
+        "bufferView": np.where(wide, wide_view, narrow_view),
+        "byteOffset": index_start * np.where(wide, 4, 2),
+        "componentType": np.where(wide, ComponentType.UNSIGNED_INT, ComponentType.UNSIGNED_SHORT),
+        "count": index_count,
+        "type": "SCALAR",
+    }
+    _, first, same = np.unique(start << 32 | count, return_index=True, return_inverse=True)
+    opener = first[same.reshape(-1)]  # the primitive that has this one's window first
+    is_new = opener == np.arange(len(table))
+    # the accessors of a primitive with a new window, then its indices
+    last = np.cumsum(is_new * len(vertices) + 1) - 1
+
+    start, count = start[is_new], count[is_new]
+    low, high = _window_bounds(positions, start, count)
+    windows = [
+        {**accessor, "byteOffset": start * stride, "count": count}
+        for _, stride, accessor in vertices
+    ]
+    windows[0] |= {"min": low, "max": high}
+    if is_new.all():
+        texts = json_rows(*windows, index)
+    else:
+        opened = iter(json_rows(*windows))
+        texts = [
+            Text(f"{next(opened)},{indices}") if new else indices
+            for new, indices in zip(is_new.tolist(), json_rows(index), strict=True)
+        ]
+    last += file.add_accessors(texts, int(last[-1]) + 1)
+    at = last[opener] - len(vertices)
+    attributes = {name: at + k for k, (name, _, _) in enumerate(vertices)}
+    return json_rows({"attributes": attributes, "indices": last, "material": material})
+
+
+def _vertex_accessors(
+    file: Builder, streams: Streams, positions: NDArray[np.float32], vertex_ids: bool
+) -> list[tuple[str, int, Json]]:
+    """Add the vertex streams; returns attribute, stride, and what all its accessors have."""
+    normals = None if streams.normals is None else game_to_gltf(streams.normals)
+    ids = np.arange(1, len(positions) + 1, dtype=np.float32) if vertex_ids else None
+    # glTF numbers texture coordinates without gaps
+    second = "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0"
+    number = {"componentType": int(ComponentType.FLOAT)}
+    colour = {"componentType": int(ComponentType.UNSIGNED_BYTE), "normalized": True}
+    arrays: list[tuple[str, NDArray[Any] | None, Json]] = [
+        ("POSITION", positions, {**number, "type": "VEC3"}),
+        ("NORMAL", normals, {**number, "type": "VEC3"}),
+        ("TEXCOORD_0", streams.uv0, {**number, "type": "VEC2"}),
+        (second, streams.uv1, {**number, "type": "VEC2"}),
+        ("COLOR_0", streams.colours, {**colour, "type": "VEC4"}),
+        ("_MSH_VID", ids, {**number, "type": "SCALAR"}),
+    ]
+    out = []
+    for name, array, accessor in arrays:
+        if array is not None:
+            stride = array.nbytes // max(1, len(array))
+            view = file.add_buffer_view(array, target=Target.ARRAY_BUFFER, stride=stride)
+            out.append((name, stride, {"bufferView": view, **accessor}))
+    return out
+
+
+def _index_views(file: Builder, indices: NDArray[Any], wide: NDArray[np.bool_]) -> tuple[int, int]:
+    """Add the indices as uint16, and as uint32 for primitives that need it; -1 = not needed."""
+    target = Target.ELEMENT_ARRAY_BUFFER
+    narrow_view = wide_view = -1
+    if not wide.all():
+        narrow_view = file.add_buffer_view(indices.astype("<u2"), target=target)
+    if wide.any():
+        wide_view = file.add_buffer_view(indices.astype("<u4"), target=target)
+    return narrow_view, wide_view
+
+
+def _window_bounds(
+    positions: NDArray[np.float32], start: NDArray[np.int64], count: NDArray[np.int64]
+) -> list[NDArray[np.float32]]:
+    """Exact minima and maxima of every window of vertices, (n, 3) each."""
+    ends = np.stack([start, start + count], axis=1).ravel()
+    # reduceat wants every bound inside the array; windows are never empty
+    padded = np.concatenate([positions, positions[:1]])
+    return [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
