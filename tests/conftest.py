@@ -1,7 +1,43 @@
 """For all tests."""
 
+from __future__ import annotations
+
 import signal
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+#: What the marker ``slow`` is on, and why it takes long; tests/README.md has the same table.
+SLOW = {
+    "blender/": "start Blender for every step",
+    "fuzz/": "run every fuzz target a few hundred times",
+    "gallery/": "draw with VTK, drive a browser, build the viewer",
+    "windows/": "run the commands under wine",
+    "converter/batch/test_dask.py": "start a cluster",
+    "converter/batch/test_export_run.py": "whole runs, by worker processes",
+    "converter/batch/test_faults.py": "stop whole runs at every step",
+    "converter/batch/test_import_run.py": "whole runs, by worker processes",
+    "converter/checks/test_corruptions.py": "break every rule once",
+    "converter/checks/test_recover.py": "read every broken file tolerantly",
+    "converter/cli/test_output.py": "run the commands in processes",
+    "converter/cli/test_tolerant.py": "convert every broken file tolerantly",
+    "converter/faults/": "full disks, limits and signals: processes for every case",
+    "docs/test_pages.py": "run the code blocks of every page",
+    "docs/test_site.py": "build the site, several times",
+    "msh_gltf/test_wheel.py": "build and install the wheel",
+    "test_extension_build.py": "fetch wheels, build the extension twice",
+}
 
 # a shell that runs pytest in the background lets it ignore Ctrl-C, and so would every command that
 # the tests start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at -m
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the slow tests: whole folders and modules."""
+    for item in items:
+        place = item.path.relative_to(ROOT / "tests").as_posix()
+        if place.startswith(tuple(SLOW)):
+            item.add_marker(pytest.mark.slow)

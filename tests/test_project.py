@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import __version__
+from tests.conftest import SLOW
 from tests.support.gltf_view import GltfView
 from tests.support.runs import run
 
@@ -229,6 +230,19 @@ def test_readme_links_exist() -> None:
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_tests_have_a_table_of_contents() -> None:
+    """``tests/README.md`` names every folder and module of the top, and every slow module."""
+    page = (ROOT / "tests/README.md").read_text("utf-8")
+    folders = {p.parent.relative_to(ROOT / "tests") for p in (ROOT / "tests").rglob("test_*.py")}
+    for folder in folders - {Path()}:
+        assert f"`{folder.as_posix()}/`" in page, folder
+    for path in (ROOT / "tests").glob("test_*.py"):
+        assert f"`{path.name}`" in page, path
+    for place, reason in SLOW.items():
+        assert (ROOT / "tests" / place).exists(), place
+        assert f"| `{place}` | {reason} |" in page, place
 
 
 def test_module_map_is_complete() -> None:

@@ -5,7 +5,7 @@ The environment has the dependencies of the one that runs the tests, but not its
 
 from __future__ import annotations
 
-import importlib.util
+import importlib.metadata
 import os
 import shutil
 import subprocess
@@ -23,10 +23,9 @@ from tests.support.game import make_game, snapshot
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("msh_gltf", "converter", "exporters", "importers")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("pip") is None, reason="no pip to install with"),
-]
+#: Asked by name: importing one of them would change how the others are found.
+MISSING = {"pip", "setuptools"} - {found.name for found in importlib.metadata.distributions()}
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"no {' and no '.join(sorted(MISSING))}")
 
 
 @pytest.fixture(scope="module")
