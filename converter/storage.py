@@ -227,8 +227,8 @@ def remove_temporary(root: Path) -> None:
             _remove_abandoned(os.path.join(here, name))
 
 
-def said_of_links(path: Path) -> str | None:
-    """What a user should know whose file is to be replaced: other names do not follow.
+def link_message(path: Path) -> str | None:
+    """Return a message for the user where a file that is to be replaced has other names.
 
     A file is replaced by a rename, so nothing is written through a link.
     """

@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
-from .converter.batch.replace_model import put_back
+from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sha256, sidecar_path
@@ -197,7 +197,7 @@ class MSH_OT_put_back(bpy.types.Operator):
             state = context.scene.msh_gltf
             back = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, state.written} - {""}
-            wrote = put_back(state.origin, back.data, known)
+            wrote = replace_model(state.origin, back.data, known)
             state.written = sha256(back.data)
             _say(self, back, state)
             place = f"{os.path.basename(state.path)} has it"

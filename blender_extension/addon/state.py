@@ -20,7 +20,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from .converter.batch.replace_model import Origin
+from .converter.batch.replace_entry import Origin
 from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX

@@ -1,4 +1,4 @@
-"""One model back: what a worker of ``gltf2msh OUT_DIR`` does."""
+"""Import one model or texture of a run: what a worker of ``gltf2msh OUT_DIR`` does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from time import perf_counter
 
 from ...importers.nres import read_file, stamp
 from ..errors import ConversionError
-from ..formats.archive import Archive
+from ..formats.archive import Archive, Entry
 from ..formats.kinds import Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
@@ -19,10 +19,11 @@ from ..scene.dialect import Dialect
 from .export_item import archive_majority, open_archive
 from .manifest import Record
 from .outcome import Outcome, guarded
+from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
 
 
 @dataclass(frozen=True)
-class RestoreTask:
+class ImportTask:
     """One glTF and where it belongs.
 
     Attributes:
@@ -33,7 +34,7 @@ class RestoreTask:
         game_file: that file; ``None`` where the game has none of that name.
         record: what the manifest says; ``None``: it is new.
         options: how glTF becomes a model.
-        force: put it back even where the game has another model now.
+        force: write it even where the game has another model now.
     """
 
     id: str
@@ -47,13 +48,13 @@ class RestoreTask:
 
     @property
     def is_texture(self) -> bool:
-        """Whether it is a picture that models wear."""
+        """Whether it is a picture that models use."""
         return self.record is not None and self.record.kind is Kind.TEXTURE
 
 
 @dataclass(frozen=True)
-class Returning:
-    """A model that goes into the game.
+class Edited:
+    """A model or a texture to write into the game.
 
     Attributes:
         source: the file that it is, or is in.
@@ -72,13 +73,19 @@ class Returning:
     sizes: tuple[int | None, int | None] = (None, None)
 
 
-def restore_item(task: RestoreTask) -> Outcome:
-    """Bring one model back; never raises. ``result`` is a :class:`Returning` if it changed."""
-    work = _painted if task.is_texture else _new if task.record is None else _known
+def import_item(task: ImportTask) -> Outcome:
+    """Import one model or texture; never raises. ``result`` is a :class:`Edited` if it changed."""
+    work = (
+        _import_texture
+        if task.is_texture
+        else _import_new
+        if task.record is None
+        else _import_known
+    )
     return guarded(task.id, partial(work, task))
 
 
-def _known(task: RestoreTask) -> Outcome:
+def _import_known(task: ImportTask) -> Outcome:
     record = task.record
     assert record is not None
     started = perf_counter()
@@ -94,19 +101,18 @@ def _known(task: RestoreTask) -> Outcome:
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
     back = import_gltf(gltf, None, options)
-    digest = sha256(back.data)
     outcome = Outcome(
         task.id,
         "unchanged",
         warnings=back.warnings,
         seconds={"convert": perf_counter() - started},
     )
-    if back.kept_all or digest == record.sha256:
+    if back.kept_all or sha256(back.data) == record.sha256:
         return outcome
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
-    index = _place(task, record, digest)
-    if index == -1:
+    needed, index = _target(task, record, back.data)
+    if not needed:
         outcome.detail = "the game has it already"
         return outcome
     outcome.status = "changed"
@@ -114,13 +120,13 @@ def _known(task: RestoreTask) -> Outcome:
         "changes": [str(change) for change in back.changes],
         "items": [row for row in back.report if row["status"] != "kept"],
     }
-    outcome.result = Returning(task.source, index, None, back.data)
+    outcome.result = Edited(task.source, index, None, back.data)
     return outcome
 
 
-def _painted(task: RestoreTask) -> Outcome:
-    """A picture that models wear: back into its library if somebody edited it."""
-    from ..pipeline.texture import repainted
+def _import_texture(task: ImportTask) -> Outcome:
+    """Import a picture into its library, if somebody edited it."""
+    from ..pipeline.texture import edited_texture
 
     record = task.record
     assert record is not None
@@ -135,28 +141,33 @@ def _painted(task: RestoreTask) -> Outcome:
         raise ConversionError("is not in the game's directory", file=task.source)
     archive = _game_archive(task)
     assert record.index is not None
-    same = entries_called(archive, bytes.fromhex(record.raw_name or ""), record.index)
-    new = {i: repainted(picture, archive.entries[i], task.source) for i in same}
+
+    def is_new(entry: Entry) -> bool:
+        new = edited_texture(picture, entry, task.source)
+        return new is None or entry.payload == new.data
+
+    index = entry_to_replace(
+        archive,
+        bytes.fromhex(record.raw_name or ""),
+        record.index,
+        known={record.sha256},
+        is_new=is_new,
+        hint=HINT_OF_RUN,
+        force=task.force,
+    )
     outcome.seconds = {"convert": perf_counter() - started}
-    digests = [sha256(archive.entries[i].payload) for i in same]
-    if record.sha256 in digests:
-        index = same[digests.index(record.sha256)]
-    elif any(made is None or archive.entries[i].payload == made.data for i, made in new.items()):
+    if index is None:
         outcome.detail = "the game has it already"
         return outcome
-    elif same and task.force:
-        index = same[0]
-    else:
-        raise _another(task.source, record.name if same else None, missing=not same)
-    made = new[index]
-    if made is not None:
-        outcome.status, outcome.warnings = "changed", made.warnings
-        sizes = (made.attr1, made.attr2)
-        outcome.result = Returning(task.source, index, None, made.data, sizes=sizes)
+    new = edited_texture(picture, archive.entries[index], task.source)
+    if new is not None:
+        outcome.status, outcome.warnings = "changed", new.warnings
+        sizes = (new.attr1, new.attr2)
+        outcome.result = Edited(task.source, index, None, new.data, sizes=sizes)
     return outcome
 
 
-def _untouched(task: RestoreTask, record: Record) -> bool:
+def _untouched(task: ImportTask, record: Record) -> bool:
     """Whether the files are the very bytes that ``msh2gltf`` wrote."""
     for output in record.outputs:
         path = Path(task.out, *output.path.split("/"))
@@ -165,57 +176,39 @@ def _untouched(task: RestoreTask, record: Record) -> bool:
     return True
 
 
-def _game_archive(task: RestoreTask) -> Archive:
+def _game_archive(task: ImportTask) -> Archive:
     assert task.game_file is not None
     return open_archive(task.game_file, task.source, stamp(task.game_file))
 
 
-def _place(task: RestoreTask, record: Record, digest: str) -> int | None:
-    """Directory index of the entry that a model goes back to; ``None`` for a file of its own.
-
-    -1: the game has the new bytes already.
+def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
+    """Whether a model must be written, and the directory index of the entry that it replaces;
+    ``None`` for a file of its own.
 
     Raises:
         ConversionError: the game's model is not the one that was converted.
     """
     assert task.game_file is not None
     if record.index is None:
-        now = sha256(read_file(Path(task.game_file)))
-        if now == digest:
-            return -1
-        if now != record.sha256 and not task.force:
-            raise _another(task.source, None)
-        return None
-    archive = _game_archive(task)
-    same = entries_called(archive, bytes.fromhex(record.raw_name or ""), record.index)
-    digests = [sha256(archive.entries[i].payload) for i in same]
-    if record.sha256 in digests:
-        return same[digests.index(record.sha256)]
-    if digest in digests:
-        return -1
-    if same and task.force:
-        return same[0]
-    raise _another(task.source, record.name if same else None, missing=not same)
-
-
-def entries_called(archive: Archive, raw_name: bytes, index: int) -> list[int]:
-    """Directory indices of the entries of a name; where it was before comes first."""
-    found = [i for i, entry in enumerate(archive.entries) if entry.name_bytes == raw_name]
-    return sorted(found, key=lambda i: i != index)
-
-
-def _another(source: str, name: str | None, missing: bool = False) -> ConversionError:
-    if missing:
-        return ConversionError("the game's archive has no such entry any more", file=source)
-    return ConversionError(
-        "what the game has is not the one that was converted",
-        file=source,
-        entry=name,
-        hint="convert the game again, or replace it with --force",
+        now = read_file(Path(task.game_file))
+        if now == data:
+            return False, None
+        if sha256(now) != record.sha256 and not task.force:
+            raise changed_since(task.source, None, HINT_OF_RUN)
+        return True, None
+    index = entry_to_replace(
+        _game_archive(task),
+        bytes.fromhex(record.raw_name or ""),
+        record.index,
+        known={record.sha256},
+        is_new=lambda entry: entry.payload == data,
+        hint=HINT_OF_RUN,
+        force=task.force,
     )
+    return index is not None, index
 
 
-def _new(task: RestoreTask) -> Outcome:
+def _import_new(task: ImportTask) -> Outcome:
     started = perf_counter()
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
@@ -232,5 +225,5 @@ def _new(task: RestoreTask) -> Outcome:
         warnings=back.warnings,
         facts={"dialect": back.dialect, "items": back.report, "wear": back.wear},
         seconds={"convert": perf_counter() - started},
-        result=Returning(task.source, None, name, back.data, back.wear),
+        result=Edited(task.source, None, name, back.data, back.wear),
     )

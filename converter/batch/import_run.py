@@ -29,13 +29,13 @@ from ..storage import (
     only_run,
     remove_temporary,
     require_inside,
-    said_of_links,
     write_outputs,
 )
 from .export_run import Engine, Progress
-from .import_item import RestoreTask, Returning, restore_item
+from .import_item import Edited, ImportTask, import_item
 from .manifest import Manifest, read_manifest
 from .outcome import FAILED, Outcome, Run
+from .replace_entry import replace_file
 from .walk import BACKUP, MANIFEST, Passed, Tree, text_of, tree
 
 _MESH = int.from_bytes(b"MESH", "little")
@@ -117,7 +117,7 @@ def restore_run(
         new = _new_files(places.out, manifest, tasks)
         if add:
             tasks += [
-                RestoreTask(
+                ImportTask(
                     f"{source}::{name}", str(places.out.absolute()), target, source,
                     _absolute(places.game, files.get(source)), None, options, force,
                 )
@@ -161,10 +161,10 @@ def _tasks(
     files: dict[str, Path],
     options: ImportOptions,
     force: bool,
-) -> list[RestoreTask]:
+) -> list[ImportTask]:
     out = str(places.out.absolute())
     return [
-        RestoreTask(
+        ImportTask(
             record.id,
             out,
             record.target,
@@ -183,7 +183,7 @@ def _absolute(root: Path, path: Path | None) -> str | None:
 
 
 def _new_files(
-    out: Path, manifest: Manifest, tasks: list[RestoreTask]
+    out: Path, manifest: Manifest, tasks: list[ImportTask]
 ) -> list[tuple[str, str | None, str]]:
     """glTF files that the manifest does not know: path, archive or ``None``, entry name."""
     known = {output.path for record in manifest.records.values() for output in record.outputs}
@@ -202,7 +202,7 @@ def _new_files(
 
 def _convert(
     run: Run,
-    tasks: list[RestoreTask],
+    tasks: list[ImportTask],
     engine: Engine,
     progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
 ) -> None:
@@ -212,7 +212,7 @@ def _convert(
         with (
             progress("comparing", len(tasks)) as tick,
             closing(
-                engine.run(restore_item, [tasks[i] for i in order], [tasks[i].id for i in order])
+                engine.run(import_item, [tasks[i] for i in order], [tasks[i].id for i in order])
             ) as results,
         ):
             for at, outcome in results:
@@ -247,7 +247,7 @@ class _Writer:
         """
         edits: dict[str, list[Outcome]] = {}
         for outcome in self._run.everything:
-            if isinstance(outcome.result, Returning):
+            if isinstance(outcome.result, Edited):
                 edits.setdefault(outcome.result.source, []).append(outcome)
         in_place = self._places.new is None
         for path in self._tree.files:
@@ -292,7 +292,7 @@ class _Writer:
         self._made_from[path] = sha256(before)
         archive = None
         for outcome in outcomes:
-            back: Returning = outcome.result
+            back: Edited = outcome.result
             if back.index is None and back.name is None:
                 return back.data
             try:
@@ -330,21 +330,19 @@ class _Writer:
 
     def _write_one(self, path: Path, data: bytes | None) -> Outcome:
         id, target, source = text_of(path), self._target(path), self._places.game / path
-        said = None
         try:
             if self._places.new is None:
                 assert data is not None
                 if sha256(read_file(source)) != self._made_from[path]:
                     raise ConversionError("changed while this run was at work", hint="run it again")
-                said = said_of_links(target)
-                copy_output(source, Path(f"{target}{BACKUP}"))
-            else:
-                require_inside(self._places.new, target, self._places.game)
+                # the plan refused any other backup, unless --force is set
+                if message := replace_file(target, data, replace_backup=True).message:
+                    self._run.notes.append(message)
+                return Outcome(id, "written")
+            require_inside(self._places.new, target, self._places.game)
             if data is not None:
                 write_outputs([(target, data)], force=True)
                 shutil.copymode(source, target)
-                if said is not None:
-                    self._run.notes.append(said)
                 return Outcome(id, "written")
             if source.is_symlink() and not source.is_file():
                 _copy_link(source, target, self._places.game)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,7 +51,7 @@ def import_picture(
         raise click.UsageError("--into and -o exclude each other")
     texm = texm_of(picture, format, levels)
     if into is not None:
-        _put(into, picture, texm, quiet)
+        _write_into(into, picture, texm, quiet)
         return
     data = write_texm(texm)
     if output == STDOUT:
@@ -72,29 +71,23 @@ def import_picture(
         say(f"  wrote {target} ({len(data):,} bytes)")
 
 
-def _put(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
-    """Into a library; what it was before stays beside it, once."""
-    from ..batch.walk import BACKUP
-    from ..pipeline.texture import put_texture, texture_summary
-    from ..storage import copy_output, only_run, said_of_links, write_outputs
+def _write_into(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
+    """Write a texture into a library; what the library was before stays beside it, once."""
+    from ..batch.replace_entry import replace_file
+    from ..pipeline.texture import add_or_replace_texture, texture_summary
+    from ..storage import only_run
 
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
     with only_run(library.absolute().parent):
-        put = put_texture(library, picture, texm)
-        backup = Path(f"{library}{BACKUP}")
-        new = not os.path.lexists(backup)
-        if (said := said_of_links(library)) is not None:
-            put.warnings.append(said)
-        if new:
-            copy_output(library, backup)
-        write_outputs([(library, put.data)], force=True)
+        edited = add_or_replace_texture(library, picture, texm)
+        backup, message = replace_file(library, edited.data)
     if quiet:
         return
-    for warning in put.warnings:
+    for warning in [*edited.warnings, *([message] if message else [])]:
         say(f"warning: {library}: {warning}", error=True)
     say(f"{picture.name}: {texture_summary(texm)}")
-    say(f"  {'added' if put.added else 'replaced'} entry {put.name}")
-    if new:
+    say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
+    if backup is not None:
         say(f"  wrote {backup}, the library as it was")
-    say(f"  wrote {library} ({len(put.data):,} bytes)")
+    say(f"  wrote {library} ({len(edited.data):,} bytes)")

@@ -121,8 +121,8 @@ def texm_of(picture: Path, format: int | None = None, levels: int | None = None)
 
 
 @dataclass(frozen=True)
-class Put:
-    """A library with a texture put in.
+class EditedLibrary:
+    """A library with a texture added or replaced.
 
     Attributes:
         data: its bytes.
@@ -137,7 +137,7 @@ class Put:
     warnings: list[str] = field(default_factory=list)
 
 
-def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
+def add_or_replace_texture(library: Path, picture: Path, texm: Texm) -> EditedLibrary:
     """Replace the entry that is called like a picture, with or without ``.0``, or add it.
 
     ``Page`` rectangles of the old texture stay where the size does. The directory's attr1 and
@@ -172,10 +172,10 @@ def put_texture(library: Path, picture: Path, texm: Texm) -> Put:
         )
     new = in_place_of(entry, texm, read_texm(entry.payload, f"{library}, entry {name}"))
     made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
-    return Put(write_nres(made), name, False, new.warnings)
+    return EditedLibrary(write_nres(made), name, False, new.warnings)
 
 
-class InPlace(NamedTuple):
+class Replacement(NamedTuple):
     """A texture for an entry that has one: its bytes, and the directory's fields that change."""
 
     data: bytes
@@ -184,8 +184,8 @@ class InPlace(NamedTuple):
     warnings: list[str]
 
 
-def in_place_of(entry: Entry, texm: Texm, old: Texm) -> InPlace:
-    """A texture in the place of an entry's; see :func:`put_texture`."""
+def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
+    """A texture in the place of an entry's; see :func:`add_or_replace_texture`."""
     paged, warnings = with_pages_of(texm, old), []
     if paged is None:
         warnings.append(
@@ -193,7 +193,7 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> InPlace:
             f"new size {texm.width} x {texm.height}: they are gone, and materials that name one "
             "show all"
         )
-    return InPlace(
+    return Replacement(
         write_texm(paged or texm),
         texm.width if entry.attr1 == old.width else None,
         texm.height if entry.attr2 == old.height else None,
@@ -201,7 +201,7 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> InPlace:
     )
 
 
-def repainted(picture: Path, entry: Entry, label: str) -> InPlace | None:
+def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | None:
     """An edited picture as the texture that it was made of: its format, and as many levels.
 
     Args:
@@ -232,7 +232,7 @@ def repainted(picture: Path, entry: Entry, label: str) -> InPlace | None:
     return made
 
 
-def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> Put:
+def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLibrary:
     raw = encode_name(name)
     if decode_text(raw) != name:
         raise ConversionError(
@@ -252,4 +252,4 @@ def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> Put:
             f"{printable(name)} has {len(raw)} bytes, and a material's texture name only room for "
             f"{_NAME_ROOM}: no material can show it"
         )
-    return Put(write_nres(made), printable(name), True, warnings)
+    return EditedLibrary(write_nres(made), printable(name), True, warnings)

@@ -331,7 +331,7 @@ def test_into_the_archive(seen: Seen) -> None:
     assert facts["changed"]["rows"]
     before, after = snapshot(seen.before), snapshot(seen.game)
     assert {k for k in after if after[k] != before.get(k)} == {"SYSTEM.RLB", f"SYSTEM.RLB{BACKUP}"}
-    assert f"entry {BIRD}: holds another model" in facts["another"]
+    assert f"entry {BIRD}: has changed since it was converted" in facts["another"]
 
 
 def test_a_new_model(seen: Seen) -> None:

@@ -449,7 +449,7 @@ def test_a_texture_that_changed_in_the_game(game: Path, tmp_path: Path) -> None:
     (game / "Textures.lib").write_bytes(write_nres(replace_entry(library, index, bytes(data))))
     result = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new")
     assert result.returncode == 1
-    assert "what the game has is not the one that was converted" in result.stdout
+    assert "has changed since it was converted" in result.stdout
     forced = run("gltf2msh", out, "--game", game, "-o", tmp_path / "forced", "--force")
     assert forced.returncode == 0
     assert "0 models and 1 textures went into" in forced.stdout

@@ -250,7 +250,7 @@ def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
     move(path)
     result = run("gltf2msh", out, "--game", game, "--in-place")
     assert result.returncode == 1
-    assert "what the game has is not the one that was converted" in result.stdout
+    assert "has changed since it was converted" in result.stdout
     kept = snapshot(game)
     # a backup of the very file that is to be changed: a run was killed between the two
     shutil.copy(game / "static.rlb.bak", game / "static.rlb")

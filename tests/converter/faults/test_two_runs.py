@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.replace_model import Origin, put_back
+from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.storage import only_run
@@ -103,7 +103,9 @@ def test_into_a_library_twice(tmp_path: Path) -> None:
     assert (second.returncode, REFUSED in second.stderr) == (2, True)
     model = Origin(library.parent / "static.rlb", 0, b"i_room_006.msh")
     with pytest.raises(ConversionError, match="another run is at work"):  # Blender's button
-        put_back(model, b"NRes", {sha256(read_nres(read_file(model.path), "x").entries[0].payload)})
+        replace_model(
+            model, b"NRes", {sha256(read_nres(read_file(model.path), "x").entries[0].payload)}
+        )
     assert go_on(job) == (0, "")
     assert run("gltf2msh", *two).returncode == 0
     names = [entry.name for entry in read_nres(read_file(library), "x").entries]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.batch.replace_model import Origin, put_back
+from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import encode_name
 from msh_gltf.converter.formats.sidecar import sha256
@@ -32,7 +32,7 @@ def payload(origin: Origin) -> bytes:
 
 def test_an_entry(origin: Origin, tmp_path: Path) -> None:
     before = origin.path.read_bytes()
-    assert put_back(origin, NEW, {sha256(payload(origin))})
+    assert replace_model(origin, NEW, {sha256(payload(origin))})
     backup = origin.path.with_name("SYSTEM.RLB.bak")
     assert backup.read_bytes() == before
     assert payload(origin) == NEW
@@ -41,27 +41,27 @@ def test_an_entry(origin: Origin, tmp_path: Path) -> None:
 
 def test_the_first_backup_stays(origin: Origin) -> None:
     before, old = origin.path.read_bytes(), payload(origin)
-    assert put_back(origin, NEW, {sha256(old)})
-    assert put_back(origin, NEW[:-9], {sha256(old), sha256(NEW)})
+    assert replace_model(origin, NEW, {sha256(old)})
+    assert replace_model(origin, NEW[:-9], {sha256(old), sha256(NEW)})
     assert origin.path.with_name("SYSTEM.RLB.bak").read_bytes() == before
-    assert put_back(origin, old, {sha256(NEW[:-9])})
+    assert replace_model(origin, old, {sha256(NEW[:-9])})
     assert origin.path.read_bytes() == before
 
 
 def test_nothing_new_writes_nothing(origin: Origin) -> None:
     old = payload(origin)
-    assert not put_back(origin, old, {sha256(old)})
-    assert not put_back(origin, old, set())
+    assert not replace_model(origin, old, {sha256(old)})
+    assert not replace_model(origin, old, set())
     assert not origin.path.with_name("SYSTEM.RLB.bak").exists()
 
 
 def test_another_model_is_not_replaced(origin: Origin) -> None:
     before = origin.path.read_bytes()
-    with pytest.raises(ConversionError, match=r"entry птица.msh: holds another model.*again"):
-        put_back(origin, NEW, {sha256(b"something else")})
+    with pytest.raises(ConversionError, match=r"entry птица.msh: has changed since.*again"):
+        replace_model(origin, NEW, {sha256(b"something else")})
     gone = Origin(origin.path, origin.index, b"gone.msh")
     with pytest.raises(ConversionError, match=r"has no such entry any more: gone.msh"):
-        put_back(gone, NEW, set())
+        replace_model(gone, NEW, set())
     assert origin.path.read_bytes() == before
     assert not origin.path.with_name("SYSTEM.RLB.bak").exists()
 
@@ -69,15 +69,15 @@ def test_another_model_is_not_replaced(origin: Origin) -> None:
 def test_an_entry_that_moved_is_found(origin: Origin) -> None:
     """By its name; its number is where it was before."""
     moved = Origin(origin.path, 0, origin.raw_name)
-    assert put_back(moved, NEW, {sha256(payload(origin))})
+    assert replace_model(moved, NEW, {sha256(payload(origin))})
     assert payload(origin) == NEW
 
 
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "a.msh"
     path.write_bytes(b"old")
-    with pytest.raises(ConversionError, match=r"a\.msh: holds another model"):
-        put_back(Origin(path), NEW, {sha256(b"older")})
-    assert put_back(Origin(path), NEW, {sha256(b"old")})
+    with pytest.raises(ConversionError, match=r"a\.msh: has changed since it was converted"):
+        replace_model(Origin(path), NEW, {sha256(b"older")})
+    assert replace_model(Origin(path), NEW, {sha256(b"old")})
     assert path.read_bytes() == NEW
     assert (tmp_path / "a.msh.bak").read_bytes() == b"old"

@@ -1,0 +1,165 @@
+"""Write an edited entry into the archive that it came from: which entry, and with which backup.
+
+The runs of ``gltf2msh`` (``--in-place``, ``--into``) and the Blender extension all come here. Only
+what was converted, or written here since, is replaced; every other byte of the archive stays. The
+file as it was is kept as ``NAME.bak``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from ...exporters.nres import replace_entry, write_nres
+from ...importers.nres import read_file, read_nres
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry, decode_text
+from ..formats.sidecar import sha256
+from ..storage import copy_output, link_message, only_run, write_outputs
+from .walk import BACKUP
+
+#: What to do in a run where the game's file is not the one that was converted.
+HINT_OF_RUN = "convert the game again, or replace it with --force"
+
+
+def changed_since(file: str, entry: str | None, hint: str) -> ConversionError:
+    """Return the error for a file or an entry that is not the one that was converted."""
+    problem = "has changed since it was converted"
+    return ConversionError(problem, file=file, entry=entry, hint=hint)
+
+
+def entry_to_replace(
+    archive: Archive,
+    raw_name: bytes,
+    index: int,
+    *,
+    known: Collection[str],
+    is_new: Callable[[Entry], bool],
+    hint: str,
+    force: bool = False,
+) -> int | None:
+    """Find the entry that an edited one replaces, by its name; it may have moved.
+
+    Args:
+        archive: where it is.
+        raw_name: the entry's name, as its bytes.
+        index: its directory index when it was converted; entries may share a name.
+        known: SHA-256 of what may be replaced.
+        is_new: whether an entry holds the new bytes already.
+        hint: what the user can do about another one.
+        force: replace another one.
+
+    Returns:
+        A directory index; ``None`` where the archive holds the new bytes already.
+
+    Raises:
+        ConversionError: there is no such entry, or it is not one that may be replaced.
+    """
+    same = [i for i, entry in enumerate(archive.entries) if entry.name_bytes == raw_name]
+    same.sort(key=lambda i: i != index)
+    name = printable(decode_text(raw_name))
+    if not same:
+        raise ConversionError("has no such entry any more", file=archive.label, value=name)
+    for i in same:
+        if sha256(archive.entries[i].payload) in known:
+            return i
+    if any(is_new(archive.entries[i]) for i in same):
+        return None
+    if not force:
+        raise changed_since(archive.label, name, hint)
+    return same[0]
+
+
+class Replaced(NamedTuple):
+    """A file that was replaced.
+
+    Attributes:
+        backup: the backup that was written; ``None``: one existed, and stays.
+        message: what the user should know of links to the file.
+    """
+
+    backup: Path | None
+    message: str | None
+
+
+def replace_file(path: Path, data: bytes, *, replace_backup: bool = False) -> Replaced:
+    """Replace a file, after its backup was written. The caller holds the lock of the directory.
+
+    Args:
+        path: the file.
+        data: its new bytes.
+        replace_backup: write the backup even where there is one. By default the first one stays:
+            it is the file as it was before the first change.
+
+    Raises:
+        ConversionError: the backup or the file cannot be written.
+    """
+    message = link_message(path)
+    backup = Path(f"{path}{BACKUP}")
+    written = replace_backup or not os.path.lexists(backup)
+    if written:
+        copy_output(path, backup)
+    write_outputs([(path, data)], force=True)
+    return Replaced(backup if written else None, message)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a model came from.
+
+    Attributes:
+        path: the model's file, or the archive.
+        index: directory index of its entry; ``None``: the file is the model.
+        raw_name: the entry's name, as its bytes.
+    """
+
+    path: Path
+    index: int | None = None
+    raw_name: bytes = b""
+
+
+def replace_model(origin: Origin, data: bytes, known: Collection[str]) -> bool:
+    """Write an edited model into the file or the archive that it came from.
+
+    Args:
+        origin: where it came from.
+        data: its new bytes.
+        known: SHA-256 of what may be replaced: the model that was converted, and what was written
+            there since.
+
+    Returns:
+        Whether anything was written; not where the new bytes are there already.
+
+    Raises:
+        ConversionError: another model is there now, the file is gone or cannot be written,
+            or another run is at work in its directory.
+    """
+    with only_run(origin.path.absolute().parent):
+        before = bytes(read_file(origin.path))
+        new = _with_model(origin, before, data, known)
+        if new == before:
+            return False
+        replace_file(origin.path, new)
+        return True
+
+
+def _with_model(origin: Origin, before: bytes, data: bytes, known: Collection[str]) -> bytes:
+    """The file's bytes with the model in it."""
+    hint = "read it again, or write a file of its own"
+    if origin.index is None:
+        if before != data and sha256(before) not in known:
+            raise changed_since(str(origin.path), None, hint)
+        return data
+    archive = read_nres(before, str(origin.path))
+    index = entry_to_replace(
+        archive,
+        origin.raw_name,
+        origin.index,
+        known=known,
+        is_new=lambda entry: entry.payload == data,
+        hint=hint,
+    )
+    return before if index is None else write_nres(replace_entry(archive, index, data))
