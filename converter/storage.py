@@ -38,7 +38,7 @@ def refuse_existing(paths: Sequence[Path], force: bool) -> None:
                 "output exists already", file=str(path), hint="--force replaces it"
             )
         if os.path.isdir(path) and not os.path.islink(path):
-            raise _cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
+            raise cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
 
 
 def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
@@ -64,7 +64,7 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
                 with contextlib.suppress(FileNotFoundError):
                     os.chmod(unfinished.path, stat.S_IMODE(path.stat().st_mode))
             except OSError as error:
-                raise _cannot_write(path, error) from error
+                raise cannot_write(path, error) from error
         new: list[Path] = []
         with _undisturbed():
             try:
@@ -95,7 +95,7 @@ def copy_output(source: Path, target: Path) -> None:
             with _undisturbed():
                 unfinished.appear(force=True)
     except OSError as error:
-        raise _cannot_write(target, error) from error
+        raise cannot_write(target, error) from error
 
 
 class _Unfinished:
@@ -152,7 +152,7 @@ class _Unfinished:
             refuse_existing([self.target], force)
             raise
         except OSError as error:
-            raise _cannot_write(self.target, error) from error
+            raise cannot_write(self.target, error) from error
 
     def _link(self) -> None:
         """Take the name if it is free: a rename would replace, a link does not."""
@@ -263,99 +263,8 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
         )
 
 
-@contextlib.contextmanager
-def only_run(directory: Path) -> Iterator[None]:
-    """Keep other runs out of an output directory; the lock goes with the process.
-
-    Raises:
-        ConversionError: another run is at work there, the directory cannot be made, or it was
-            taken away meanwhile.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        handle = _lock(directory)
-    except BlockingIOError:
-        raise _at_work(directory) from None
-    except OSError as error:
-        raise _cannot_write(directory, error) from error
-    try:
-        yield
-        if sys.platform != "win32" and not _still_there(directory, handle):
-            raise ConversionError(
-                "the directory was removed or replaced while this run was at work",
-                file=str(directory),
-                hint="run it again",
-            )
-    finally:
-        _unlock(directory, handle)
-
-
-@contextlib.contextmanager
-def no_run(directory: Path) -> Iterator[None]:
-    """Keep runs from writing into a directory while it is read; others may read it too.
-
-    Raises:
-        ConversionError: a run is at work there.
-    """
-    try:
-        handle = _lock(directory, shared=True)
-    except BlockingIOError:
-        raise _at_work(directory) from None
-    except OSError:  # a directory of others: nobody else writes there, or reading it says why
-        yield
-        return
-    try:
-        yield
-    finally:
-        _unlock(directory, handle)
-
-
-def _at_work(directory: Path) -> ConversionError:
-    return ConversionError(
-        "another run is at work in this directory", file=str(directory), hint="wait for it"
-    )
-
-
-def _still_there(directory: Path, handle: int) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), os.stat(directory))
-    except OSError:
-        return False
-
-
-def _lock(directory: Path, shared: bool = False) -> int:
-    if sys.platform == "win32":
-        import msvcrt
-
-        # Windows opens no directories; the byte is locked for as long as the process lives
-        handle = os.open(directory / f"{TEMPORARY}lock", os.O_RDWR | os.O_CREAT)
-        try:
-            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            os.close(handle)
-            raise BlockingIOError from None
-        return handle
-    import fcntl
-
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise
-    except OSError:
-        pass  # a file system without locks: work without
-    return handle
-
-
-def _unlock(directory: Path, handle: int) -> None:
-    os.close(handle)
-    if sys.platform == "win32":
-        with contextlib.suppress(OSError):  # another run has it open already
-            os.unlink(directory / f"{TEMPORARY}lock")
-
-
-def _cannot_write(path: Path, error: OSError) -> ConversionError:
+def cannot_write(path: Path, error: OSError) -> ConversionError:
+    """Return the error for a file or a directory that the system does not let us write."""
     return ConversionError(f"cannot be written ({error.strerror or error})", file=str(path))
 
 

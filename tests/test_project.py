@@ -24,6 +24,7 @@ LAYERS = """
 converter
 converter.errors
 converter.findings converter.storage
+converter.locks
 converter.numeric
 converter.formats
 converter.scene

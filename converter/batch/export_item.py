@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -31,6 +30,7 @@ from ..scene.dialect import Decision, decide, majority
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
 from .outcome import Outcome, guarded
+from .resume import key_of, output_states, refuse_to_lose
 from .walk import Item
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
@@ -86,8 +86,8 @@ def _export(task: ExportTask) -> Outcome:
         [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
         sort_keys=True,
     )
-    current = before is not None and _key(facts, before.dialect_step, archive, item) == before.key
-    states = _states(Path(task.out), before)
+    current = before is not None and key_of(facts, before.dialect_step, archive, item) == before.key
+    states = output_states(Path(task.out), before)
     edited = [name for name, state in states.items() if state == "edited"]
     note = f"{', '.join(edited)}: edited since it was written, kept" if edited else ""
     if current and not task.force and "missing" not in states.values():
@@ -105,7 +105,7 @@ def _export(task: ExportTask) -> Outcome:
         if current:  # somebody removed a part of what is there, and edited another
             files = [f for f, o in zip(files, outputs, strict=True) if o.path not in edited]
         else:
-            _refuse_to_lose(files, outputs, states)
+            refuse_to_lose(files, outputs, states)
     if not task.dry_run:
         require_inside(out, target)
         write_outputs(files, force=True)
@@ -118,7 +118,7 @@ def _export(task: ExportTask) -> Outcome:
         _when(now[-1]),
         len(payload),
         digest,
-        _key(facts, dialect[1], archive, item),
+        key_of(facts, dialect[1], archive, item),
         *dialect,
         tuple(outputs),
         tuple(map(_row, findings)),
@@ -213,55 +213,6 @@ def payload_of(archive: Archive, item: Item) -> memoryview | bytes:
     if item.index >= len(archive.entries):
         raise ConversionError("changed while it was read", file=item.source)
     return archive.entries[item.index].payload
-
-
-def _key(facts: str, step: str, archive: Archive, item: Item) -> str:
-    """Digest of what the outputs depend on: of the archive too where that had a say."""
-    if step in ("archive", "d") and item.index is not None:
-        facts += _archive_digest(item.path, archive.total_size)
-    return sha256(facts.encode())
-
-
-@lru_cache(maxsize=_KEPT)
-def _archive_digest(path: str, size: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _states(out: Path, before: Record | None) -> dict[str, str]:
-    """What became of each output that was written before: ours, edited, or missing."""
-    states = {}
-    for output in before.outputs if before is not None else ():
-        path = out.joinpath(*output.path.split("/"))
-        if not path.is_file():
-            # Blender's exporter may have made a .gltf of the .glb
-            other = path.suffix == ".glb" and path.with_suffix(".gltf").is_file()
-            states[output.path] = "edited" if other else "missing"
-        else:
-            states[output.path] = "ours" if sha256(read_file(path)) == output.sha256 else "edited"
-    return states
-
-
-def _refuse_to_lose(
-    files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, str]
-) -> None:
-    """Stop where a file is in the way that this converter did not write.
-
-    Raises:
-        ConversionError: a file was edited since it was written, or is somebody else's.
-    """
-    for (path, _), output in zip(files, outputs, strict=True):
-        if states.get(output.path) in ("ours", "missing") or not path.exists():
-            continue
-        if not path.is_file() or sha256(read_file(path)) != output.sha256:
-            known = output.path in states
-            raise ConversionError(
-                "output was edited since it was written" if known else "output exists already",
-                file=output.path,
-                hint="put the edit back with gltf2msh first, or replace it with --force"
-                if known
-                else "--force replaces it",
-            )
 
 
 @lru_cache(maxsize=_KEPT)

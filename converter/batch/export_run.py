@@ -12,13 +12,15 @@ from typing import TypeVar
 from .. import __version__
 from ..errors import ConversionError
 from ..formats.kinds import Kind
+from ..locks import only_run
 from ..pipeline.appearance import has_libraries
 from ..pipeline.options import ExportOptions
-from ..storage import only_run, remove_temporary
+from ..storage import remove_temporary
 from .export_item import ExportTask, export_item
-from .manifest import Journal, Manifest, Record, has_journal, read_manifest, write_manifest
+from .manifest import Manifest, Record, has_journal, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
+from .resume import Journal
 from .walk import MANIFEST, Found, Item, Passed, by_size, common_root, select, walk
 from .workers import run_here, run_on_dask
 

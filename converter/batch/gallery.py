@@ -25,7 +25,8 @@ from ..errors import ConversionError
 from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
-from ..storage import only_run, require_inside, write_outputs
+from ..locks import only_run
+from ..storage import require_inside, write_outputs
 from .export_run import Engine, Progress
 from .manifest import Record, read_manifest
 from .outcome import FAILED, Outcome, Run, guarded

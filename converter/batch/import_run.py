@@ -21,12 +21,11 @@ from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError
 from ..formats.names import readable
 from ..formats.sidecar import sha256
+from ..locks import no_run, only_run
 from ..pipeline.options import ImportOptions
 from ..pipeline.wear import with_wear
 from ..storage import (
     copy_output,
-    no_run,
-    only_run,
     remove_temporary,
     require_inside,
     write_outputs,

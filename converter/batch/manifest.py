@@ -1,18 +1,16 @@
 """``manifest.json``: what an output directory holds, and where each file came from.
 
-It has the truth about names, and says what a second run may leave alone. While a run is at work
-it also keeps a journal beside it, a line per model, so that a run that is killed loses nothing;
-the next reader joins the two.
+It has the truth about names. While a run is at work, it keeps a journal beside it, which the next
+reader joins with the manifest; how a run resumes is in ``resume``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import IO, Any, TypeVar
+from typing import Any, TypeVar
 
 from ...importers.nres import read_file
 from ..errors import ConversionError
@@ -21,7 +19,8 @@ from ..storage import TEMPORARY, read_json, write_outputs
 from .walk import MANIFEST, Folder, Passed
 
 FORMAT = 1
-_JOURNAL = f"{TEMPORARY}journal"
+#: The file of records that a run keeps until it writes the manifest.
+JOURNAL = f"{TEMPORARY}journal"
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def read_manifest(directory: Path) -> Manifest | None:
     Raises:
         ConversionError: it cannot be read, or is of a newer converter.
     """
-    path, journal = directory / MANIFEST, directory / _JOURNAL
+    path, journal = directory / MANIFEST, directory / JOURNAL
     manifest = None
     if path.is_file():
         manifest = _parse(bytes(read_file(path)), path)
@@ -145,7 +144,7 @@ def read_manifest(directory: Path) -> Manifest | None:
 
 def has_journal(directory: Path) -> bool:
     """Whether a run was killed there."""
-    return (directory / _JOURNAL).is_file()
+    return (directory / JOURNAL).is_file()
 
 
 def _parse(data: bytes, path: Path) -> Manifest:
@@ -238,36 +237,4 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"
     write_outputs([(directory / MANIFEST, data)], force=True)
     with contextlib.suppress(OSError):  # its records are in the manifest now: read twice, no harm
-        (directory / _JOURNAL).unlink(missing_ok=True)
-
-
-class Journal:
-    """Records as they come, so that a killed run need not be done again."""
-
-    def __init__(self, directory: Path, archives: Sequence[Folder]) -> None:
-        self._path = directory / _JOURNAL
-        self._file: IO[bytes] | None = None
-        self._archives = archives
-
-    def add(self, record: Record) -> None:
-        """Append a record. A full disk loses the line, not the run: the output is compared."""
-        try:
-            if self._file is None:
-                self._file = self._path.open("ab")
-                self._write(self._archives)
-            self._write([record])
-        except OSError:
-            return
-
-    def _write(self, rows: Iterable[Folder | Record]) -> None:
-        assert self._file is not None
-        for row in rows:
-            line = json.dumps(asdict(row), ensure_ascii=False).encode("utf-8", "replace")
-            self._file.write(line + b"\n")
-        self._file.flush()
-
-    def close(self) -> None:
-        """Close the file; ``write_manifest`` removes it."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):
-                self._file.close()
+        (directory / JOURNAL).unlink(missing_ok=True)

@@ -18,7 +18,8 @@ from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text
 from ..formats.sidecar import sha256
-from ..storage import copy_output, link_message, only_run, write_outputs
+from ..locks import only_run
+from ..storage import copy_output, link_message, write_outputs
 from .walk import BACKUP
 
 #: What to do in a run where the game's file is not the one that was converted.

@@ -74,8 +74,8 @@ def import_picture(
 def _write_into(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
     """Write a texture into a library; what the library was before stays beside it, once."""
     from ..batch.replace_entry import replace_file
+    from ..locks import only_run
     from ..pipeline.texture import add_or_replace_texture, texture_summary
-    from ..storage import only_run
 
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")

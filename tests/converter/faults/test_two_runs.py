@@ -14,7 +14,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.converter.storage import only_run
+from msh_gltf.converter.locks import only_run
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA

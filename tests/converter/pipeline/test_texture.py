@@ -19,7 +19,7 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.archive import Archive
-from msh_gltf.converter.storage import only_run
+from msh_gltf.converter.locks import only_run
 from msh_gltf.exporters.nres import write_nres
 from msh_gltf.importers.nres import read_file, read_nres
 from msh_gltf.importers.texm import read_texm

@@ -1,0 +1,104 @@
+"""Locks on directories: one run writes, or several read; they go with the process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import ConversionError
+from .storage import TEMPORARY, cannot_write
+
+
+@contextlib.contextmanager
+def only_run(directory: Path) -> Iterator[None]:
+    """Keep other runs out of an output directory; the lock goes with the process.
+
+    Raises:
+        ConversionError: another run is at work there, the directory cannot be made, or it was
+            taken away meanwhile.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        handle = _lock(directory)
+    except BlockingIOError:
+        raise _at_work(directory) from None
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+    try:
+        yield
+        if sys.platform != "win32" and not _still_there(directory, handle):
+            raise ConversionError(
+                "the directory was removed or replaced while this run was at work",
+                file=str(directory),
+                hint="run it again",
+            )
+    finally:
+        _unlock(directory, handle)
+
+
+@contextlib.contextmanager
+def no_run(directory: Path) -> Iterator[None]:
+    """Keep runs from writing into a directory while it is read; others may read it too.
+
+    Raises:
+        ConversionError: a run is at work there.
+    """
+    try:
+        handle = _lock(directory, shared=True)
+    except BlockingIOError:
+        raise _at_work(directory) from None
+    except OSError:  # a directory of others: nobody else writes there, or reading it says why
+        yield
+        return
+    try:
+        yield
+    finally:
+        _unlock(directory, handle)
+
+
+def _at_work(directory: Path) -> ConversionError:
+    return ConversionError(
+        "another run is at work in this directory", file=str(directory), hint="wait for it"
+    )
+
+
+def _still_there(directory: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(directory))
+    except OSError:
+        return False
+
+
+def _lock(directory: Path, shared: bool = False) -> int:
+    if sys.platform == "win32":
+        import msvcrt
+
+        # Windows opens no directories; the byte is locked for as long as the process lives
+        handle = os.open(directory / f"{TEMPORARY}lock", os.O_RDWR | os.O_CREAT)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            os.close(handle)
+            raise BlockingIOError from None
+        return handle
+    import fcntl
+
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise
+    except OSError:
+        pass  # a file system without locks: work without
+    return handle
+
+
+def _unlock(directory: Path, handle: int) -> None:
+    os.close(handle)
+    if sys.platform == "win32":
+        with contextlib.suppress(OSError):  # another run has it open already
+            os.unlink(directory / f"{TEMPORARY}lock")
