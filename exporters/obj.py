@@ -1,4 +1,4 @@
-""":class:`~converter.scene.scene.Scene` to Wavefront OBJ (``gltf-mapping`` page, OBJ).
+""":class:`~converter.scene.scene.Scene` to Wavefront OBJ (docs/reference/gltf.md).
 
 One ``o`` per node that is shown, one ``g`` per part, one ``usemtl`` per primitive, vertices posed
 in model space. OBJ keeps no hierarchy, animation, LODs or second UV set.
@@ -27,7 +27,7 @@ from .gltf_file import row_colour
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
-#: Starts the comment that says where an OBJ comes from.
+#: Starts the comment that states where an OBJ comes from.
 HEADER = "# msh-gltf"
 
 
@@ -40,7 +40,7 @@ def export_obj(
     up: str = "y",
     mtl_name: str = "",
     info: Mapping[str, int | float | str] | None = None,
-    looks: Mapping[int, MaterialAppearance] | None = None,
+    appearances: Mapping[int, MaterialAppearance] | None = None,
     pictures: Mapping[str, str] | None = None,
 ) -> tuple[bytes, bytes]:
     """A scene as OBJ and MTL text; the same scene gives the same bytes.
@@ -52,7 +52,7 @@ def export_obj(
         up: ``y`` for glTF axes, ``z`` for game axes.
         mtl_name: what the OBJ calls its MTL file; empty = it names none.
         info: for the header comment, ``key=value`` with escaped values.
-        looks: how materials look, by row; without one a row has the colour it has in glTF.
+        appearances: of the materials, by row; without one a row has the colour it has in glTF.
         pictures: file name of each texture that lies beside the MTL.
 
     Raises:
@@ -73,12 +73,12 @@ def export_obj(
     mtl = [f"{HEADER}\n"]
     for i in sorted(used):
         row = scene.materials[i].row
-        mtl.append(_material(names[i], row, (looks or {}).get(row), pictures or {}))
+        mtl.append(_material(names[i], row, (appearances or {}).get(row), pictures or {}))
     return _encoded(pieces), _encoded(mtl)
 
 
 def shown_parts(scene: Scene, lod: int, group: int) -> list[Part]:
-    """The parts that scene 0 shows (``gltf-mapping`` page, Scenes)."""
+    """The parts that scene 0 shows (docs/reference/gltf.md)."""
     return [
         part
         for part in scene.parts
@@ -106,7 +106,7 @@ def escape(name: str) -> str:
 def posed(points: F32, rotation: F64, translation: F64) -> F32:
     """Points of a node in model space, game axes: float64 inside, float32 out. (V, 3).
 
-    Only elementwise arithmetic: the way back does it again and wants the same bits, which a matrix
+    Only elementwise arithmetic: the import repeats it and needs the same bits, which a matrix
     product does not promise for other array sizes.
     """
     return _turned(points, rotation, translation).astype(np.float32)
@@ -173,20 +173,21 @@ def _lines(line: str, values: NDArray[np.generic]) -> str:
 
 
 def _material(
-    name: str, row: int, look: MaterialAppearance | None, pictures: Mapping[str, str]
+    name: str, row: int, appearance: MaterialAppearance | None, pictures: Mapping[str, str]
 ) -> str:
-    """A material as its look says, else the colour of its row."""
-    known = look is not None and look.step != "missing"
-    colour = look.colour if look is not None and known else row_colour(row)["baseColorFactor"]
+    """A material with its appearance, else with the colour of its row."""
+    if appearance is not None and appearance.step == "missing":
+        appearance = None
+    colour = row_colour(row)["baseColorFactor"] if appearance is None else appearance.colour
     red, green, blue, alpha = colour
     out = [f"newmtl {escape(name)}\nKd {red:g} {green:g} {blue:g}\nd {alpha:g}\nillum 1\n"]
-    if look is not None and known:
-        if any(look.self_light):
-            out.append("Ke {:g} {:g} {:g}\n".format(*look.self_light))
-        if look.texture in pictures:
-            out.append(f"map_Kd {pictures[look.texture]}\n")
-            if look.translucent:
-                out.append(f"map_d {pictures[look.texture]}\n")
+    if appearance is not None:
+        if any(appearance.self_light):
+            out.append("Ke {:g} {:g} {:g}\n".format(*appearance.self_light))
+        if appearance.texture in pictures:
+            out.append(f"map_Kd {pictures[appearance.texture]}\n")
+            if appearance.translucent:
+                out.append(f"map_d {pictures[appearance.texture]}\n")
     return "".join(out)
 
 

@@ -1,8 +1,8 @@
-"""Wavefront OBJ to :class:`~converter.scene.scene.Imported` (``gltf-mapping`` page, OBJ).
+"""Wavefront OBJ to :class:`~converter.scene.scene.Imported` (docs/reference/gltf.md).
 
-trimesh reads it. What trimesh passes over in silence is settled before: it takes relative indices
-from the end of the whole file, drops texture coordinates or normals of faces that are written in
-different ways, and knows a face's object or its material, but both only glued into one name.
+trimesh reads it. What trimesh ignores without a message is resolved first: it counts relative
+indices from the end of the whole file, drops texture coordinates or normals of faces that are
+written in different ways, and keeps a face's object or its material, but both only in one name.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import re
 import warnings
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, NotRequired, Protocol, TypedDict, cast
 from urllib.parse import unquote
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import decode_text
@@ -48,7 +48,7 @@ MOST_SHAPES = 10_000
 
 
 class _Shape(NamedTuple):
-    """Faces that look alike: of one object and material, n corners each, with or without more."""
+    """What faces have in common: object, material, corners each, further coordinates or none."""
 
     object: int
     material: int
@@ -62,15 +62,16 @@ def read_obj(path: Path, *, up: str | None = None) -> Imported:
 
     Objects of one name are one item; a file without ``o`` is split by ``g``. Polygons become fans,
     missing normals are computed, V is turned to point down. ``info`` holds what the header of a
-    file of ours says: source, digest, sidecar, dialect, lod, group, frame, up; such a file may be
+    file of ours states: source, digest, sidecar, dialect, lod, group, frame, up; such a file may be
     without faces.
 
     Args:
         path: the file.
-        up: ``y`` or ``z``; default as the file says, else ``y``.
+        up: ``y`` or ``z``; default as the file states, else ``y``.
 
     Raises:
-        ConversionError: no OBJ, without faces, an index out of range, a number that is not finite.
+        ConversionError: not an OBJ, without faces, an index out of range, or a number that is not
+            finite.
     """
     label = str(path)
     text = _text(path)
@@ -111,7 +112,7 @@ def _text(path: Path) -> str:
     """The file with plain line ends, continued lines joined, and no comments behind data."""
     raw = bytes(read_file(path))
     if b"\0" in raw:
-        raise ConversionError("is no OBJ", file=str(path), value="it is not text")
+        raise ConversionError("is not an OBJ", file=str(path), value="it is not text")
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -122,21 +123,21 @@ def _text(path: Path) -> str:
 
 
 def _info(text: str, label: str) -> FileInfo:
-    """What the header comment says.
+    """The header comment's values, empty where there is none.
 
     Raises:
-        ConversionError: it says what cannot be.
+        ConversionError: a value that is not possible.
     """
     found = _HEADER.search(text)
     pairs = [pair.partition("=") for pair in found[1].split()] if found else []
-    info: dict[str, Any] = {key: unescape(value) for key, _, value in pairs}
+    info: dict[str, int | float | str] = {key: unescape(value) for key, _, value in pairs}
     try:
         info |= {key: int(info[key]) for key in ("lod", "group") if key in info}
         info |= {"frame": float(info["frame"])} if "frame" in info else {}
     except ValueError:
         info["frame"] = np.nan
     if not (
-        np.isfinite(info.get("frame", 0.0))
+        np.isfinite(float(info.get("frame", 0.0)))
         and info.get("lod", 0) in range(LOD_COUNT)
         and info.get("group", 0) in range(GROUP_COUNT)
         and info.get("up", "y") in ("y", "z")
@@ -172,8 +173,8 @@ class _Lines:
     def fail(self, problem: str, face: int, value: object = None) -> ConversionError:
         """An error about a face, counted from 0."""
         line = int(np.flatnonzero(self.is_face)[face])
-        said = printable(self.lines[line].decode())[:60] if value is None else value
-        return ConversionError(problem, file=self.label, table=f"line {line + 1}", value=said)
+        shown = printable(self.lines[line].decode())[:60] if value is None else value
+        return ConversionError(problem, file=self.label, table=f"line {line + 1}", value=shown)
 
 
 def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
@@ -199,8 +200,44 @@ def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
     return list(objects), list(materials), of_face
 
 
-def _faces(lines: _Lines, state: I64, said: list[str]) -> list[tuple[_Shape, str]]:
-    """Faces by how they look, written again with numbers that count from 1.
+def _faces(lines: _Lines, state: I64, notes: list[str]) -> list[tuple[_Shape, str]]:
+    """Faces by shape, written again with numbers that count from 1.
+
+    Raises:
+        ConversionError: a face that cannot be read, an index out of range.
+    """
+    line, table, given = _corners(lines)
+    count = np.bincount(line, minlength=len(state))
+    full = [np.bincount(line, given[:, k], minlength=len(state)) == count for k in (1, 2)]
+    shape_of_face = np.column_stack([state, count, *full]).astype(np.int64)
+    if (short := int((count < 3).sum())) != 0:
+        notes.append(f"{short} face{'s' * (short > 1)} with fewer than three corners skipped")
+    shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
+    if len(shapes) > MOST_SHAPES:
+        raise ConversionError(
+            "has too many objects, materials and kinds of polygons",
+            file=lines.label, value=len(shapes), expected=f"at most {MOST_SHAPES}",
+        )  # fmt: skip
+    of_corner = of_face.reshape(-1)[line]
+    order = np.argsort(of_corner, kind="stable")
+    ends = np.searchsorted(of_corner[order], np.arange(len(shapes) + 1))
+    out = []
+    for i, values in enumerate(shapes.tolist()):
+        shape = _Shape(*values)
+        if shape.corners >= 3:
+            columns = [0, *([1] if shape.has_uv else []), *([2] if shape.has_normal else [])]
+            numbers = table[order[ends[i] : ends[i + 1]]][:, columns]
+            out.append((shape, _face_text(shape, numbers)))
+    if not out:
+        raise ConversionError("has no faces", file=lines.label)
+    return out
+
+
+def _corners(lines: _Lines) -> tuple[I64, I64, NDArray[np.bool_]]:
+    """The corners of all faces.
+
+    Returns:
+        The face of each, (K,); its numbers of v, vt and vn from 1, (K, 3); which of them are given.
 
     Raises:
         ConversionError: a face that cannot be read, an index out of range.
@@ -214,15 +251,15 @@ def _faces(lines: _Lines, state: I64, said: list[str]) -> list[tuple[_Shape, str
     first_of_number = number & ~_before(number)
     inside = number | slash
     first_of_corner = inside & ~_before(inside)
-    strange = ~(inside | newline | (text == ord(" "))) | (minus & ~first_of_number)
-    if strange.any():
-        raise lines.fail("a face cannot be read", int(row[strange.argmax()]))
+    unexpected = ~(inside | newline | (text == ord(" "))) | (minus & ~first_of_number)
+    if unexpected.any():
+        raise lines.fail("a face cannot be read", int(row[unexpected.argmax()]))
     at = np.flatnonzero(first_of_number)
     words = re.findall(rb"-?\d+", text.tobytes())
     try:
         values = np.array(words, "S").astype(np.int64)
     except (ValueError, OverflowError):
-        raise ConversionError("an index is too long to be one", file=lines.label) from None
+        raise ConversionError("an index has too many digits", file=lines.label) from None
     corner_at = np.flatnonzero(first_of_corner)
     corner = np.cumsum(first_of_corner)[at] - 1
     slashes = np.cumsum(slash)
@@ -246,32 +283,7 @@ def _faces(lines: _Lines, state: I64, said: list[str]) -> list[tuple[_Shape, str
             "a face has an index out of range", int(line[where]),
             f"{kind} {table[where, what]} of {lines.counts[what]}",
         )  # fmt: skip
-
-    count = np.bincount(line, minlength=len(state))
-    full = [np.bincount(line, given[:, k], minlength=len(state)) == count for k in (1, 2)]
-    look = np.column_stack([state, count, *full]).astype(np.int64)
-    if (short := int((count < 3).sum())) != 0:
-        said.append(f"{short} faces with less than three corners are passed by")
-    kinds, of_line = np.unique(look, axis=0, return_inverse=True)
-    if len(kinds) > MOST_SHAPES:
-        raise ConversionError(
-            "has too many objects, materials and kinds of polygons",
-            file=lines.label, value=len(kinds), expected=f"at most {MOST_SHAPES}",
-        )  # fmt: skip
-    of_corner = of_line.reshape(-1)[line]
-    corners = np.argsort(of_corner, kind="stable")
-    ends = np.searchsorted(of_corner[corners], np.arange(len(kinds) + 1))
-    out = []
-    for i, values_of in enumerate(kinds.tolist()):
-        shape = _Shape(*values_of)
-        if shape.corners >= 3:
-            columns = [0, *([1] if shape.has_uv else []), *([2] if shape.has_normal else [])]
-            out.append(
-                (shape, _face_text(shape, table[corners[ends[i] : ends[i + 1]]][:, columns]))
-            )
-    if not out:
-        raise ConversionError("has no faces", file=lines.label)
-    return out
+    return line, table, given
 
 
 def _before(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -290,7 +302,22 @@ def _face_text(shape: _Shape, numbers: I64) -> str:
 # ------------------------------------------------------------------ trimesh
 
 
-def _trimesh(lines: _Lines, faces: list[str]) -> list[dict[str, Any]]:
+class _Visual(Protocol):
+    """Texture coordinates as trimesh holds them."""
+
+    uv: NDArray[np.float64] | None
+
+
+class _Geometry(TypedDict):
+    """A mesh as trimesh reads it."""
+
+    vertices: NDArray[np.float64]
+    faces: NDArray[np.int64]
+    vertex_normals: NotRequired[NDArray[np.float64]]
+    visual: NotRequired[_Visual]
+
+
+def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
     """What trimesh makes of the vertices and of every run of faces."""
     from trimesh.exchange.obj import load_obj
 
@@ -299,7 +326,7 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[dict[str, Any]]:
     plain = b"\n".join([*compress(lines.lines, kept), *parts])
     try:
         with warnings.catch_warnings():
-            # numpy's, of text that is no number: trimesh then tries again, and fails
+            # of numpy, about text that is not a number: trimesh then tries again, and fails
             warnings.simplefilter("ignore", DeprecationWarning)
             # maintain_order would keep one vn and vt per v: it takes the median of their numbers
             read = load_obj(
@@ -316,7 +343,7 @@ def _fill(
     out: Imported,
     objects: list[str],
     shapes: list[_Shape],
-    geometry: list[dict[str, Any]],
+    geometry: list[_Geometry],
     label: str,
 ) -> None:
     """Items, meshes and streams; axes as in the file.
@@ -371,7 +398,7 @@ def _fill(
         item.mesh = item.mesh if made.primitives else -1
 
 
-def _numbers(values: Any, width: int, name: str, label: str) -> NDArray[np.float64]:
+def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> NDArray[np.float64]:
     """(n, width) finite numbers."""
     array = np.array(values, np.float64)
     if array.ndim != 2 or array.shape[1] < width:

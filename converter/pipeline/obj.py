@@ -109,7 +109,7 @@ def obj_files(
         up=up,
         mtl_name=mtl.name,
         info=info,
-        looks=dress.materials,
+        appearances=dress.materials,
         pictures={name: path.name for name, path in pictures.items()},
     )
     return [*files, (mtl, materials), (target, obj)]

@@ -217,18 +217,20 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     options = ExportOptions(dialect=sample.dialect)
     loaded = load_file(sample.path, None, options)
     plain = dict(
-        obj_files(dataclasses.replace(loaded, dress=None), tmp_path / "m.obj", options=options)
+        obj_files(dataclasses.replace(loaded, appearance=None), tmp_path / "m.obj", options=options)
     )
     assert b"map_Kd" not in plain[tmp_path / "m.mtl"]
     used = sorted(set(sample.arrays["batch_row"].tolist()))
     look = MaterialAppearance(
         "a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1
     )
-    looks = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
+    appearances = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
     pixels = np.arange(16, dtype=np.uint8).reshape(2, 2, 4)
     pictures = {name: Picture(name, "", "", lambda: pixels) for name in ("T/1.0", "unused")}
-    dress = Appearance(looks, pictures)
-    made = obj_files(dataclasses.replace(loaded, dress=dress), tmp_path / "m.obj", options=options)
+    appearance = Appearance(appearances, pictures)
+    made = obj_files(
+        dataclasses.replace(loaded, appearance=appearance), tmp_path / "m.obj", options=options
+    )
     assert [path.name for path, _ in made] == [
         "m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj",
     ]  # fmt: skip
@@ -241,7 +243,9 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     ):  # fmt: skip
         assert mtl.count(f"\n{line}\n") == count
     gone = Appearance(dict.fromkeys(used, missing_material("a")))
-    again = obj_files(dataclasses.replace(loaded, dress=gone), tmp_path / "m.obj", options=options)
+    again = obj_files(
+        dataclasses.replace(loaded, appearance=gone), tmp_path / "m.obj", options=options
+    )
     assert again[-2][1] == plain[tmp_path / "m.mtl"]
 
 
