@@ -1,4 +1,4 @@
-""":class:`~converter.formats.areal_map.ArealMap` to areal map bytes (terrain page, 4.2-4.4)."""
+""":class:`~converter.formats.areal_map.ArealMap` to bytes (docs/reference/areal_map.md)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def areal_payload(areals: ArealMap) -> bytes:
 
     Raises:
         ConversionError: counts and arrays of the map contradict each other, or a cell lists
-            more ids than its count word can say.
+            more ids than its count word can hold.
     """
     _require_consistent(areals)
     parts: list[bytes] = []
@@ -44,7 +44,7 @@ def areal_payload(areals: ArealMap) -> bytes:
 def write_areal_map(areals: ArealMap) -> bytes:
     """The whole file: its entry of type 12 replaced if it changed, every other byte kept.
 
-    ``attr1`` of the entry becomes the number of areals (terrain page, 4.2).
+    ``attr1`` of the entry becomes the number of areals (docs/reference/areal_map.md).
 
     Raises:
         ConversionError: as :func:`areal_payload`; or the file has no such entry.

@@ -1,4 +1,4 @@
-""":class:`~converter.formats.build_dat.BuildDat` to ``BuildDat.lst`` bytes (terrain page, 5)."""
+""":class:`~converter.formats.build_dat.BuildDat` to bytes (docs/reference/build_dat.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""":class:`~converter.formats.model.MshModel` to core model bytes (core page, 8)."""
+""":class:`~converter.formats.model.MshModel` to core model bytes (docs/reference/model.md)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def write_model(model: MshModel) -> bytes:
 
 
 def _counts(model: MshModel) -> dict[int, int]:
-    """``attr1`` of every table (core page, 8.2): how many records it has."""
+    """``attr1`` of every table (docs/reference/model.md): how many records it has."""
     return {stream: len(table) for stream, table in model.streams.items()} | {
         StreamType.STRINGS: len(model.nodes),
         StreamType.GRAPH: 0 if model.graph is None else len(model.graph.points),
@@ -51,7 +51,7 @@ def table_bytes(model: MshModel) -> dict[int, bytes]:
 
 
 def encode_strings(table: StringTable) -> bytes:
-    """Res10: a length word, then the text and its NUL, or nothing (core page, 5.9)."""
+    """Res10: a length word, then the text and its NUL, or nothing (docs/reference/model.md)."""
     parts = []
     for record in table.records:
         parts += [(len(record) - 1 if record else 0).to_bytes(4, "little"), record]

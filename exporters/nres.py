@@ -1,4 +1,4 @@
-""":class:`~converter.formats.archive.Archive` to NRes bytes (``container`` page)."""
+""":class:`~converter.formats.archive.Archive` to NRes bytes (docs/reference/nres.md)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ALIGN = 8
 
 
 def write_nres(archive: Archive) -> bytes:
-    """The bytes of an archive, every payload and unindexed region where it says it lies.
+    """The bytes of an archive, every payload and unindexed region at its offset.
 
     An archive that was read and not changed gives the bytes it was read from.
     """
@@ -69,7 +69,7 @@ def replace_entry(
 ) -> Archive:
     """The archive with one payload replaced and every other byte kept.
 
-    A payload of the same size goes in place. Otherwise what lies behind moves by a multiple
+    A payload of the same size goes in place. Otherwise what follows moves by a multiple
     of 8 bytes: gaps and unindexed regions keep their bytes, except that a pure alignment gap
     (zeros up to the next multiple of 8) is cut or stretched. A payload that shares bytes with
     another entry is appended at the end of the data region, and the shared bytes stay.
@@ -141,8 +141,8 @@ def add_entry(
 ) -> Archive:
     """The archive with one more entry, the last of its directory; the sort table is rebuilt.
 
-    The payload goes behind all others, at a multiple of 8; every other byte stays. The sort
-    table keeps the folding that it obeys, else takes upper case (``container`` page).
+    The payload goes after all others, at a multiple of 8; every other byte stays. The sort
+    table keeps the folding that it obeys, else takes upper case (docs/reference/nres.md).
 
     Args:
         archive: what to change; it is not modified.

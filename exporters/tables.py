@@ -24,7 +24,7 @@ def write_tables(
     Args:
         content: whose container it is.
         payloads: the tables, by type id.
-        counts: ``attr1`` of each (core page, 8.2): how many records it has.
+        counts: ``attr1`` of each (docs/reference/model.md): how many records it has.
         hint: what to do where the container lacks a table.
 
     Raises:

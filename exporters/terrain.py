@@ -1,4 +1,4 @@
-""":class:`~converter.formats.terrain.Terrain` to ``Land.msh`` bytes (terrain page, 6.2)."""
+""":class:`~converter.formats.terrain.Terrain` to ``Land.msh`` bytes (docs/reference/terrain.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""":class:`~converter.formats.texture.Texm` to bytes (``evidence`` page, Text and materials)."""
+""":class:`~converter.formats.texture.Texm` to bytes (docs/reference/texture.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-""":class:`~converter.formats.wear.Wear` to ``.wea`` bytes (``evidence`` page, Text)."""
+""":class:`~converter.formats.wear.Wear` to ``.wea`` bytes (docs/reference/wear.md)."""
 
 from __future__ import annotations
 

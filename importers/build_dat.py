@@ -1,4 +1,7 @@
-"""``BuildDat.lst`` bytes to :class:`~converter.formats.build_dat.BuildDat` (terrain page, 5)."""
+"""``BuildDat.lst`` to :class:`~converter.formats.build_dat.BuildDat`.
+
+Source: docs/reference/build_dat.md.
+"""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def models_in(archive: Archive) -> list[int]:
                 if content_kind(entry.payload, archive.label) is Kind.MODEL:
                     found.append(i)
             except ConversionError:
-                continue  # a broken entry: reading it by name says what is wrong
+                continue  # a broken entry: reading it by name reports the error
     return found
 
 
@@ -51,7 +51,7 @@ def kind_at(archive: Archive, index: int | None) -> Kind:
 
 
 def find_model(archive: Archive, wanted: str | None) -> int | None:
-    """Directory index of what a user means; ``None``: the file itself, which is no archive.
+    """Directory index of what a user means; ``None``: the file itself, which is not an archive.
 
     Args:
         archive: the file.

@@ -23,7 +23,7 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     """The points of a ``.cpt``; the records are views of ``data``.
 
     Args:
-        data: the file; no bytes are no points.
+        data: the file; empty for a model without points.
         label: what messages call it.
 
     Raises:
@@ -58,7 +58,7 @@ def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | b
 def points_in(
     scene: Scene, archive: Archive, path: Path, index: int | None
 ) -> tuple[list[ControlPoint], list[Finding]]:
-    """The control points of a model that have a place in its scene, and what to say of the others.
+    """The control points of a model that have a place in its scene, and findings about the others.
 
     A broken ``.cpt`` is a warning too: the model is whole without it.
 

@@ -1,4 +1,4 @@
-"""Core model bytes to :class:`~converter.formats.model.MshModel` (core page, 3-5)."""
+"""Core model bytes to :class:`~converter.formats.model.MshModel` (docs/reference/model.md)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
             may be left out where the file is a model or holds just one.
 
     Raises:
-        ConversionError: unreadable, no such entry, no model, or a table that cannot be true.
+        ConversionError: unreadable, no such entry, not a model, or a table of a wrong size.
     """
     archive = read_nres(read_file(path), str(path))
     return model_at(archive, find_model(archive, entry), path.name)
@@ -41,7 +41,7 @@ def model_at(archive: Archive, index: int | None, file_name: str) -> MshModel:
         file_name: its name, which names the model in the latter case.
 
     Raises:
-        ConversionError: no model, or a table that cannot be true.
+        ConversionError: not a model, or a table of a wrong size.
     """
     if index is None:
         return read_model(archive, file_name)
@@ -75,7 +75,7 @@ def read_model(archive: Archive, name: str) -> MshModel:
 
 
 def _strings(entry: Entry, count: int) -> StringTable:
-    """As many strings as there are; ``check_model`` says which one runs past the table."""
+    """As many strings as there are; ``check_model`` reports the first that runs past the table."""
     data = bytes(entry.payload)
     records: list[bytes] = []
     at = 0

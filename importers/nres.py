@@ -1,4 +1,4 @@
-"""NRes bytes to :class:`~converter.formats.archive.Archive` (``container`` page)."""
+"""NRes bytes to :class:`~converter.formats.archive.Archive` (docs/reference/nres.md)."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _NUL = b"\0"
 #: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
 _FIELDS = NRES_ENTRY_DTYPE.names or ()
 _ROW = np.dtype([(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in _FIELDS])
-#: Which file it is and what nobody can have written to meanwhile: device, inode, size, time.
+#: Identity and state of a file: device, inode, size, modification time.
 Stamp = tuple[int, int, int, int]
 #: NRes and .glb store their length in 32 bits.
 _LARGEST = 2**32 - 1
 
 
 def read_file(path: Path) -> memoryview:
-    """A file's bytes. They are read, not mapped: a mapped file that somebody cuts kills the process
-    that looks at it (docs/decisions/0022).
+    """Read a file. It is not mapped: a mapped file that is truncated meanwhile kills the process
+    that reads it (docs/decisions/0022).
 
     Raises:
-        ConversionError: the file cannot be read, is none, or is larger than any format's length.
+        ConversionError: the file cannot be read, is not one, or is larger than any format's length.
     """
     with _unreadable(path):
         _require_file(path, path.stat())
@@ -76,7 +76,7 @@ def _require_file(path: Path, about: os.stat_result) -> None:
 
 
 def is_nres(data: memoryview | bytes) -> bool:
-    """Whether the bytes start like an NRes file. File extensions say nothing."""
+    """Whether the bytes start like an NRes file, whatever its extension."""
     return bytes(data[:4]) == NRES_MAGIC
 
 
@@ -103,16 +103,16 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
 
 
 def open_nres(path: Path, label: str) -> Archive:
-    """Read an NRes file's directory; payloads are read when they are asked for.
+    """Read an NRes file's directory; payloads are read on access.
 
-    For those who need few entries of many: memory holds what they look at.
+    For reading few entries of many: memory holds only these.
 
     Args:
         path: the file.
         label: what messages call it.
 
     Raises:
-        ConversionError: as of :func:`read_file` and :func:`read_nres`. Asking for a payload raises
+        ConversionError: as of :func:`read_file` and :func:`read_nres`. Accessing a payload raises
             it too where the file has been changed meanwhile.
     """
     with _unreadable(path), path.open("rb") as file:
@@ -145,10 +145,10 @@ def _read_part(path: Path, before: Stamp, start: int, size: int) -> bytes:
 
 
 def stamp(path: str | Path) -> Stamp:
-    """What tells a file from another that is, was or will be in its place.
+    """Return what distinguishes a file from any other at the same path.
 
     Raises:
-        OSError: there is none.
+        OSError: there is no file.
     """
     return _stamp(os.stat(path))
 
@@ -215,7 +215,7 @@ def _rows(
     shared, total = sum(row[-1] for row in rows), directory + len(data)
     if shared > MAX_USES * total:
         raise ConversionError(
-            "payloads lie in one another too often",
+            "payloads overlap too often",
             file=label,
             table=_DIRECTORY,
             value=f"{shared} bytes in all",

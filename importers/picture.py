@@ -20,7 +20,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     Palettes and shades of grey become colours; without alpha it is 255.
 
     Raises:
-        ConversionError: unreadable, no PNG, more than 8 bits a channel, or more than
+        ConversionError: unreadable, not a PNG, more than 8 bits a channel, or more than
             ``MOST_PIXELS``.
     """
     from PIL import Image
@@ -50,5 +50,5 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     except ConversionError:
         raise
     except Exception as error:  # Pillow raises whatever a broken chunk leads to
-        said = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise ConversionError(f"cannot be read as PNG ({said})", file=str(path)) from error
+        message = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise ConversionError(f"cannot be read as PNG ({message})", file=str(path)) from error

@@ -35,7 +35,7 @@ def read_tables(
     """Read the tables of fixed records; nothing is copied.
 
     A table is found by its type, the first of it, as the runtime does; order means nothing
-    (``container`` page). Entries that no specification describes stay in the container.
+    (docs/reference/nres.md). Entries that no specification describes stay in the container.
 
     Args:
         archive: the container.

@@ -1,4 +1,4 @@
-"""``Land.msh`` bytes to :class:`~converter.formats.terrain.Terrain` (terrain page, 3 and 6.2)."""
+"""``Land.msh`` bytes to :class:`~converter.formats.terrain.Terrain` (docs/reference/terrain.md)."""
 
 from __future__ import annotations
 

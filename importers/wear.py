@@ -1,6 +1,6 @@
 """WEAR bytes (``.wea``) to :class:`~converter.formats.wear.Wear`, and where a model's WEAR lies.
 
-``evidence`` page, Text and materials.
+Source: docs/reference/wear.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .nres import read_file
 
 
 def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
-    """Any bytes as a WEAR; oddities are kept and reported.
+    """Read any bytes as a WEAR; what is invalid is kept and reported.
 
     Args:
         data: the file.
@@ -32,8 +32,8 @@ def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]
 def read_wear_names(data: memoryview | bytes) -> list[str]:
     """The material names by row; empty where the text is not a WEAR.
 
-    Every line that the count covers is a row here, so what a wrong count makes a row of is one
-    too; :attr:`Wear.materials` stops at ``LIGHTMAPS``. Without error findings both are the same.
+    Every line that the count covers is a row here, whatever it holds;
+    :attr:`Wear.materials` stops at ``LIGHTMAPS``. Without error findings both are the same.
     """
     lines = decode_text(bytes(data)).splitlines()
     if not lines or not lines[0].strip().isdecimal():
@@ -74,7 +74,7 @@ def companion(
 
 
 def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:
-    """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (terrain page, 2.1).
+    """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (docs/reference/wear.md).
 
     Arguments as of :func:`wear_of`; case does not matter.
     """
@@ -107,4 +107,4 @@ def _beside(path: Path, name: str) -> memoryview | bytes:
     try:
         return read_file(found) if found is not None else b""
     except ConversionError:
-        return b""  # names are a courtesy: the rows are in the file
+        return b""  # names are optional: the rows are in the file

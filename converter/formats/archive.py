@@ -1,4 +1,4 @@
-"""NRes archives as data: entries, names, the sort table (``container`` page).
+"""NRes archives as data: entries, names, the sort table (docs/reference/nres.md).
 
 Reading bytes is ``importers.nres``, writing them ``exporters.nres``.
 """
@@ -23,7 +23,7 @@ Fold = Callable[[bytes], bytes]
 
 
 def fold_upper(name: bytes) -> bytes:
-    """ASCII upper case; other bytes stay (``container`` page: no Unicode folding)."""
+    """ASCII upper case; other bytes stay (docs/reference/nres.md: no Unicode folding)."""
     return name.upper()
 
 
@@ -42,8 +42,8 @@ def decode_text(raw: bytes) -> str:
 
 @dataclass(frozen=True)
 class Later:
-    """A payload that is read when somebody asks for it, each time again, so that nothing of a large
-    archive stays in memory.
+    """A payload that is read on access, each time again, so that nothing of a large archive stays
+    in memory.
 
     Attributes:
         size: its bytes.
@@ -55,7 +55,7 @@ class Later:
 
 
 class _Payload:
-    """Reads what is to be read :class:`Later` where ``Entry.payload`` is looked at."""
+    """Reads a :class:`Later` payload when ``Entry.payload`` is accessed."""
 
     def __get__(self, entry: Entry | None, kind: type[Entry]) -> memoryview | bytes:
         if entry is None:
@@ -161,7 +161,7 @@ class Archive:
     def _sorted(self) -> tuple[Fold | None, list[int], list[bytes]]:
         """The folding, the sort table, and its folded names; both empty where there is none.
 
-        Entries may be replaced, their names not: who renames one makes a new archive.
+        Entries may be replaced, but not renamed: a renamed entry needs a new archive.
         """
         order = [entry.sort_index for entry in self.entries]
         if sorted(order) == list(range(len(order))):
@@ -176,7 +176,7 @@ class Archive:
         """Directory index of the entry called ``name``, ASCII case-insensitively.
 
         Binary search through the sort table, as the game does; a linear scan where the
-        table is no sorted permutation. Of several entries of one name, the sort table's
+        table is not a sorted permutation. Of several entries of one name, the sort table's
         first. ``None`` if there is none.
         """
         raw = encode_name(name) if isinstance(name, str) else name

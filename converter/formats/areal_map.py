@@ -1,8 +1,7 @@
-"""An areal map (``Land.map``) as arrays, and what one asks it: which areal, which way.
+"""An areal map (``Land.map``) as arrays, and queries: the areal at a point, the shortest path.
 
-Sources: terrain page, 4 (layout) and 9 (what was measured); ``evidence`` page, Areal map. Reading
-bytes is ``importers.areal_map``, writing them ``exporters.areal_map``, changing polygons
-``converter.edits.areal_map``.
+Source: docs/reference/areal_map.md. Reading bytes is ``importers.areal_map``, writing them
+``exporters.areal_map``, changing polygons ``converter.edits.areal_map``.
 
 Coordinates are game axes and map units: x to the right, y forward, z up; an areal is a polygon
 in x and y, counter-clockwise seen from above. Edge ``k`` of an areal runs from its vertex ``k``
@@ -39,7 +38,7 @@ AREALS = "Type 12 (areals)"
 LINKS = "Type 12 (links)"
 CELLS = "Type 12 (cells)"
 
-#: The most ids that a runtime cell word can count (terrain page, 4.4).
+#: The most ids that a runtime cell word can count (docs/reference/areal_map.md).
 CELL_LIMIT = (1 << AREAL_CELL_COUNT_BITS) - 1
 _START_LIMIT = (1 << AREAL_CELL_START_BITS) - 1
 #: Points that one round of :func:`areal_at` takes, which bounds its memory.
@@ -125,7 +124,7 @@ class ArealMap:
 
 
 def areal_entry(archive: Archive) -> Entry:
-    """The areal map's entry: the first of type 12 (terrain page, 4.1).
+    """The areal map's entry: the first of type 12 (docs/reference/areal_map.md).
 
     Raises:
         ConversionError: there is none.
@@ -169,7 +168,7 @@ def points_inside(xy: Floats, start: Ints, points: Floats, polygon: Ints) -> Boo
         xy: (V, 2) float64, vertices of all polygons end to end.
         start: (N + 1,) where each polygon starts.
         points: (K, 2) float64.
-        polygon: (K,) which polygon each point is asked about.
+        polygon: (K,) which polygon each point is tested against.
 
     Returns:
         (K,) bool; false for points and polygons that are not finite.
@@ -195,8 +194,8 @@ def anchor_inside(areals: ArealMap) -> Bools:
     """(N,) bool: whether each areal's anchor lies in its polygon (x and y).
 
     The runtime moves an anchor that does not: up to 100 random tries within about 30 units,
-    then 200 within about 100 (terrain page, 4.5). ``edits.areal_map.repair_anchors`` does it
-    without chance.
+    then 200 within about 100 (docs/reference/areal_map.md). ``edits.areal_map.repair_anchors`` is
+    deterministic.
     """
     return points_inside(
         _xy(areals.vertices),
@@ -209,8 +208,8 @@ def anchor_inside(areals: ArealMap) -> Bools:
 def areal_at(areals: ArealMap, points: ArrayLike) -> Ints:
     """The areal under each point, found through the cells as the runtime does.
 
-    A point's cell is ``floor((p - low) / size)`` over the vertices' extent (``evidence`` page,
-    Areal map), the last one on the upper border. Of the areals which the cell lists and which
+    A point's cell is ``floor((p - low) / size)`` over the vertices' extent, the last one on the
+    upper border (docs/reference/areal_map.md). Of the areals which the cell lists and which
     contain the point (:func:`points_inside`), the lowest index.
 
     Args:
@@ -276,7 +275,7 @@ def link_graph(areals: ArealMap) -> csr_array:
     Returns:
         (N, N) ``csr_array`` of float64: from each areal to each areal that it links to, the
         distance of their anchors in x and y, map units. The logic flag does not count: what its
-        values 0 and 1 tell apart is not established (``evidence`` page, Areal map).
+        values 0 and 1 tell apart is not established (docs/reference/areal_map.md).
     """
     from scipy.sparse import csr_array
 
@@ -336,7 +335,7 @@ def require_areal(areals: ArealMap, index: int) -> None:
 
 
 def pack_cells(counts: ArrayLike, starts: ArrayLike) -> NDArray[np.uint32]:
-    """The words which the runtime keeps per cell (terrain page, 4.4).
+    """The words which the runtime keeps per cell (docs/reference/areal_map.md).
 
     Args:
         counts: (n,) how many ids each cell lists: the high 10 bits.

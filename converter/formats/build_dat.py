@@ -2,9 +2,9 @@
 
 The file is text. Empty lines and lines that start with ``//`` are skipped; a header
 ``<Category> <count>`` is followed by exactly ``count`` other lines, each a path in double quotes;
-the order of the paths matters (upgrade ladder) (terrain page, 5; ``evidence`` page, Text and
-materials). Not established, and taken so here: blanks at both ends of a line do not matter;
-category names compare exactly, letter case included; of two headers with one name the first counts.
+the order of the paths matters (upgrade ladder; docs/reference/build_dat.md). Not established, and
+assumed here: blanks at both ends of a line do not matter; category names compare exactly, letter
+case included; of two headers with one name the first counts.
 
 Reading bytes is ``importers.build_dat``, writing them ``exporters.build_dat``.
 """
@@ -25,7 +25,7 @@ from .archive import decode_text
 #: What findings and errors call the file.
 TABLE = "BuildDat.lst"
 
-#: The twelve categories and their masks, in the order of the terrain page, 5.
+#: The twelve categories and their masks, in the order of docs/reference/build_dat.md.
 CATEGORIES: dict[str, int] = {
     "Bunker_Small": 0x80010000,
     "Bunker_Medium": 0x80020000,
@@ -54,7 +54,7 @@ class Section:
     Attributes:
         name: the category as written, known or not.
         header: the header's line.
-        count: the header's count, ``None`` where it is no number: then every line up to the
+        count: the header's count, ``None`` where it is not a number: then every line up to the
             next header belongs to the section.
         rows: the lines that the count covers, corrupted ones included.
         paths: those of them that hold a path in double quotes.
@@ -148,7 +148,7 @@ class BuildDat:
 
         Args:
             category: one of ``CATEGORIES``; one that the file lacks is appended at its end,
-                behind an empty line.
+                after an empty line.
             paths: with backslashes, without quotes.
 
         Raises:
@@ -193,7 +193,7 @@ class BuildDat:
 
 
 def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
-    """The sections of raw lines, and findings as :meth:`BuildDat.check` says them."""
+    """The sections of raw lines, and findings as of :meth:`BuildDat.check`."""
     sections: list[Section] = []
     findings: list[Finding] = []
 
@@ -224,7 +224,7 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
                     )
                 )
             if not valid:
-                error("build-count", "count is no number of lines", row, shown, "0 or more")
+                error("build-count", "count is not a number of lines", row, shown, "0 or more")
         elif sections and sections[-1].open:
             sections[-1].rows.append(row)
             if _PATH.fullmatch(body):

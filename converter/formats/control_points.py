@@ -1,7 +1,7 @@
 """Control points (``.cpt``, type ``CTPT``) as data: named places on the nodes of a model.
 
 Guns, feet, lights, effects. The layout is in none of the source pages; it was published by an
-independent reader of the retail install, who counted 3,599 points in 284 files, and it fits the
+independent reader of the retail install, which counted 3,599 points in 284 files, and it fits the
 size of every file at hand (docs/decisions/0017-control-points.md): a count, that many records,
 that many names of 32 bytes. The node is a row of the model of the same stem (2,984 of 2,985); the
 position is in its frame.
@@ -25,7 +25,7 @@ from .archive import decode_text
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")
 #: What findings and errors call the file.
 TABLE = "CTPT"
-#: No coordinate of a model is this far out; bytes that are no numbers mostly are.
+#: No coordinate of a model is this large; bytes that are not numbers mostly are.
 _FAR = 1e6
 
 
@@ -69,7 +69,7 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
 
     Args:
         points: the points.
-        nodes: how many nodes the model has; ``None``: nobody knows.
+        nodes: how many nodes the model has; ``None``: unknown.
     """
     found = {}
     for row, record in enumerate(points.records):
@@ -85,6 +85,6 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
             expected = f"6 of at most {_FAR:g}"
         else:
             continue
-        said = f"control point {printable(points.name(row))!r} has no place: {problem}"
-        found[row] = Finding("point-place", said, TABLE, row, value=value, expected=expected)
+        problem = f"control point {printable(points.name(row))!r} has no place: {problem}"
+        found[row] = Finding("point-place", problem, TABLE, row, value=value, expected=expected)
     return found

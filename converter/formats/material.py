@@ -1,7 +1,7 @@
 """Materials (``MAT0`` entries of ``Material.lib``) as data, every byte kept.
 
-Source: ``evidence`` page, Text and materials. The order of the parts (header, all phases, all
-tracks, each with its keys behind it) is derived from the files: it accounts for every byte of
+Source: docs/reference/material.md. The order of the parts (header, all phases, all
+tracks, each followed by its keys) is derived from the files: it accounts for every byte of
 every entry, and the keys' entries are rows of the phases.
 
 Reading an entry is ``importers.material``.
@@ -35,7 +35,7 @@ class MaterialKind(IntEnum):
     OPAQUE = 0
     LIT_SKIN = 2  # the texture's alpha is ignored
     ALPHA_BLEND = 4
-    KIND_5 = 5  # the page lists it without a meaning
+    KIND_5 = 5  # meaning unknown
     ADDITIVE = 8
 
 
@@ -119,12 +119,12 @@ class Material:
 
     @property
     def additive(self) -> bool:
-        """Whether it is added to what lies behind it."""
+        """Whether it is added to the background."""
         return self.kind == MaterialKind.ADDITIVE
 
     @property
     def translucent(self) -> bool:
-        """Whether what lies behind it shows through: alpha blend, or additive."""
+        """Whether the background shows through: alpha blend, or additive."""
         return self.kind in (MaterialKind.ALPHA_BLEND, MaterialKind.ADDITIVE)
 
     def _rgb(self, field: str) -> tuple[float, float, float]:
@@ -142,10 +142,10 @@ def new_material(
     self_light: tuple[float, float, float] | None = None,
     kind: int | None = None,
 ) -> Material:
-    """A material that is like another one but for what is given, in every phase.
+    """Return a copy of a material with other values, in every phase.
 
-    The header's unknown words and the tracks are taken over: nobody knows what the game makes of
-    others. Colours become the nearest of 256 steps.
+    The header's unknown words and the tracks are taken over: how the game reads others
+    is unknown. Colours become the nearest of 256 steps.
 
     Args:
         like: a material of the game, best one that is used on such things.
@@ -225,7 +225,7 @@ class FoundMaterial:
 
 def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
     """The entry that the game takes for a material's name: that name, else ``DEFAULT``, else
-    entry 0 (``evidence`` page, Text and materials); ``None``: the archive is empty.
+    entry 0 (docs/reference/material.md); ``None``: the archive is empty.
 
     Args:
         archive: ``Material.lib``.

@@ -1,4 +1,4 @@
-"""One core model as its tables, plus every entry that nobody understands.
+"""One core model as its tables, plus every unknown entry.
 
 Reading bytes is ``importers.msh``, writing them ``exporters.msh``.
 """
@@ -21,13 +21,13 @@ _ZERO = np.zeros(1, np.uint16)
 
 @dataclass
 class StringTable:
-    """Res10: one record per node (core page, 5.9).
+    """Res10: one record per node (docs/reference/model.md).
 
     Attributes:
         records: what follows each length word: ``len + 1`` bytes, or nothing where the
             length is 0.
-        tail: bytes behind the last record, or from the first record on that runs past the table;
-            none in sound files.
+        tail: bytes after the last record, or from the first record on that runs past the table;
+            none in valid files.
     """
 
     records: list[bytes]
@@ -41,7 +41,7 @@ class StringTable:
 
 @dataclass
 class PathGraph:
-    """Res17: the interior path graph (``evidence`` page)."""
+    """Res17: the interior path graph (docs/reference/model.md)."""
 
     points: Records
     links: Records
@@ -76,7 +76,7 @@ class MshModel(TableFile):
 
     @property
     def legacy(self) -> bool:
-        """Whether the nodes are the stride-24 outlier (core page, 5.1; animation page, 10.3)."""
+        """Whether the nodes are the stride-24 outlier (docs/reference/model.md)."""
         return self.nodes.dtype != NODE_DTYPE
 
     @property
@@ -140,13 +140,13 @@ class MshModel(TableFile):
 
     @property
     def frame_count(self) -> int:
-        """``attr2`` of Res19's directory entry, which the runtime reads (core page, 4.3)."""
+        """``attr2`` of Res19's directory entry (docs/reference/model.md)."""
         entry = self.archive.first_of_type(StreamType.FRAME_MAP)
         return entry.attr2 if entry else 0
 
     @property
     def table20_count(self) -> int:
-        """``attr1`` of Res20's directory entry, which the runtime reads (core page, 4.3)."""
+        """``attr1`` of Res20's directory entry (docs/reference/model.md)."""
         entry = self.archive.first_of_type(StreamType.TABLE20)
         return entry.attr1 if entry else 0
 

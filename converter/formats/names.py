@@ -1,7 +1,7 @@
 """File names for what comes out of archives: safe on every system, unique, and reversible.
 
-An entry's name is bytes that anybody may have chosen (``..\\..\\x``, ``CON.msh``, ``a/b``). Its
-file is called after it, with every character that some system refuses as ``%XX``, the byte of the
+An entry's name is untrusted bytes (``..\\..\\x``, ``CON.msh``, ``a/b``). Its
+file is named after it, with every character that some system refuses as ``%XX``, the byte of the
 name; ``~12`` marks entry 12 of an archive where an earlier one has the same name.
 """
 
@@ -73,7 +73,7 @@ def file_stem(entry_name: str) -> str:
 
 
 def entry_name(file_stem: str) -> bytes:
-    """The name of a new entry for a file that somebody put into an archive's folder."""
+    """The name of a new entry for a file that was added to an archive's folder."""
     return encode_name(f"{unescape(file_stem)}.msh")
 
 

@@ -76,17 +76,17 @@ class Description:
 
     @property
     def pair(self) -> str:
-        """Digest of what the glTF beside a sidecar rests on; it says it too, so that one of another
-        run is found out. Which converter wrote it, and its reasons, are nothing to the pair; the
-        cell that is shown the glTF says itself."""
+        """Digest of what the glTF beside a sidecar depends on. The glTF states it too, so that a
+        glTF of another run is detected. The converter's version and its reasons do not count; nor
+        does the shown cell, which the glTF states itself."""
         passed = ("source", "converter", "dialect_reason", "lod", "group")
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         return sha256(json.dumps(facts, sort_keys=True).encode())
 
     @property
     def pair_of_obj(self) -> str:
-        """The same of an OBJ, which has neither clip nor control points: it shares the sidecar of
-        any glTF of the model."""
+        """The same for an OBJ, which has neither clip nor control points: any glTF of the model has
+        the same sidecar."""
         return replace(self, clip="", points=[]).pair
 
 
@@ -113,7 +113,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     fields = dict(vars(sidecar.description))
     for name in ("points", "tolerant"):
         if not fields[name]:
-            del fields[name]  # most have none: they are as sidecars always were
+            del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
     digest = hashlib.sha256(text)
     digest.update(sidecar.source)
@@ -130,7 +130,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         label: what messages call it.
 
     Raises:
-        ConversionError: no sidecar, a newer version, or damaged.
+        ConversionError: not a sidecar, a newer version, or damaged.
     """
     view = memoryview(data)
 
@@ -139,7 +139,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
 
     size = _HEADER_DTYPE.itemsize
     if bytes(view[:8]) != _MAGIC or len(view) < size:
-        raise fail("is no msh-gltf sidecar")
+        raise fail("is not an msh-gltf sidecar")
     header = np.frombuffer(view[:size], _HEADER_DTYPE)[0]
     if int(header["version"]) != _VERSION:
         raise fail("sidecar version is not known", int(header["version"]), _VERSION)
@@ -173,10 +173,10 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
 
 
 def _require_types(description: Description) -> None:
-    """Refuse a description whose fields are not what they are declared to be.
+    """Check that a description's fields have their declared types.
 
     Raises:
-        TypeError: it is one.
+        TypeError: one has not.
     """
     for name, kind in Description.__annotations__.items():
         value = getattr(description, name)
@@ -185,7 +185,7 @@ def _require_types(description: Description) -> None:
             "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint
         }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
-            raise TypeError(f"{name} is no {kind}")
+            raise TypeError(f"{name} is not a {kind}")
 
 
 def _point(

@@ -1,11 +1,9 @@
-"""Every fixed-stride record as one NumPy dtype, and the loader's contract: what knows offsets.
+"""Every record as one NumPy dtype, and the tables of models and terrains: what knows offsets.
 
 All numbers are little-endian. Every byte of every record has a name, because NumPy drops the
-bytes of unnamed gaps when it copies. Fields nobody understands are named by their offset.
+bytes of unnamed gaps when it copies. Fields of unknown meaning are named by their offset.
 
-Sources: core page, sections 3-5 (tables, load order, directory attributes); animation page,
-section 2 (keys, frame map); ``container`` page (NRes); ``evidence`` page (Res9, Res17, slot area
-and volume, the vertex window at Batch20 +14).
+The meaning of every field, and how it is known: docs/reference.
 """
 
 from __future__ import annotations
@@ -343,7 +341,7 @@ assert PAGE_DTYPE.itemsize == 8
 
 
 class Presence(IntEnum):
-    """How the game's loader takes a missing table (core page, 3.1; terrain page, 3.1)."""
+    """How the game's loader takes a missing table (docs/reference/model.md, terrain.md)."""
 
     REQUIRED = 0
     USUAL = 1  # the source says "usually required": models without it exist
@@ -361,7 +359,7 @@ class TableSpec:
         title: what messages call it.
         dtype: the record; ``None`` for tables of variable records (Res10, 17, 20).
         presence: whether a file may lack it.
-        attr3: the value of the directory's ``attr3`` (core page, 7.1 and 8.2), mostly the stride.
+        attr3: the value of the directory's ``attr3``, mostly the stride.
         per_vertex: one record per vertex.
         header: a record of its own in front of the others, or ``None``.
         legacy: the record of files whose ``attr3`` is its size, or ``None``.
@@ -400,7 +398,7 @@ def _by_type(*specs: TableSpec) -> dict[int, TableSpec]:
     return {int(spec.stream): spec for spec in specs}
 
 
-#: Type id -> table of a core model, in the order in which the game loads them (core page, 4.1).
+#: Type id -> table of a core model, in the game's order of loading (docs/reference/model.md).
 TABLES = _by_type(
     TableSpec(
         StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE
@@ -425,7 +423,7 @@ TABLES = _by_type(
 
 _T = TerrainStream
 
-#: Type id -> table of a terrain, in the order in which the game loads them (terrain page, 3.1).
+#: Type id -> table of a terrain, in the game's order of loading (docs/reference/terrain.md).
 TERRAIN_TABLES = _by_type(
     TableSpec(_T.POSITIONS, "positions", _u("<f4", 3), Presence.REQUIRED, 12, True),
     TableSpec(_T.NORMALS, "normals", _u("i1", 4), Presence.REQUIRED, 4, True),
@@ -438,7 +436,7 @@ TERRAIN_TABLES = _by_type(
     TableSpec(_T.DRAW_ORDER, "draw order", DRAW_DTYPE, Presence.REQUIRED, 4),
 )
 
-#: The order in which the core loader opens the tables (core page, 4.1).
+#: The order in which the core loader opens the tables (docs/reference/model.md).
 LOAD_ORDER: tuple[int, ...] = tuple(
     number for number, spec in TABLES.items() if spec.presence is not Presence.NOT_LOADED
 )
@@ -449,20 +447,20 @@ def required(specs: Mapping[int, TableSpec]) -> list[int]:
     return sorted(i for i, spec in specs.items() if spec.presence is Presence.REQUIRED)
 
 
-#: A payload with these types is a core model (``container`` page).
+#: A payload with these types is a core model (docs/reference/nres.md).
 CORE_MODEL_TYPES = frozenset(required(TABLES))
 #: A payload with these types and without 6 is a terrain.
 TERRAIN_TYPES = frozenset({1, 2, 3, 11, 21})
 #: A payload with this type is an areal map.
 AREAL_MAP_TYPE = 12
 
-#: Directory attributes that the runtime reads (core page, 4.3): (table, attribute, meaning).
+#: Directory attributes that the runtime reads: (table, attribute, meaning).
 RUNTIME_ATTRIBUTES = (
     (StreamType.FRAME_MAP, "attr2", "frame count of the model's timeline"),
     (StreamType.TABLE20, "attr1", "a count, meaning unknown"),
 )
 
-# Node flags (hdr0), ``evidence`` page
+# Node flags (hdr0)
 NODE_COCKPIT = 0x20
 # Batch flags
 BATCH_PORTAL = 0x8

@@ -1,8 +1,8 @@
-"""A terrain (``Land.msh``) as its tables, plus every entry that nobody understands.
+"""A terrain (``Land.msh``) as its tables, plus every unknown entry.
 
-Source: terrain page, section 3; ``evidence`` page, Terrain. Two levels lie behind each other in the
-same tables: the first half of the slots and their faces are the fine one, the second half the
-coarse one, which uses vertices of the fine one. Faces run square by square.
+Source: docs/reference/terrain.md. Two levels follow each other in the same tables: the first half
+of the slots and their faces are the fine one, the second half the coarse one, which uses vertices
+of the fine one. Faces run square by square.
 
 Reading bytes is ``importers.terrain``, writing them ``exporters.terrain``.
 """
@@ -37,7 +37,7 @@ _T = TerrainStream
 
 @dataclass
 class Grid:
-    """The grid of squares (terrain page, 3.5; ``evidence`` page, Terrain).
+    """The grid of squares (docs/reference/terrain.md).
 
     Attributes:
         low: (2,) float64, corner of the first square: x, y.
@@ -189,7 +189,7 @@ class Terrain(TableFile):
 
 
 def too_many(what: str, value: int, most: int) -> ConversionError:
-    """The error for a terrain that outgrows its 16-bit numbers (``rebuild`` page, Terrain)."""
+    """The error for a terrain that outgrows its 16-bit numbers (docs/levels.md)."""
     return ConversionError(
         f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}"
     )

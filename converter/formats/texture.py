@@ -1,8 +1,8 @@
-"""Textures (``Texm``) as data: stored pixels and what they mean, every byte kept.
+"""Textures (``Texm``) as data: stored pixels and their decoding, every byte kept.
 
-Source: ``evidence`` page, Text and materials. Derived from the files and their recorded pixels:
+Source: docs/reference/texture.md. Derived from the files and their recorded pixels:
 
-- behind the 32-byte header lie the palette (format 0 only) and then the levels from the full size
+- after the 32-byte header come the palette (format 0 only) and then the levels from the full size
   down, each side halved and at least 1, no padding between them;
 - a pixel is a little-endian word: 8888 is ``AARRGGBB``, 888 the same with a byte that means nothing
   (so is an entry of a palette), 565, 556 and 4444 name the bits of (alpha,) red, green, blue from
@@ -131,7 +131,7 @@ def level_shapes(width: int, height: int, mips: int) -> list[tuple[int, int]]:
 def texture_name(stem: str) -> str:
     """The entry name of a texture for a picture's name: ``WALL.0`` for ``WALL`` and ``WALL.0``.
 
-    Names in the game's ``Textures.lib`` end in a number; materials say it (derived from the files).
+    Names in the game's ``Textures.lib`` end in a number, which materials include (derived).
     """
     return stem if re.search(r"\.[0-9]+$", stem) else f"{stem}.0"
 

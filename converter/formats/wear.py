@@ -1,10 +1,10 @@
 """WEAR text (``.wea``) as data: names of materials and lightmaps by row, every byte kept.
 
-A count, then that many ``<id> <name>`` rows; behind a blank line, where there are lightmaps, the
-word ``LIGHTMAPS``, a count and rows of the same form (``evidence`` page, Text and materials). Rows
-are selected by position, so an id says nothing.
+A count, then that many ``<id> <name>`` rows; where there are lightmaps, a blank line, the word
+``LIGHTMAPS``, a count and rows of the same form (docs/reference/wear.md). Rows are selected by
+position: ids have no effect.
 
-Not stated there, and taken so here: a row's name is all that follows the id; lower case
+Not stated there, and assumed here: a row's name is all that follows the id; lower case
 ``lightmaps`` counts too; lines of NUL bytes count as blank.
 
 Reading bytes is ``importers.wear``, writing them ``exporters.wear``.
@@ -26,7 +26,7 @@ TABLE = "WEAR"
 WEAR_TYPE = int.from_bytes(b"WEAR", "little")
 
 _LIGHTMAPS = "LIGHTMAPS"
-#: More digits than this are no count of rows (and Python refuses to read very long numbers).
+#: More digits than this are not a count of rows (and Python refuses to read very long numbers).
 _COUNT_DIGITS = 9
 
 
@@ -67,7 +67,7 @@ class Wear:
         Errors: ``wear-count`` (no number, missing, or more than the rows that follow),
         ``wear-row`` (a row that is not ``<id> <name>``). Warnings: ``wear-id`` (an id that is
         not the row's position: the first, and how many others), ``wear-extra`` (lines that
-        nobody reads), ``wear-blank`` (no blank line before ``LIGHTMAPS``).
+        are not read), ``wear-blank`` (no blank line before ``LIGHTMAPS``).
         """
         return list(self._scanned[2])
 
@@ -117,11 +117,11 @@ def is_row_name(name: str) -> bool:
 
 
 def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
-    """Whether a WEAR that is there says what a new one would: every row that has a name of its own.
+    """Whether an existing WEAR names what a new one would, in every row that has a name.
 
     Args:
-        names: rows of the new one; ``DEFAULT`` stands for a row that nobody named.
-        wear: rows of the one that is there.
+        names: rows of the new one; ``DEFAULT`` stands for a row without a name.
+        wear: rows of the existing one.
     """
     return len(wear) >= len(names) and all(
         new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold())
@@ -168,7 +168,7 @@ def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
 def _read_section(
     lines: Sequence[str], head: int, border: int, findings: list[Finding]
 ) -> list[str]:
-    """Names of the rows behind the count in line ``head``, which end before ``border``."""
+    """Names of the rows after the count in line ``head``, which end before ``border``."""
 
     def find(
         code: str, problem: str, at: int, value: object, expected: object, count: int = 1
@@ -202,7 +202,7 @@ def _read_section(
         shown = printable(lines[first + row].split()[0])
         find("wear-id", problem, first + row, shown, row, len(wrong))
     if extra:
-        problem = more("line behind the rows is not read", len(extra), "lines")
+        problem = more("line after the rows is not read", len(extra), "lines")
         shown = printable(lines[extra[0]])
         find("wear-extra", problem, extra[0], shown, f"{count} rows", len(extra))
     return [row_name(line) for line in lines[first:end]]

@@ -65,7 +65,7 @@ def test_hostile_files_take_little_memory() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("nested", "payloads lie in one another too often"),
+        ("nested", "payloads overlap too often"),
         ("batches share indices", "batches reach indices too often"),
         ("nodes share a slot", "nodes reach indices too often"),
         ("slots share batches", "slots reach batches too often"),

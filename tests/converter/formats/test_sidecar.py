@@ -68,9 +68,9 @@ GOOD = write_sidecar(Sidecar(ABOUT, b"model"))
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "is no msh-gltf sidecar"),
-        (GOOD[:40], "is no msh-gltf sidecar"),
-        (b"X" + GOOD[1:], "is no msh-gltf sidecar"),
+        (b"", "is not an msh-gltf sidecar"),
+        (GOOD[:40], "is not an msh-gltf sidecar"),
+        (b"X" + GOOD[1:], "is not an msh-gltf sidecar"),
         (GOOD[:8] + b"\2" + GOOD[9:], "version is not known"),
         (GOOD[:-1], "cut or padded"),
         (GOOD + b"\0", "cut or padded"),
