@@ -6,7 +6,7 @@ byte, except links of edges that lead to an edited areal.
 
 Links: an edited areal's edges are matched again by their end points, each coordinate within 1e-3,
 with each other, with edges that led to an edited areal, and with border edges. Links between
-areals that nobody edited stay. A match is mutual; an edge without one gets -1/-1. Where several
+areals that were not edited stay. A match is mutual; an edge without one gets -1/-1. Where several
 fit: edges that were linked before, then edges of opposite direction (neighbours run their
 border in opposite directions), then by areal and edge.
 
@@ -14,7 +14,7 @@ Cells: a cell keeps the ids that it lists, but loses edited areals that no longe
 gains edited areals that overlap it; a list that changes becomes ascending. If the extent of all
 vertices changes, every cell moves: then all lists are rebuilt by exact overlap.
 
-What nobody understands is kept: the unknown words of a record, and the further links and polys of
+What is not understood is kept: the unknown words of a record, and the further links and polys of
 an areal with ``poly_count`` > 0, even where these name areals by number.
 """
 
@@ -87,7 +87,7 @@ def replace_polygons(areals: ArealMap, polygons: Mapping[int, ArrayLike]) -> Are
             continue
         if records["poly_count"][index]:
             raise ConversionError(
-                "areal has polys that nobody understands: its vertex count must stay",
+                "areal has polys, whose meaning is not known: its vertex count must stay",
                 file=areals.archive.label,
                 table=AREALS,
                 row=index,

@@ -82,10 +82,10 @@ def crossing_edges(xy: Floats) -> tuple[int, int] | None:
         cross = along[edges, None, 0] * across[..., 1] - along[edges, None, 1] * across[..., 0]
         return np.sign(cross)
 
-    everyone = np.arange(len(xy))
-    for edges in np.array_split(everyone, 1 + len(xy) ** 2 // _AT_ONCE):
+    every = np.arange(len(xy))
+    for edges in np.array_split(every, 1 + len(xy) ** 2 // _AT_ONCE):
         apart = sides(edges, xy) * sides(edges, following) < 0  # their ends, seen from ours
-        mine = sides(everyone, xy[edges]) * sides(everyone, following[edges]) < 0
+        mine = sides(every, xy[edges]) * sides(every, following[edges]) < 0
         hits = np.argwhere(apart & mine.T)
         if len(hits):
             return int(edges[hits[0, 0]]), int(hits[0, 1])

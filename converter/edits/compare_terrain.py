@@ -17,16 +17,16 @@ from ..errors import ConversionError, printable
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
-from ..numeric.arrays import NONE16
-from ..numeric.pose import parents_first, rotation_matrix
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import Imported, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
 from .compare_model import Change
+from .identify_nodes import world_matrices
 from .match_triangles import (
     Match,
     TriangleList,
+    best_turns,
     canonical,
     concatenate,
     join,
@@ -186,14 +186,17 @@ def compare_terrain(
 
 
 def _levels(edited: Imported) -> dict[int, EditedLevel]:
-    """The file's triangles by level; objects that nobody knows belong to the fine one."""
+    """The file's triangles by level; unknown objects belong to the fine one."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
-    world = _world(edited)
+    world = world_matrices(edited.items)
+    still = np.abs(world - np.eye(4)).max(axis=(1, 2), initial=0) <= _PLACE_NOISE
     parts: dict[int, list[tuple[int, TriangleList]]] = {}
     for i, item in enumerate(edited.items):
         if item.mesh < 0 or not edited.meshes[item.mesh].primitives:
             continue
-        triangles = triangle_list(scene, Part(i, 0, 0, item.mesh, world[i]), lightmap=False)
+        triangles = triangle_list(
+            scene, Part(i, 0, 0, item.mesh, None if still[i] else world[i]), lightmap=False
+        )
         triangles.extra, triangles.lightmap = None, True
         if edited.streams.uv1 is not None:
             words, clamped = encode_uv(edited.streams.uv1[triangles.vertex])
@@ -207,19 +210,6 @@ def _level(name: str, extras: NodeExtras) -> int:
     if "level" in extras:
         return COARSE if extras["level"] == COARSE else FINE
     return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
-
-
-def _world(edited: Imported) -> list[NDArray[np.float64] | None]:
-    """Placement of every item in the scene; ``None`` where it stands at the origin."""
-    out: dict[int, NDArray[np.float64]] = {}
-    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in edited.items]):
-        item = edited.items[i]
-        local = np.eye(4)
-        turned = item.linear if item.linear is not None else rotation_matrix(item.rotation)
-        local[:3, :3], local[:3, 3] = turned, item.translation
-        out[i] = out[item.parent] @ local if item.parent >= 0 else local
-    still = [np.abs(out[i] - np.eye(4)).max() <= _PLACE_NOISE for i in range(len(edited.items))]
-    return [None if still[i] else out[i] for i in range(len(edited.items))]
 
 
 def _joined(
@@ -320,17 +310,16 @@ def _compare(
 ) -> LevelPlan:
     new, old = edited.triangles, _stored(terrain, scene, rows)
     found = match(new, old, same, TERRAIN_NORMAL_DEGREES)
-    hit = np.flatnonzero(found.old_of >= 0)
-    partner = found.old_of[hit]
-    turn = np.empty((len(hit), 3), np.int64)
-    np.put_along_axis(turn, found.old_turn[partner], found.new_turn[hit], axis=1)
+    partner, hit, turn = found.pairs()
     fresh = np.flatnonzero(found.old_of < 0)
     sides = _Sides(new, old, same, terrain.square_of_face[rows], terrain.grid)
     moved_old, moved_new = _pair_moved(sides, found.lost, fresh)
+    old_uv0 = None if old.uv0 is None else old.uv0[moved_old]
+    moved_turn = best_turns(new, moved_new, old.positions[moved_old], old_uv0, plan_view=True)
     pairs = Pairs(
         np.concatenate([partner, moved_old]),
         np.concatenate([hit, moved_new]),
-        np.concatenate([turn, _best_turn(old, new, moved_old, moved_new)]),
+        np.concatenate([turn, moved_turn]),
         np.arange(len(hit) + len(moved_old)) < len(hit),
     )
     pairs = pairs.take(_consistent(old, new, pairs))
@@ -355,7 +344,7 @@ def _compare(
 def _pair_moved(sides: _Sides, lost: I64, fresh: I64) -> tuple[I64, I64]:
     """Pair faces that may have moved: as many lost as new ones in a square and a material.
 
-    Materials of one name count as one here: without extras nobody can tell them apart.
+    Materials of one name count as one here: without extras nothing distinguishes them.
     """
     new, old = sides.new, sides.old
     alike = np.arange(int(old.material.max(initial=-1)) + 1)
@@ -398,24 +387,6 @@ def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> t
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
     key, _ = canonical(ids, int(ids.max(initial=0)) + 1)
     return key[: len(fresh)], key[len(fresh) :]
-
-
-def _best_turn(old: TriangleList, new: TriangleList, old_rows: I64, new_rows: I64) -> I64:
-    """The rotation of each new triangle in which most of its corners are the old ones."""
-    turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
-    score = np.zeros((len(old_rows), 3), np.int64)
-    for k, rolled in enumerate(turns):
-        edited = new.positions[new_rows][:, rolled]
-        score[:, k] = 2 * (edited == old.positions[old_rows]).all(axis=-1).sum(axis=1)
-        # of a face that moved as a whole, the plan view and the texture say which corner is which
-        score[:, k] += (
-            (edited[..., :2] == old.positions[old_rows][..., :2]).all(axis=-1).sum(axis=1)
-        )
-        if new.uv0 is not None and old.uv0 is not None:
-            shown = new.uv0[new_rows][:, rolled]
-            score[:, k] += (shown == old.uv0[old_rows]).all(axis=-1).sum(axis=1)
-    best: I64 = turns[score.argmax(axis=1)].reshape(-1, 3)
-    return best
 
 
 def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> NDArray[np.bool_]:

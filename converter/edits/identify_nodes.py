@@ -88,7 +88,7 @@ def identify(
     scene.materials = imported.materials
     out = Identified(scene, imported, shown=shown, size=model_size(stored) if stored else 1.0)
     order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.items])
-    builder = _Builder(out, stored, roles, _world_matrices(imported.items, order))
+    builder = _Builder(out, stored, roles, world_matrices(imported.items))
     frames = builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
@@ -264,10 +264,10 @@ def _is_decoration(imported: Imported, item: Item) -> bool:
 # ------------------------------------------------------------------ poses
 
 
-def _world_matrices(items: list[Item], order: list[int]) -> F64:
-    """4x4 matrices from item to model, scale included."""
+def world_matrices(items: list[Item]) -> F64:
+    """Return (n, 4, 4) matrices from item to model, with scale, shear and mirrors."""
     world = np.tile(np.eye(4), (len(items), 1, 1))
-    for i in order:
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in items]):
         item = items[i]
         local = np.eye(4)
         local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear
@@ -345,7 +345,7 @@ class _Builder:
             name = old.name
         extras = item.extras
         if stored is None and role.stored is not None:
-            # what the exporter made up: a number behind a name met before, a name for the nameless
+            # what the exporter made up: a number after a repeated name, a name for the nameless
             name = re.sub(rf"(#{role.stored})+$", "", name)
             name = "" if name == f"node_{role.stored}" else name
         elif not name and old is None:

@@ -108,6 +108,17 @@ class Match:
         alike = _material_table(new, old, same_material)
         self.materials_differ[hit] = ~alike[new.material[hit], old.material[self.old_of[hit]]]
 
+    def pairs(self) -> tuple[I64, I64, I64]:
+        """Return matched triangles, old and new, and the new corner of each old corner.
+
+        (P,), (P,), (P, 3).
+        """
+        new = np.flatnonzero(self.old_of >= 0)
+        old = self.old_of[new]
+        turn = np.empty((len(new), 3), np.int64)
+        np.put_along_axis(turn, self.old_turn[old], self.new_turn[new], axis=1)
+        return old, new, turn
+
     @property
     def unchanged(self) -> bool:
         """Whether the new part equals the old one."""
@@ -295,10 +306,8 @@ def match(
         stored = old.normals[partner[:, None], old_turn[partner]]
         result.normals_differ[hit] = normals_apart(edited, stored, degrees).any(axis=1)
     if not new.lightmap and new.extra is not None and old.extra is not None and hit.size:
-        a, b = (
-            new.extra[hit[:, None], new_turn[hit]],
-            old.extra[partner[:, None], old_turn[partner]],
-        )
+        a = new.extra[hit[:, None], new_turn[hit]]
+        b = old.extra[partner[:, None], old_turn[partner]]
         channels = new.colour_channels[hit]
         result.colours_differ[hit] = colours_apart(a, b, channels).any(axis=1)
         blank = ~np.asarray(channels[:, 0, :3].any(axis=-1))
@@ -365,6 +374,35 @@ def _corner_ids(new: TriangleList, old: TriangleList) -> tuple[I64, I64]:
         columns.append(np.concatenate(own, axis=-1).reshape(3 * len(triangles), -1))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64))
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
+
+
+def best_turns(
+    new: TriangleList,
+    rows: I64,
+    positions: NDArray[np.float32],
+    uv0: NDArray[np.int16] | None,
+    *,
+    plan_view: bool = False,
+) -> I64:
+    """Return the corner rotation of triangles in which most corners are the old ones. (n, 3).
+
+    Args:
+        new: the edited part.
+        rows: (n,) its triangles.
+        positions, uv0: (n, 3, 3) and (n, 3, 2), of the old triangles.
+        plan_view: whether equal x and y count too: of a face that moved as a whole, they and the
+            texture identify the corners.
+    """
+    score = np.zeros((len(rows), 3), np.int64)
+    for k, rolled in enumerate(_TURNS):
+        equal = new.positions[rows][:, rolled] == positions
+        score[:, k] = 2 * equal.all(axis=-1).sum(axis=1)
+        if plan_view:
+            score[:, k] += equal[..., :2].all(axis=-1).sum(axis=1)
+        if new.uv0 is not None and uv0 is not None:
+            score[:, k] += (new.uv0[rows][:, rolled] == uv0).all(axis=-1).sum(axis=1)
+    best: I64 = _TURNS[score.argmax(axis=1)].reshape(-1, 3)
+    return best
 
 
 def canonical(identity: I64, size: int) -> tuple[I64, I64]:

@@ -134,18 +134,7 @@ def walk_triangles(
         ConversionError: a legacy model, or a mask that is not a 32-bit number.
         IndexError: a node, lod or group that does not exist.
     """
-    _require_cells(model)
-    count = len(model.nodes)
-    node = np.arange(count) if nodes is None else np.asarray(nodes, np.int64).reshape(-1)
-    if (
-        not (0 <= lod < LOD_COUNT and 0 <= group < GROUP_COUNT)
-        or ((node < 0) | (node >= count)).any()
-    ):
-        raise IndexError(f"no such cell (nodes below {count}, lod {lod}, group {group})")
-    slot = model.nodes["slot_index"][node, lod, group].astype(np.int64)
-    shown = slot != NONE16
-    node, slot = node[shown], slot[shown]
-
+    node, slot = _shown(model, nodes, lod, group)
     tri_start, batch_start, batch_count = (
         model.slots[k][slot].astype(np.int64) for k in ("tri_start", "batch_start", "batch_count")
     )
@@ -168,6 +157,19 @@ def walk_triangles(
     corner = (index_start[run] + 3 * within)[:, None] + np.arange(3)
     vertex = model.indices[corner].astype(np.int64) + base_vertex[run][:, None]
     return TriangleWalk(node[part[run]], slot[part[run]], batch[run], triangle, vertex)
+
+
+def _shown(model: MshModel, nodes: ArrayLike | None, lod: int, group: int) -> tuple[I64, I64]:
+    """The nodes that have a part in a cell, and its slots."""
+    _require_cells(model)
+    count = len(model.nodes)
+    node = np.arange(count) if nodes is None else np.asarray(nodes, np.int64).reshape(-1)
+    known = 0 <= lod < LOD_COUNT and 0 <= group < GROUP_COUNT
+    if not known or ((node < 0) | (node >= count)).any():
+        raise IndexError(f"no such cell (nodes below {count}, lod {lod}, group {group})")
+    slot = model.nodes["slot_index"][node, lod, group].astype(np.int64)
+    shown = slot != NONE16
+    return node[shown], slot[shown]
 
 
 def owner_slots(model: MshModel, triangle: int) -> list[int]:
@@ -343,13 +345,7 @@ def pick(
             that is not a 32-bit number.
         IndexError: a lod or group that does not exist.
     """
-    start, ray = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
-    if start.shape != (3,) or ray.shape != (3,):
-        raise ConversionError("ray has another shape", value=(start.shape, ray.shape))
-    if not (np.isfinite(start).all() and np.isfinite(ray).all() and ray.any()):
-        raise ConversionError(
-            "ray has no direction or is not finite", value=f"{start.tolist()}, {ray.tolist()}"
-        )
+    start, ray = _ray(origin, direction)
     matrices = posed_matrices(model, dialect, time)
     walk = walk_triangles(
         model,
@@ -373,6 +369,18 @@ def pick(
     return Hit(
         nearest_at, node, slot, batch=batch, triangle=triangle, point=start + nearest_at * ray
     )
+
+
+def _ray(origin: ArrayLike, direction: ArrayLike) -> tuple[F64, F64]:
+    """Origin and direction as (3,) each, checked."""
+    start, ray = np.asarray(origin, np.float64), np.asarray(direction, np.float64)
+    if start.shape != (3,) or ray.shape != (3,):
+        raise ConversionError("ray has another shape", value=(start.shape, ray.shape))
+    if not (np.isfinite(start).all() and np.isfinite(ray).all() and ray.any()):
+        raise ConversionError(
+            "ray has no direction or is not finite", value=f"{start.tolist()}, {ray.tolist()}"
+        )
+    return start, ray
 
 
 def _near(

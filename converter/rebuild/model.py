@@ -76,7 +76,7 @@ def edited_model(
     if model.legacy:
         raise ConversionError(
             "the model has legacy nodes (stride 24), which cannot be edited",
-            hint="nobody knows their format; the unchanged file comes back as it was",
+            hint="their format is not known; without edits the stored file comes back",
         )
     edited = replace(model, streams=dict(model.streams))
     edited.archive = replace(model.archive, entries=list(model.archive.entries))

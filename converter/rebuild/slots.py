@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.match_triangles import Match, TriangleList, colours_apart, normals_apart
+from ..edits.match_triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
 from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import decode_normals
@@ -213,26 +213,14 @@ def _pair_all(
     fresh = np.flatnonzero(match.old_of < 0)
     if len(fresh) != len(match.lost):
         return None
-    hit = np.flatnonzero(match.old_of >= 0)
-    partner = match.old_of[hit]
-    turn = np.empty((len(hit), 3), np.int64)
-    np.put_along_axis(turn, match.old_turn[partner], match.new_turn[hit], axis=1)
-    old, new = np.concatenate([partner, match.lost]), np.concatenate([hit, fresh])
-    if not len(fresh):
-        return old, new, turn
-    # the rotation in which most of a corner's streams agree
+    old, new, turn = match.pairs()
     corner = space.vertices[stored.corner[match.lost]]
-    turns = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
-    score = np.zeros((len(fresh), 3), np.int64)
-    for k, rolled in enumerate(turns):
-        same = (triangles.positions[fresh][:, rolled] == corner["position"]).all(axis=-1)
-        score[:, k] += 2 * same.sum(axis=1)
-        if triangles.uv0 is not None:
-            score[:, k] += (
-                (triangles.uv0[fresh][:, rolled] == corner["uv0"]).all(axis=-1).sum(axis=1)
-            )
-    best = turns[score.argmax(axis=1)]
-    return old, new, np.concatenate([turn, best])
+    best = best_turns(triangles, fresh, corner["position"], corner["uv0"])
+    return (
+        np.concatenate([old, match.lost]),
+        np.concatenate([new, fresh]),
+        np.concatenate([turn, best]),
+    )
 
 
 def _batch_words(
@@ -370,7 +358,7 @@ def _edited_colours(
 
 
 def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> None:
-    """Corners of new triangles that sit on a stored vertex take its words nobody can see:
+    """Corners of new triangles that sit on a stored vertex take its words that no editor shows:
     the normal's fourth byte, Res15, tangents, and the normal itself where it is that one."""
     if not fresh.size:
         return

@@ -191,7 +191,7 @@ def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Nod
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """Return names with ``#{index}`` appended where one was met before."""
+    """Return names with ``#{index}`` appended to repeated ones."""
     seen: set[str] = set()
     out = []
     for i, name in enumerate(names):

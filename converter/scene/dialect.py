@@ -213,12 +213,12 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     if not vertices.size or one is None:
         return {}
     order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
-    everyone = np.arange(len(model.nodes))
-    rest = sample(one, everyone, [0.0])
+    every_node = np.arange(len(model.nodes))
+    rest = sample(one, every_node, [0.0])
     both = [rest.quaternion[:, 0], rest.quaternion[:, 0, order]]
     if one.time[rest.key[rest.mapped]].any():  # between two keys: the order of sums counts
         other = replace(one, quaternion=one.quaternion[:, order])
-        both[1] = sample(other, everyone, [0.0]).quaternion[:, 0]
+        both[1] = sample(other, every_node, [0.0]).quaternion[:, 0]
     translations = np.stack([rest.position[:, 0].astype(np.float64)] * 2)
     world_r, world_t = compose(model.parents, rotation(np.stack(both)), translations)
     matrices = rotation_matrix(world_r)
