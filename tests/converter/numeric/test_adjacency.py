@@ -1,4 +1,4 @@
-"""Neighbour links and selectors: a brute-force twin, recorded truth, invariants."""
+"""Neighbour links and selectors: a brute-force reference, recorded truth, invariants."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def unpack(selectors: np.ndarray) -> np.ndarray:
 
 @given(GRID)
 def test_invariants(corners: np.ndarray) -> None:
-    """Mutual, exact, never to itself, for any soup: non-manifold, twins, degenerate triangles."""
+    """Mutual, exact, never to itself, on any triangles: non-manifold, duplicate, degenerate."""
     link, selectors = neighbour_links(corners)
     edge = unpack(selectors)
     assert not (selectors >> 6).any()

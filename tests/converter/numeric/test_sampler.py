@@ -1,4 +1,4 @@
-"""The runtime's sampler and blend: recorded samples bit for bit, and a scalar twin."""
+"""The runtime's sampler and blend: recorded samples bit for bit, and a scalar reference."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_recorded_blends(sample: Sample) -> None:
 
 @pytest.mark.parametrize("sample", BUNDLED, ids=[s.id for s in BUNDLED])
 def test_scalar_twin_agrees(sample: Sample) -> None:
-    track, twin = loaded(sample), scalar_model(sample)
+    track, reference = loaded(sample), scalar_model(sample)
     count = len(sample.truth["nodes"])
     rng = np.random.default_rng(7)
     end = max(2, sample.truth["frame_count"] + 1)
@@ -72,32 +72,32 @@ def test_scalar_twin_agrees(sample: Sample) -> None:
     got = sampler.sample(track, np.arange(count), times)
     for node in range(count):
         for i, t in enumerate(times):
-            q, p = scalar.sample(twin, node, t)
+            q, p = scalar.sample(reference, node, t)
             np.testing.assert_array_equal(bits(got.quaternion[node, i]), bits(q))
             np.testing.assert_array_equal(bits(got.position[node, i]), bits(p))
 
 
-TWIN = sample_called("retail__odd__s_rock_009")
-TWIN_TRACKS, TWIN_MODEL = loaded(TWIN), scalar_model(TWIN)
+REFERENCE = sample_called("retail__odd__s_rock_009")
+REFERENCE_TRACKS, REFERENCE_MODEL = loaded(REFERENCE), scalar_model(REFERENCE)
 
 
 @given(F32)
 def test_any_time(time: float) -> None:
-    got = sampler.sample(TWIN_TRACKS, [0, 1], [time])
+    got = sampler.sample(REFERENCE_TRACKS, [0, 1], [time])
     for node in (0, 1):
-        q, p = scalar.sample(TWIN_MODEL, node, time)
+        q, p = scalar.sample(REFERENCE_MODEL, node, time)
         np.testing.assert_array_equal(bits(got.quaternion[node, 0]), bits(q))
         np.testing.assert_array_equal(bits(got.position[node, 0]), bits(p))
 
 
 @given(st.floats(-2, 30, width=32), st.floats(-2, 30, width=32), st.floats(-0.5, 1.5, width=32))
 def test_any_blend(time_a: float, time_b: float, weight: float) -> None:
-    expected = [scalar.blend(TWIN_MODEL, node, time_a, time_b, weight) for node in (0, 1)]
+    expected = [scalar.blend(REFERENCE_MODEL, node, time_a, time_b, weight) for node in (0, 1)]
     if expected[0] is None:
         with pytest.raises(ConversionError, match="neither sample"):
-            sampler.blend(TWIN_TRACKS, [0, 1], time_a, time_b, weight)
+            sampler.blend(REFERENCE_TRACKS, [0, 1], time_a, time_b, weight)
     else:
-        got = sampler.blend(TWIN_TRACKS, [0, 1], time_a, time_b, weight)
+        got = sampler.blend(REFERENCE_TRACKS, [0, 1], time_a, time_b, weight)
         np.testing.assert_array_equal(bits(got), bits(expected))
 
 

@@ -40,7 +40,7 @@ V3 = tuple[float, float, float]
 Row = tuple[int, int, int, int, tuple[int, int, int]]
 
 
-# ------------------------------------------------------------------ the twins
+# ------------------------------------------------------------------ reference implementations
 
 
 @dataclass

@@ -172,7 +172,7 @@ def scene_of(positions: np.ndarray, faces: np.ndarray, materials: np.ndarray) ->
 
 @st.composite
 def meshes(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Manifold, open, non-manifold, with twins and degenerate triangles."""
+    """Manifold, open, non-manifold, with duplicate and degenerate triangles."""
     vertices = draw(st.integers(3, 8))
     grid = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
     positions = np.array(

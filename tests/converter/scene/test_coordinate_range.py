@@ -1,4 +1,4 @@
-"""Numbers that the way back would refuse are refused on the way out; msh-inspect shows them."""
+"""Numbers that import would refuse are refused by export; msh-inspect shows them."""
 
 from __future__ import annotations
 
