@@ -39,7 +39,7 @@ from msh_gltf.converter.scene.scene import (
 from msh_gltf.exporters.msh import write_model
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
-from tests.converter.edits import test_compare as edits
+from tests.converter.edits import test_compare_model as edits
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.runs import first_difference, to_gltf
