@@ -22,7 +22,7 @@ from ..formats.tables import (
 )
 from ..numeric.arrays import NONE16
 from ..numeric.bounds import hull
-from ..rebuild.header import header as bounds_header
+from ..rebuild.header import bounding_header
 from ..scene.dialect import Decision, Dialect, batch_materials, posed_at_rest
 from .model_structure import findings_at
 
@@ -215,7 +215,7 @@ def _round_bounds(
                 "header-sphere", "header's sphere does not contain the geometry at rest", table,
                 None, None if start is None else start + 96, radius, f"{reach:g}",
             )  # fmt: skip
-    wanted = bounds_header(header["hull"].astype(np.float64))[0]
+    wanted = bounding_header(header["hull"].astype(np.float64))[0]
     for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
         if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
             yield Finding(

@@ -11,21 +11,21 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 
 
-def up(value: float) -> np.float32:
+def round_up(value: float) -> np.float32:
     """Return the smallest float32 that is not below a value."""
     near = np.float32(value)
     return near if float(near) >= value else np.nextafter(near, np.float32(np.inf))
 
 
-def down(value: float) -> np.float32:
+def round_down(value: float) -> np.float32:
     """Return the largest float32 that is not above a value."""
-    return -up(-value)
+    return -round_up(-value)
 
 
 def sphere_radius(center: F32, points: NDArray[np.floating]) -> np.float32:
     """Return the smallest float32 radius of a sphere round all points. (3,), (n, 3)."""
     away = points.astype(np.float64) - center.astype(np.float64)
-    return up(float(np.sqrt(np.einsum("ni,ni->n", away, away).max(initial=0))))
+    return round_up(float(np.sqrt(np.einsum("ni,ni->n", away, away).max(initial=0))))
 
 
 def slot_bounds(corners: F32) -> dict[str, object]:

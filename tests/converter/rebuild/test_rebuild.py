@@ -22,7 +22,7 @@ from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_f
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.rebuild.context import RebuildOptions
-from msh_gltf.converter.rebuild.header import header
+from msh_gltf.converter.rebuild.header import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
@@ -138,7 +138,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
 def test_header_shapes() -> None:
     """Corner order, rounding outward, and the axis of the smallest cylinder."""
     points = np.array([[0.1, -2.3, -0.7], [1.1, 2.3, 0.7]])
-    out = header(points)[0]
+    out = bounding_header(points)[0]
     lo, hi = out["hull"].min(0), out["hull"].max(0)
     assert (lo.astype(float) <= points[0]).all()
     assert (hi.astype(float) >= points[1]).all()
@@ -148,9 +148,9 @@ def test_header_shapes() -> None:
         assert corner.tolist() == expected
     assert out["cylinder_a"][1] == lo[1]  # along y, the long side
     assert out["cylinder_b"][1] == hi[1]
-    cube = header(np.array([[-1.0, -1, -1], [1, 1, 1]]))[0]
+    cube = bounding_header(np.array([[-1.0, -1, -1], [1, 1, 1]]))[0]
     assert cube["cylinder_a"].tolist() == [0, 0, -1]  # a tie: z
-    assert header(np.zeros((0, 3))).tobytes() == bytes(140)
+    assert bounding_header(np.zeros((0, 3))).tobytes() == bytes(140)
 
 
 # ------------------------------------------------------------------ random meshes
