@@ -1,4 +1,4 @@
-""":class:`~converter.scene.terrain.TerrainScene` to glTF 2.0 (``gltf-mapping`` page, Terrain)."""
+"""A terrain as glTF 2.0 (``docs/reference/gltf.md``, A terrain)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def export_terrain(
 ) -> Document:
     """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
 
-    All primitives share the vertex streams; each has indices of its own.
+    All primitives use the same vertex streams; each has indices of its own.
 
     Args:
         scene: what to show.

@@ -9,12 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -22,20 +22,31 @@ import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
+from ..converter.formats.gltf import DTYPES, WIDTHS
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
+from .gltf_types import (
+    GltfAccessor,
+    GltfAnimation,
+    GltfBufferView,
+    GltfMaterial,
+    GltfMesh,
+    GltfNode,
+    GltfPrimitive,
+    GltfScene,
+    GltfSkin,
+    Json,
+)
 from .nres import read_file
 
-Json = dict[str, Any]
+_T = TypeVar("_T")
 
-_COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-_WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 _DRACO = "KHR_draco_mesh_compression"
 #: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
 #: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
 UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
 
-#: Extensions that are read, or that may be passed by without changing a shape.
+#: Extensions that are read, or can be ignored without changing a shape.
 _READABLE = {
     "KHR_mesh_quantization",
     "KHR_texture_transform",
@@ -44,8 +55,8 @@ _READABLE = {
     "EXT_texture_webp",
     _DRACO,
 }
-#: The way round an extension that cannot be read.
-_WAY_ROUND = {
+#: What to do about an extension that cannot be read.
+_UNPACK_HINTS = {
     "EXT_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
     "KHR_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
 }
@@ -60,12 +71,12 @@ class GltfFile:
     buffers: list[memoryview]
     size: int
     warnings: list[str] = field(default_factory=list)
-    scenes: list[Any] = field(init=False)
-    nodes: list[Any] = field(init=False)
-    meshes: list[Any] = field(init=False)
-    materials: list[Any] = field(init=False)
-    animations: list[Any] = field(init=False)
-    skins: list[Any] = field(init=False)
+    scenes: list[GltfScene] = field(init=False)
+    nodes: list[GltfNode] = field(init=False)
+    meshes: list[GltfMesh] = field(init=False)
+    materials: list[GltfMaterial] = field(init=False)
+    animations: list[GltfAnimation] = field(init=False)
+    skins: list[GltfSkin] = field(init=False)
 
     def __post_init__(self) -> None:
         self.scenes = typed(pygltflib.Scene, self.root.get("scenes"))
@@ -74,8 +85,10 @@ class GltfFile:
         self.materials = typed(pygltflib.Material, self.root.get("materials"))
         self.animations = typed(pygltflib.Animation, self.root.get("animations"))
         self.skins = typed(pygltflib.Skin, self.root.get("skins"))
-        self._accessors = typed(pygltflib.Accessor, self.root.get("accessors"))
-        self._views = typed(pygltflib.BufferView, self.root.get("bufferViews"))
+        self._accessors: list[GltfAccessor] = typed(pygltflib.Accessor, self.root.get("accessors"))
+        self._views: list[GltfBufferView] = typed(
+            pygltflib.BufferView, self.root.get("bufferViews")
+        )
         self._arrays: dict[int, NDArray[Any]] = {}
         self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
 
@@ -94,15 +107,15 @@ class GltfFile:
                 "unpacks to far more than it holds",
                 file=self.label,
                 expected=f"at most {UNPACKED} times its size",
-                hint="do its meshes share their data too often?",
+                hint="do too many meshes use the same data?",
             )
 
     def array(self, index: int) -> NDArray[Any]:
         """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
         if index not in self._arrays:
             accessor = self._accessors[index]
-            stored = np.dtype(_COMPONENTS[accessor.componentType])
-            width = _WIDTHS[accessor.type]
+            stored = np.dtype(DTYPES[accessor.componentType])
+            width = WIDTHS[accessor.type]
             self.claim(accessor.count * width * 4)
             values = self._elements(
                 accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width
@@ -120,10 +133,10 @@ class GltfFile:
         if view_index is None:
             return np.zeros((count, width), stored)
         view = self._views[view_index]
-        if any(name in _WAY_ROUND for name in view.extensions or {}):
-            name = next(name for name in view.extensions if name in _WAY_ROUND)
+        name = next((name for name in view.extensions or {} if name in _UNPACK_HINTS), None)
+        if name is not None:
             raise ConversionError(
-                f"data is packed with {name}", file=self.label, hint=_WAY_ROUND[name]
+                f"data is packed with {name}", file=self.label, hint=_UNPACK_HINTS[name]
             )
         start = (view.byteOffset or 0) + offset
         end = (view.byteOffset or 0) + view.byteLength
@@ -147,14 +160,14 @@ class GltfFile:
         self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int
     ) -> NDArray[Any]:
         count, where, what = sparse["count"], sparse["indices"], sparse["values"]
-        kind = np.dtype(_COMPONENTS[where["componentType"]])
+        kind = np.dtype(DTYPES[where["componentType"]])
         rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
         new = self._elements(what["bufferView"], what.get("byteOffset", 0), count, stored, width)
         values = values.copy()
         values[rows[:, 0]] = new
         return values
 
-    def draco(self, primitive: Json) -> dict[str, NDArray[Any]] | None:
+    def draco(self, primitive: GltfPrimitive) -> dict[str, NDArray[Any]] | None:
         """Attributes and ``indices`` of a Draco-packed primitive, ``None`` for a plain one.
 
         Raises:
@@ -189,7 +202,7 @@ class GltfFile:
         return out
 
     @staticmethod
-    def _as_float(values: NDArray[Any], accessor: Any) -> NDArray[Any]:
+    def _as_float(values: NDArray[Any], accessor: GltfAccessor) -> NDArray[Any]:
         """Normalised integers as floats (glTF 2.0, 3.6.2.2)."""
         if not accessor.normalized or values.dtype.kind not in "iu":
             return values
@@ -198,12 +211,12 @@ class GltfFile:
 
 
 def _draco_counts(data: bytes) -> tuple[int, int]:
-    """Faces and points that a Draco mesh says it has (Draco bitstream 2.2, header, connectivity).
+    """Return the faces and points that a Draco mesh declares (its header, connectivity).
 
     Raises:
-        IndexError: it ends before it says so.
+        IndexError: it ends before that.
     """
-    at = 11 + (data[8] == 1)  # edgebreaker says how it goes first
+    at = 11 + (data[8] == 1)  # edgebreaker has its method first
     numbers = []
     for _ in range(2):
         number = shift = 0
@@ -243,7 +256,7 @@ def open_gltf(path: Path) -> GltfFile:
                 "needs extensions that cannot be read",
                 file=label,
                 value=", ".join(map(str, unknown)),
-                hint=_WAY_ROUND.get(unknown[0], "export it without them"),
+                hint=_UNPACK_HINTS.get(unknown[0], "export it without them"),
             )
         buffers = _buffers(root, chunk, path)
         return GltfFile(label, root, buffers, len(data), _foreign_buffers(root, buffers))
@@ -282,7 +295,7 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
 
 def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryview]:
     """The bytes of every buffer; a URI may not leave the file's directory."""
-    out = Objects()
+    out: Objects[memoryview] = Objects()
     for i, buffer in enumerate(root.get("buffers", [])):
         uri = buffer.get("uri")
         if uri is None:
@@ -316,23 +329,23 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
 
 def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
     """Warnings of buffers that are not the ones that the file was written with."""
-    said = []
+    warnings = []
     for buffer, data in zip(root.get("buffers", []), buffers, strict=True):
         digest = raw_extras(buffer.get("extras")).get("digest")
         if digest is not None and digest != (found := hashlib.sha256(data).hexdigest()):
-            said.append(
+            warnings.append(
                 f"{buffer.get('uri')} is not the buffer that was written with this file: digest "
                 f"{found} instead of {digest} (edited, or of a run that was interrupted: repeat it)"
             )
-    return said
+    return warnings
 
 
 @cache
-def _known(kind: type) -> frozenset[str]:
+def _known(kind: Any) -> frozenset[str]:
     return frozenset(field.name for field in fields(kind))
 
 
-def typed(kind: type, objects: list[Json] | None) -> list[Any]:
+def typed(kind: Callable[..., _T], objects: list[Json] | None) -> list[_T]:
     """pygltflib objects of JSON objects; properties it does not know are left out."""
     known = _known(kind)
     made = [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]
@@ -343,7 +356,7 @@ def typed(kind: type, objects: list[Json] | None) -> list[Any]:
     return Objects(made)
 
 
-class Objects(list[Any]):
+class Objects(list[_T]):
     """What a document numbers: a negative number is none, though Python counts from the end."""
 
     def __getitem__(self, index: Any) -> Any:

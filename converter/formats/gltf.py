@@ -36,7 +36,7 @@ class Target(IntEnum):
 
 
 #: NumPy's name of a component type; the bytes are little-endian (3.6.1.1).
-DTYPES = {
+DTYPES: dict[int, str] = {
     ComponentType.BYTE: "<i1",
     ComponentType.UNSIGNED_BYTE: "<u1",
     ComponentType.SHORT: "<i2",

@@ -356,8 +356,8 @@ def test_cameras_lights_points_lines(tmp_path: Path) -> None:
     b.json["scenes"][0]["nodes"] = nodes
     scene, warnings = convert(b.save(tmp_path))
     assert [n.name for n in scene.nodes] == ["body", "wire", "dust"]
-    assert {w for w in warnings if "passed by" in w} == {
-        "mesh 'mesh': lines are passed by", "mesh 'mesh': points are passed by",
+    assert {w for w in warnings if "skipped" in w} == {
+        "mesh 'mesh': lines are skipped", "mesh 'mesh': points are skipped",
     }  # fmt: skip
     same_triangles(world(scene), quad())
 

@@ -1,0 +1,233 @@
+"""Meshes of glTF as vertex streams and primitives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..converter.errors import ConversionError
+from ..converter.formats.gltf import Mode
+from ..converter.numeric.arrays import cross_products
+from ..converter.numeric.axes import gltf_to_game
+from ..converter.numeric.quantize import normalise
+from ..converter.scene.extras import MeshExtras, read_extras
+from ..converter.scene.scene import Mesh, Primitive, Streams
+from .gltf_file import GltfFile
+from .gltf_types import GltfMaterial, GltfPrimitive
+
+#: Meshes of lines that the exporters make, view-only.
+_OWN_LINES = ("paths", "borders")
+Arrays = dict[str, NDArray[Any]]
+
+
+def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
+    """Return every mesh, its vertices laid end to end in common streams; game axes.
+
+    Args:
+        file: the document.
+        used: meshes that are drawn; the others get no primitives.
+
+    Raises:
+        ConversionError: a mesh that a model cannot have.
+    """
+    meshes: list[Mesh] = []
+    pieces: dict[str, list[NDArray[Any]]] = {}
+    indices: list[NDArray[Any]] = []
+    vertex_count = index_count = 0
+    primitives = [p for i in used for p in file.meshes[i].primitives]
+    wanted = {k for p in primitives for k in p["attributes"] if k in _WIDTH}
+    wanted |= {"POSITION", "NORMAL"}
+    for number, mesh in enumerate(file.meshes):
+        extras = read_extras(MeshExtras, mesh.extras)
+        cell = extras.get("slot"), extras.get("lod"), extras.get("group")
+        meshes.append(Mesh(mesh.name or "", [], *cell))
+        for place, data in enumerate(mesh.primitives if number in used else []):
+            read = _read_primitive(file, number, place, data)
+            if read is None:
+                continue
+            attributes, index = read
+            count = len(attributes["POSITION"])
+            if "NORMAL" not in attributes:
+                attributes["NORMAL"] = _vertex_normals(attributes["POSITION"], index)
+            for name in wanted:
+                part = attributes.get(name)
+                part = _absent(name, count) if part is None else part
+                pieces.setdefault(name, []).append(part)
+            indices.append(index)
+            material = data.get("material")
+            number_of_material = -1 if material is None else int(material)
+            meshes[-1].primitives.append(
+                Primitive(number_of_material, vertex_count, count, index_count, len(index))
+            )
+            vertex_count += count
+            index_count += len(index)
+    joined = {name: np.concatenate(parts) for name, parts in pieces.items()}
+    positions = joined.get("POSITION", np.empty((0, 3), np.float32))
+    normals = joined.get("NORMAL")
+    return meshes, Streams(
+        gltf_to_game(positions.astype(np.float32)),
+        np.concatenate(indices).astype("<u4") if indices else np.empty(0, "<u4"),
+        None if normals is None else gltf_to_game(normals.astype(np.float32)),
+        joined.get("TEXCOORD_0"),
+        joined.get("TEXCOORD_1"),
+        joined.get("COLOR_0"),
+        joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
+    )
+
+
+def _read_primitive(
+    file: GltfFile, number: int, place: int, data: GltfPrimitive
+) -> tuple[Arrays, NDArray[Any]] | None:
+    """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
+    name = file.meshes[number].name
+    mode = data.get("mode", Mode.TRIANGLES)
+    if mode < Mode.TRIANGLES:
+        kind = "points" if mode == Mode.POINTS else "lines"
+        if (name or "").partition(".")[0] not in _OWN_LINES:
+            file.warnings.append(f"mesh {name!r}: {kind} are skipped")
+        return None
+    if data.get("targets"):
+        raise ConversionError(
+            f"mesh {name!r} has morph targets",
+            file=file.label,
+            hint="a model of the game has none: apply the shape keys before you export",
+        )
+    attributes, index = _arrays(file, data)
+    if index.dtype.kind != "u":
+        raise TypeError(f"indices of mesh {name!r} are {index.dtype}")
+    index = _as_triangles(index, mode)
+    count = len(attributes["POSITION"])
+    for key, values in attributes.items():
+        if len(values) != count or values.shape[1] not in _WIDTHS_OF[key]:
+            shape = " x ".join(map(str, values.shape))
+            raise ValueError(f"{key} of mesh {name!r} is {shape}, for {count} vertices")
+    file.claim(64 * count + 8 * len(index))
+    if len(index) and int(index.max()) >= count:
+        raise ConversionError(
+            f"mesh {name!r} has an index past its vertices",
+            file=file.label,
+            value=int(index.max()),
+            expected=f"below {count}",
+        )
+    for key, values in attributes.items():
+        finite = np.isfinite(values)
+        if np.count_nonzero(finite) < finite.size:
+            users = [node.name for node in file.nodes if node.mesh == number]
+            raise ConversionError(
+                f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
+                file=file.label,
+                table=f"primitive {place}",
+                row=int(np.argmax(~finite.all(axis=1))),
+            )
+    material = data.get("material")
+    used = None if material is None else file.materials[int(material)]
+    if used is not None and "TEXCOORD_0" in attributes:
+        attributes["TEXCOORD_0"] = _texture_transform(attributes, used)
+    if "COLOR_0" in attributes:
+        attributes["COLOR_0"] = _colours(attributes["COLOR_0"])
+    return attributes, index
+
+
+def _arrays(file: GltfFile, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]]:
+    """Attributes and indices of a primitive as they are stored; packed ones are unpacked."""
+    stored = data["attributes"]
+    packed = file.draco(data)
+    if packed is not None:
+        index = packed.pop("indices").reshape(-1)
+        attributes = {k: v for k, v in packed.items() if k in _WIDTHS_OF}
+    else:
+        attributes = {k: file.array(v) for k, v in stored.items() if k in _WIDTH}
+        if "indices" in data:
+            index = file.array(data["indices"]).reshape(-1)
+        else:
+            index = np.arange(len(attributes["POSITION"]), dtype="<u4")
+    for key in ("JOINTS_0", "WEIGHTS_0"):
+        if key in stored and key not in attributes:
+            attributes[key] = file.array(stored[key])
+    return attributes, index
+
+
+#: How many numbers an attribute has (glTF 2.0, 3.7.2.1).
+_WIDTHS_OF = {
+    "POSITION": (3,),
+    "NORMAL": (3,),
+    "TEXCOORD_0": (2,),
+    "TEXCOORD_1": (2,),
+    "COLOR_0": (3, 4),
+    "_MSH_BLEND": (1,),
+    "JOINTS_0": (4,),
+    "WEIGHTS_0": (4,),
+}
+_WIDTH = {
+    "POSITION": 3,
+    "NORMAL": 3,
+    "TEXCOORD_0": 2,
+    "TEXCOORD_1": 2,
+    "COLOR_0": 4,
+    "_MSH_BLEND": 1,
+}
+
+
+def _absent(name: str, count: int) -> NDArray[Any]:
+    """What stands in for an attribute that only other primitives have."""
+    if name == "COLOR_0":
+        return np.full((count, 4), 255, np.uint8)
+    return np.full((count, _WIDTH[name]), name == "_MSH_BLEND", np.float32)
+
+
+def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:
+    """Indices of separate triangles of a list, strip or fan (glTF 2.0, 3.7.2.1)."""
+    if mode == Mode.TRIANGLES:
+        return index[: len(index) - len(index) % 3]
+    count = max(0, len(index) - 2)
+    i = np.arange(count)
+    if mode == Mode.TRIANGLE_STRIP:
+        corners = np.stack([i, i + 1 + i % 2, i + 2 - i % 2], axis=1)
+    else:
+        corners = np.stack([i + 1, i + 2, np.zeros_like(i)], axis=1)
+    triangles: NDArray[Any] = index[corners.reshape(-1)]
+    return triangles
+
+
+def _vertex_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.float32]:
+    """Area-weighted vertex normals, glTF axes, for a primitive that brings none."""
+    corners = positions[index.reshape(-1, 3)].astype(np.float64)
+    cross = cross_products(corners)
+    total = np.zeros((len(positions), 3))
+    for corner in range(3):
+        np.add.at(total, index.reshape(-1, 3)[:, corner], cross)
+    return normalise(total, (0, 1, 0)).astype(np.float32)
+
+
+def _texture_transform(attributes: dict[str, NDArray[Any]], material: GltfMaterial) -> NDArray[Any]:
+    """TEXCOORD_0 as the base colour texture sees it (KHR_texture_transform)."""
+    info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
+    transform = (info.get("extensions") or {}).get("KHR_texture_transform")
+    uv = attributes["TEXCOORD_0"]
+    if transform is None:
+        return uv
+    number = transform.get("texCoord", info.get("texCoord", 0))
+    uv = attributes.get(f"TEXCOORD_{number}", uv).astype(np.float64)
+    scaled = uv * transform.get("scale", [1, 1])
+    sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))
+    turned = np.stack(
+        [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]],
+        axis=1,
+    )
+    return np.asarray(turned + transform.get("offset", [0, 0]), np.float32)
+
+
+def _colours(values: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return COLOR_0 of one primitive as (V, 4) RGBA bytes.
+
+    Primitives of one file may differ in type: (V, 3) or (V, 4), floats or integers. Integers that
+    are not marked as normalised, which glTF does not allow, are read as if they were.
+    """
+    if values.dtype.kind == "u":
+        values = values / np.float32(np.iinfo(values.dtype).max)
+    out = np.full((len(values), 4), 255, np.uint8)
+    scaled = np.rint(values.astype(np.float64) * 255)
+    out[:, : values.shape[1]] = np.clip(scaled, 0, 255).astype(np.uint8)
+    return out
