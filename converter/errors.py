@@ -32,7 +32,7 @@ class ConversionError(Exception):
         value: the value that was found.
         expected: what should have been there.
         hint: what the user can do about it.
-        code: the rule that does not hold (``converter.checks.rules``), where one says it.
+        code: the rule that does not hold (``converter.findings.Rule``), if there is one.
     """
 
     def __init__(

@@ -1,23 +1,66 @@
-"""Findings: what a check reports about a file, and the registry of the rules that it checks.
+"""Findings: what a check reports about a file, and the rules that it checks.
 
-The tables of rules stand with the checks (``converter.checks.rules``).
+A rule is declared beside the check that finds where it is broken: in ``converter.checks``, or in
+``converter.formats`` where reading the bytes finds it. ``checks.all_rules`` lists them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks.rules import RULES, Mode, Rule, Severity, near
 from .errors import ConversionError
 
-__all__ = ["RULES", "Finding", "Mode", "Rule", "Severity", "more", "near", "told", "without_errors"]
+Severity = Literal["error", "warning", "note"]
+#: How a file is read (core page, 7.3).
+Mode = Literal["default", "strict", "tolerant"]
 
 #: How many rows a message lists.
 _ROWS = 12
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One invariant of a format.
+
+    Attributes:
+        code: its stable name.
+        severity: ``error``: the game stops at it, or it or a converter would read out of bounds,
+            or glTF cannot hold the value; conversion refuses such a model, terrain or map.
+            ``warning``: no valid file of the game is known to have it. ``note``: worth knowing,
+            harmless.
+        format: what kind of file or entry it is about.
+        rule: what holds in a valid file, in one line.
+        source: page and section that it comes from.
+        why: what happens where it does not hold.
+        fix: what to do about it.
+        drops: what a tolerant reader can leave out to read all the rest (core page, 7.3); empty
+            where the whole file cannot be read, or where nothing needs to be left out.
+    """
+
+    code: str
+    severity: Severity
+    format: str
+    rule: str
+    source: str
+    why: str
+    fix: str
+    drops: str = ""
+
+    def fails(self, mode: Mode) -> bool:
+        """Return whether a file that breaks the rule is refused (core page, 7.3).
+
+        Args:
+            mode: ``strict``: any violation is, notes apart; ``tolerant``: only what cannot be left
+                out; ``default``: every error.
+        """
+        if mode == "strict":
+            return self.severity != "note"
+        return self.severity == "error" and not (mode == "tolerant" and self.drops)
 
 
 @dataclass(frozen=True)
@@ -25,15 +68,15 @@ class Finding:
     """One observation about a file: a rule that does not hold, and where.
 
     Attributes:
-        code: a key of ``converter.findings.RULES``.
+        rule: the rule.
         problem: what is wrong, in a few words.
         table, row, offset, value, expected: as in :class:`ConversionError`, of the first place.
         rows: every row of the table that is concerned, where there may be several. A tolerant
-            reader leaves out what :attr:`~converter.findings.Rule.drops` says of them.
+            reader leaves out what :attr:`Rule.drops` names of them.
         count: how many places are concerned.
     """
 
-    code: str
+    rule: Rule
     problem: str
     table: str | None = None
     row: int | None = None
@@ -44,17 +87,17 @@ class Finding:
     count: int = 1
 
     @property
-    def rule(self) -> Rule:
-        """The rule that does not hold."""
-        return RULES[self.code]
+    def code(self) -> str:
+        """The rule's stable name."""
+        return self.rule.code
 
     @property
     def severity(self) -> Severity:
         """``error``, ``warning`` or ``note``."""
         return self.rule.severity
 
-    def facts(self) -> dict[str, Any]:
-        """The finding as plain JSON values; what is not known is left out."""
+    def facts(self) -> dict[str, str | int]:
+        """Return the finding as plain JSON values; what is not known is left out."""
         facts = {
             "code": self.code,
             "severity": self.severity,
@@ -69,7 +112,7 @@ class Finding:
         return {key: value for key, value in facts.items() if value is not None}
 
     def to_error(self) -> ConversionError:
-        """The finding as an error."""
+        """Return the finding as an error."""
         return ConversionError(
             self.problem,
             table=self.table,
@@ -84,20 +127,83 @@ class Finding:
         return str(self.to_error())
 
 
+@dataclass(frozen=True)
+class Place:
+    """A table, and where its rows lie.
+
+    Attributes:
+        table: what messages call it.
+        offset: gives the byte offset of a row; ``None`` where it is not known.
+    """
+
+    table: str
+    offset: Callable[[int], int | None]
+
+
+def first_bad(
+    rule: Rule,
+    bad: NDArray[np.bool_] | np.bool_,
+    problem: str,
+    place: Place,
+    value: object = None,
+    expected: object = None,
+) -> Iterator[Finding]:
+    """Yield one finding about all rows that break a rule, which shows the first of them.
+
+    Args:
+        rule: the rule.
+        bad: (n,) which rows break it; ``np.False_``: none does.
+        problem: what is wrong with the first row; how many more there are is appended.
+        place: where the rows lie.
+        value, expected: an array with one item per row, a function of the row's number, or one
+            value for all rows.
+    """
+    if not np.count_nonzero(bad):
+        return
+    rows = np.flatnonzero(bad)
+    row = int(rows[0])
+    yield Finding(
+        rule,
+        more(problem, rows.size),
+        place.table,
+        row,
+        place.offset(row),
+        _of_row(value, row),
+        _of_row(expected, row),
+        rows,
+        rows.size,
+    )
+
+
+def _of_row(values: object, row: int) -> object:
+    if callable(values):
+        values = values(row)
+    elif isinstance(values, np.ndarray):
+        values = values[row]
+    return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
+
+
+def about_table(
+    rule: Rule, problem: str, place: Place, value: object = None, expected: object = None
+) -> Finding:
+    """Return a finding about a table as a whole; arguments as of :func:`first_bad`."""
+    return Finding(rule, problem, place.table, None, place.offset(0), value, expected)
+
+
 def more(problem: str, count: int, what: str = "rows") -> str:
-    """The problem, with in how many other places it is."""
+    """Return the problem, with in how many other places it is."""
     return problem + (f" (and in {count - 1} more {what})" if count > 1 else "")
 
 
 def without_errors(
     findings: list[Finding], file: str, entry: str | None = None, mode: Mode = "default"
 ) -> list[Finding]:
-    """The findings, none of them one that is refused.
+    """Return the findings, none of them one that is refused.
 
     Args:
         findings: about a file.
         file, entry: what the message calls it.
-        mode: what is refused (:meth:`~converter.findings.Rule.fails`).
+        mode: what is refused (:meth:`Rule.fails`).
 
     Raises:
         ConversionError: the first finding that is refused.
@@ -113,8 +219,8 @@ def without_errors(
     return findings
 
 
-def told(findings: list[Finding]) -> list[str]:
-    """What the user of a conversion should know: warnings, and what a tolerant reader left out."""
+def messages(findings: list[Finding]) -> list[str]:
+    """Return what a user should know: warnings, and what a tolerant reader left out."""
     out = []
     for finding in findings:
         if finding.severity == "warning":

@@ -1,4 +1,4 @@
-"""Write the table of codes in ``checks.md`` anew, from the registry.
+"""Write the table of codes in ``checks.md`` from the rules.
 
 python docs/make_checks.py
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
-from msh_gltf.converter.findings import RULES
+from msh_gltf.converter.checks import all_rules
 
 PAGE = Path(__file__).with_name("checks.md")
 START = "<!-- made by docs/make_checks.py -->\n"
@@ -17,7 +17,7 @@ START = "<!-- made by docs/make_checks.py -->\n"
 def tables() -> str:
     """A section for each format, with a row for each rule."""
     parts = []
-    for title, rules in groupby(RULES.values(), key=lambda rule: rule.format):
+    for title, rules in groupby(all_rules().values(), key=lambda rule: rule.format):
         parts.append(f"\n### {title}\n\n| code | severity | rule | tolerant | source |\n")
         parts.append("|---|---|---|---|---|\n")
         for rule in rules:

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
 from ..converter.formats.archive import Archive
-from ..converter.formats.areal_map import AREALS, CELLS, ArealMap, areal_entry
+from ..converter.formats.areal_map import (
+    AREAL_SIZE,
+    AREAL_TAIL,
+    AREALS,
+    CELLS,
+    ArealMap,
+    areal_entry,
+)
 from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
 from ..converter.numeric.arrays import Ints, Records
 
@@ -77,7 +84,7 @@ class _Data:
                 offset=self.offset + at,
                 value=f"{size} bytes",
                 expected=f"at most {left}",
-                code="areal-size",
+                code=AREAL_SIZE.code,
             )
 
 
@@ -147,7 +154,7 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.
             offset=data.offset + end,
             value=f"{len(data.bytes) - end} bytes",
             expected="none: the runtime stops with Incorrect ArealMap",
-            code="areal-tail",
+            code=AREAL_TAIL.code,
         )
     listed = np.ones(len(words), np.bool_)
     listed[heads[:-1]] = False

@@ -12,7 +12,14 @@ import numpy as np
 from ..converter.errors import ConversionError
 from ..converter.findings import Finding
 from ..converter.formats.archive import Archive
-from ..converter.formats.control_points import POINTS_TYPE, TABLE, ControlPoint, ControlPoints
+from ..converter.formats.control_points import (
+    POINTS_NONE,
+    POINTS_SIZE,
+    POINTS_TYPE,
+    TABLE,
+    ControlPoint,
+    ControlPoints,
+)
 from ..converter.formats.tables import NAME_DTYPE, POINT_DTYPE
 from ..converter.scene.points import shown_points
 from ..converter.scene.scene import Scene
@@ -42,7 +49,7 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
             offset=0,
             value=f"{len(view)} bytes",
             expected=size,
-            code="points-size",
+            code=POINTS_SIZE.code,
         )
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(
@@ -69,7 +76,7 @@ def points_in(
     try:
         points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
     except ConversionError as error:
-        return [], [Finding("points-size", str(error))]
+        return [], [Finding(POINTS_SIZE, str(error))]
     if not len(points.records):
-        return [], [Finding("points-none", "has no control points (.cpt)", TABLE)]
+        return [], [Finding(POINTS_NONE, "has no control points (.cpt)", TABLE)]
     return shown_points(points, scene)

@@ -12,7 +12,17 @@ import numpy as np
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Entry
-from ..converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, Track
+from ..converter.formats.material import (
+    MATERIAL_HEADER,
+    MATERIAL_KEYS,
+    MATERIAL_PHASES,
+    MATERIAL_TRACKS,
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    MATERIAL_VERSION_RULE,
+    Material,
+    Track,
+)
 from ..converter.formats.tables import (
     MATERIAL_HEADER_DTYPE,
     MATERIAL_KEY_DTYPE,
@@ -42,7 +52,7 @@ def read_material(entry: Entry, label: str) -> Material:
             "unknown version (attr2)",
             value=entry.attr2,
             expected=MATERIAL_VERSION,
-            code="material-version",
+            code=MATERIAL_VERSION_RULE.code,
         )
     at = MATERIAL_HEADER_DTYPE.itemsize
     if len(data) < at:
@@ -51,7 +61,7 @@ def read_material(entry: Entry, label: str) -> Material:
             offset=0,
             value=f"{len(data)} bytes",
             expected=f"at least {at}",
-            code="material-header",
+            code=MATERIAL_HEADER.code,
         )
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
     phase_count = int(header["phase_count"][0])
@@ -62,7 +72,7 @@ def read_material(entry: Entry, label: str) -> Material:
             offset=0,
             value=phase_count,
             expected=f"1..{room}",
-            code="material-phases",
+            code=MATERIAL_PHASES.code,
         )
     end = at + phase_count * PHASE_DTYPE.itemsize
     phases = np.frombuffer(data[at:end], PHASE_DTYPE)
@@ -84,7 +94,7 @@ def _read_tracks(
                 offset=field_offset(MATERIAL_HEADER_DTYPE, "track_count"),
                 value=count,
                 expected=f"at most {row}",
-                code="material-tracks",
+                code=MATERIAL_TRACKS.code,
             )
         head = np.frombuffer(data[at:end], MATERIAL_TRACK_DTYPE)[0]
         word, keys = int(head["word"]), int(head["key_count"])
@@ -96,7 +106,7 @@ def _read_tracks(
                 offset=at + field_offset(MATERIAL_TRACK_DTYPE, "key_count"),
                 value=keys,
                 expected=f"at most {room}",
-                code="material-keys",
+                code=MATERIAL_KEYS.code,
             )
         at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
         tracks.append(Track(word, np.frombuffer(data[at:end], MATERIAL_KEY_DTYPE)))

@@ -8,13 +8,20 @@ import numpy as np
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Archive, Entry
-from ..converter.formats.model import MshModel, PathGraph, StringTable
+from ..converter.formats.model import (
+    MODEL_TABLES,
+    SLOTS_SIZE,
+    TABLE_STRIDE,
+    MshModel,
+    PathGraph,
+    StringTable,
+)
 from ..converter.formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType
 from .content import find_model
 from .nres import read_file, read_nres
-from .tables import Codes, read_tables
+from .tables import TableRules, read_tables
 
-_CODES = Codes(missing="model-tables", size="table-stride", header="slots-size")
+_RULES = TableRules(missing=MODEL_TABLES, size=TABLE_STRIDE, header=SLOTS_SIZE)
 
 
 def read_msh(path: Path, entry: str | None = None) -> MshModel:
@@ -64,7 +71,7 @@ def read_model(archive: Archive, name: str) -> MshModel:
     Raises:
         ConversionError: a required table is missing, or a size does not fit its records.
     """
-    model = MshModel(name, archive, *read_tables(archive, TABLES, what="core model", codes=_CODES))
+    model = MshModel(name, archive, *read_tables(archive, TABLES, what="core model", rules=_RULES))
     if (strings := archive.first_of_type(StreamType.STRINGS)) is not None:
         model.strings = _strings(strings, len(model.nodes))
     if (graph := archive.first_of_type(StreamType.GRAPH)) is not None:

@@ -12,7 +12,20 @@ from pathlib import Path
 import numpy as np
 
 from ..converter.errors import ConversionError
-from ..converter.formats.archive import Archive, Entry, Later
+from ..converter.findings import Rule
+from ..converter.formats.archive import (
+    NRES_COUNT,
+    NRES_HEADER,
+    NRES_MAGIC_RULE,
+    NRES_PAYLOAD,
+    NRES_REUSE,
+    NRES_SIZE,
+    NRES_VERSION_RULE,
+    UNREADABLE,
+    Archive,
+    Entry,
+    Later,
+)
 from ..converter.formats.tables import (
     NRES_ENTRY_DTYPE,
     NRES_HEADER_DTYPE,
@@ -52,7 +65,7 @@ def _unreadable(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(path), code="unreadable") from error
+        raise ConversionError(problem, file=str(path), code=UNREADABLE.code) from error
 
 
 def _require_file(path: Path, about: os.stat_result) -> None:
@@ -61,17 +74,17 @@ def _require_file(path: Path, about: os.stat_result) -> None:
             "is a directory",
             file=str(path),
             hint="give a file; msh2gltf DIR --list shows the models below it",
-            code="unreadable",
+            code=UNREADABLE.code,
         )
     if not stat.S_ISREG(about.st_mode):
-        raise ConversionError("is not a regular file", file=str(path), code="unreadable")
+        raise ConversionError("is not a regular file", file=str(path), code=UNREADABLE.code)
     if about.st_size > _LARGEST:
         raise ConversionError(
             "is too large",
             file=str(path),
             value=f"{about.st_size:,} bytes",
             expected=f"at most {_LARGEST:,}",
-            code="unreadable",
+            code=UNREADABLE.code,
         )
 
 
@@ -140,7 +153,7 @@ def _read_part(path: Path, before: Stamp, start: int, size: int) -> bytes:
         file.seek(start)
         data = file.read(size)
     if now != before or len(data) != size:
-        raise ConversionError("changed while it was read", file=str(path), code="unreadable")
+        raise ConversionError("changed while it was read", file=str(path), code=UNREADABLE.code)
     return data
 
 
@@ -161,7 +174,7 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
     """Version, and where the directory lies, of a file of a size that begins with the 16 bytes."""
 
     def fail(
-        code: str, problem: str, field: str, value: object, expected: object
+        rule: Rule, problem: str, field: str, value: object, expected: object
     ) -> ConversionError:
         return ConversionError(
             problem,
@@ -170,26 +183,26 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
             offset=field_offset(NRES_HEADER_DTYPE, field),
             value=value,
             expected=expected,
-            code=code,
+            code=rule.code,
         )
 
     if not is_nres(data):
         found = bytes(data[:4]) or "an empty file"
-        raise fail("nres-magic", "not an NRes file", "magic", found, "NRes")
+        raise fail(NRES_MAGIC_RULE, "not an NRes file", "magic", found, "NRes")
     if size < _HEADER_SIZE:
         problem = "file too short for a header"
-        raise fail("nres-header", problem, "magic", f"{size} bytes", f"at least {_HEADER_SIZE}")
+        raise fail(NRES_HEADER, problem, "magic", f"{size} bytes", f"at least {_HEADER_SIZE}")
     _, version, count, total = np.frombuffer(data, NRES_HEADER_DTYPE).tolist()[0]
     if version != NRES_VERSION:
         known = f"{NRES_VERSION:#x}"
-        raise fail("nres-version", "unknown version", "version", f"{version:#x}", known)
+        raise fail(NRES_VERSION_RULE, "unknown version", "version", f"{version:#x}", known)
     if total != size:
-        raise fail("nres-size", "total_size is not the file's length", "total_size", total, size)
+        raise fail(NRES_SIZE, "total_size is not the file's length", "total_size", total, size)
     directory = total - _ROW_SIZE * count
     if count < 0 or directory < _HEADER_SIZE:
         problem = "entry_count does not fit the file"
         room = f"0..{(total - _HEADER_SIZE) // _ROW_SIZE}"
-        raise fail("nres-count", problem, "entry_count", count, room)
+        raise fail(NRES_COUNT, problem, "entry_count", count, room)
     return version, directory
 
 
@@ -209,7 +222,7 @@ def _rows(
                 offset=directory + _ROW_SIZE * i + field_offset(NRES_ENTRY_DTYPE, "data_offset"),
                 value=f"bytes {start}..{start + size}",
                 expected=f"inside {_HEADER_SIZE}..{directory}",
-                code="nres-payload",
+                code=NRES_PAYLOAD.code,
             )
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
@@ -220,7 +233,7 @@ def _rows(
             table=_DIRECTORY,
             value=f"{shared} bytes in all",
             expected=f"at most {MAX_USES} times the file's {total}",
-            code="nres-reuse",
+            code=NRES_REUSE.code,
         )
     return rows
 

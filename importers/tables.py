@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..converter.errors import ConversionError
+from ..converter.findings import Rule
 from ..converter.formats.archive import Archive
 from ..converter.formats.kinds import archive_kind
 from ..converter.formats.table_file import Table
@@ -15,8 +16,8 @@ from ..converter.formats.tables import Presence, TableSpec, required
 from ..converter.numeric.arrays import Records
 
 
-class Codes(NamedTuple):
-    """Codes of the loader's errors.
+class TableRules(NamedTuple):
+    """The rules that the loader checks.
 
     Attributes:
         missing: a table that must be there is missing.
@@ -24,13 +25,13 @@ class Codes(NamedTuple):
         header: the same of the table that has a header.
     """
 
-    missing: str
-    size: str
-    header: str
+    missing: Rule
+    size: Rule
+    header: Rule
 
 
 def read_tables(
-    archive: Archive, specs: Mapping[int, TableSpec], *, what: str, codes: Codes
+    archive: Archive, specs: Mapping[int, TableSpec], *, what: str, rules: TableRules
 ) -> tuple[Records, dict[int, Table]]:
     """Read the tables of fixed records; nothing is copied.
 
@@ -41,7 +42,7 @@ def read_tables(
         archive: the container.
         specs: the tables, by type id; one of them has a header.
         what: what messages call the whole: ``core model``.
-        codes: codes of the errors.
+        rules: the rules that errors name.
 
     Returns:
         The header, and the tables by type id in the order of ``specs``, read-only views.
@@ -57,7 +58,7 @@ def read_tables(
             file=archive.label,
             value=f"{archive_kind(archive)} without {', '.join(absent)}",
             expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
-            code=codes.missing,
+            code=rules.missing.code,
         )
     header: Records = np.empty(0, np.void)
     tables: dict[int, Table] = {}
@@ -79,7 +80,7 @@ def read_tables(
                 offset=entry.data_offset,
                 value=f"{entry.size} bytes",
                 expected=f"{start} + n * {stride}" if start else f"a multiple of {stride}",
-                code=codes.header if start else codes.size,
+                code=(rules.header if start else rules.size).code,
             )
         payload = entry.payload
         if spec.header is not None:

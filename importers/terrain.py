@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from ..converter.formats.archive import Archive
 from ..converter.formats.tables import TERRAIN_TABLES
-from ..converter.formats.terrain import Terrain
-from .tables import Codes, read_tables
+from ..converter.formats.terrain import TERRAIN_STRIDE, TERRAIN_TABLES_RULE, Terrain
+from .tables import TableRules, read_tables
 
-_CODES = Codes(missing="terrain-tables", size="terrain-stride", header="terrain-stride")
+_RULES = TableRules(missing=TERRAIN_TABLES_RULE, size=TERRAIN_STRIDE, header=TERRAIN_STRIDE)
 
 
 def read_terrain(archive: Archive, name: str) -> Terrain:
@@ -21,5 +21,5 @@ def read_terrain(archive: Archive, name: str) -> Terrain:
         ConversionError: a required table is missing, or a size does not fit its records.
     """
     return Terrain(
-        name, archive, *read_tables(archive, TERRAIN_TABLES, what="terrain", codes=_CODES)
+        name, archive, *read_tables(archive, TERRAIN_TABLES, what="terrain", rules=_RULES)
     )

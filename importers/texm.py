@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..converter.errors import ConversionError, printable
+from ..converter.findings import Rule
 from ..converter.formats.archive import decode_text
 from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 from ..converter.formats.texture import (
@@ -12,7 +13,13 @@ from ..converter.formats.texture import (
     INDEXED,
     PAGE_MAGIC,
     PALETTE_SIZE,
+    TEXM_FORMAT,
+    TEXM_HEADER,
     TEXM_MAGIC,
+    TEXM_MAGIC_RULE,
+    TEXM_MIPS,
+    TEXM_SIDES,
+    TEXM_SIZE,
     Texm,
     level_shapes,
 )
@@ -57,7 +64,7 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
     """The header, checked against the bytes, and the shapes of the levels."""
 
     def fail(
-        code: str, problem: str, field: str, value: object, expected: object
+        rule: Rule, problem: str, field: str, value: object, expected: object
     ) -> ConversionError:
         return ConversionError(
             problem,
@@ -66,34 +73,34 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
             offset=field_offset(TEXM_HEADER_DTYPE, field),
             value=value,
             expected=expected,
-            code=code,
+            code=rule.code,
         )
 
     if bytes(view[:4]) != TEXM_MAGIC:
         found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"
-        raise fail("texm-magic", "not a texture", "magic", found, "Texm")
+        raise fail(TEXM_MAGIC_RULE, "not a texture", "magic", found, "Texm")
     start = TEXM_HEADER_DTYPE.itemsize
     if len(view) < start:
         problem = "too short for its header"
-        raise fail("texm-header", problem, "magic", f"{len(view)} bytes", f"at least {start}")
+        raise fail(TEXM_HEADER, problem, "magic", f"{len(view)} bytes", f"at least {start}")
     header = np.frombuffer(view[:start], TEXM_HEADER_DTYPE)
     width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
     sides = f"{width} x {height}"
     if kind not in FORMATS:
         known = "one of " + ", ".join(map(str, FORMATS))
-        raise fail("texm-format", "unknown format", "format", kind, known)
+        raise fail(TEXM_FORMAT, "unknown format", "format", kind, known)
     if not width or not height:
-        raise fail("texm-sides", "picture without pixels", "width", sides, "sides of 1 or more")
+        raise fail(TEXM_SIDES, "picture without pixels", "width", sides, "sides of 1 or more")
     most = max(width, height).bit_length()
     if not 0 < mips <= most:
         problem = "levels do not fit the size"
-        raise fail("texm-mips", problem, "mips", mips, f"1..{most} at {sides}")
+        raise fail(TEXM_MIPS, problem, "mips", mips, f"1..{most} at {sides}")
     shapes = level_shapes(width, height, mips)
     pixels = sum(rows * across for rows, across in shapes)
     needed = start + _palette_bytes(header) + FORMATS[kind][0].itemsize * pixels
     if needed > len(view):
         problem = f"levels of {sides} pixels do not fit the data"
-        raise fail("texm-size", problem, "width", f"{len(view)} bytes", f"at least {needed}")
+        raise fail(TEXM_SIZE, problem, "width", f"{len(view)} bytes", f"at least {needed}")
     return header, shapes
 
 

@@ -9,7 +9,7 @@ from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
 from .converter.errors import ConversionError, printable
-from .converter.findings import told
+from .converter.findings import messages
 from .converter.formats.archive import Archive
 from .converter.formats.kinds import Kind, archive_kind
 from .converter.formats.names import stem, without_number
@@ -88,7 +88,7 @@ def import_model(
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
     keep_sidecar(scene, sidecar)
-    warnings = told(loaded.findings)
+    warnings = messages(loaded.findings)
     show_warnings(state, warnings)
     return warnings
 

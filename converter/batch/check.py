@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from ..findings import Finding
+from ..formats.archive import UNREADABLE
 from ..formats.kinds import Kind
 from ..pipeline.check import Checked, check_file
 from .export_run import Engine, Progress
@@ -81,7 +82,7 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
     tasks = []
     run = CheckRun(passed=below.found.passed)
     for broken in below.found.broken:
-        finding = Finding("unreadable", broken.reason)
+        finding = Finding(UNREADABLE, broken.reason)
         run.checked.append(Checked(broken.id, None, None, Kind.UNKNOWN.file_format, [finding]))
     for source, path, reason in below.opened:
         if reason is not None:

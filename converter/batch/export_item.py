@@ -15,9 +15,9 @@ from ...importers.msh import model_at
 from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
 from ...importers.wear import wear_of, wears_of_level
 from .. import __version__
-from ..checks.model_structure import require_sound
+from ..checks.model import require_valid
 from ..errors import ConversionError
-from ..findings import Finding, told
+from ..findings import Finding, messages
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
@@ -127,7 +127,7 @@ def _export(task: ExportTask) -> Outcome:
         item.id,
         "converted",
         note if current else "",
-        told(findings),
+        messages(findings),
         {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         {
             "read": read - started,
@@ -226,7 +226,7 @@ def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
     for index in models_in(archive):
         try:
             model = model_at(archive, index, label)
-            require_sound(model)
+            require_valid(model)
         except ConversionError:
             continue  # its own conversion says what is wrong with it
         decisions.append(decide(model))

@@ -1,77 +1,266 @@
-"""Invariants of keys and maps that the runtime does not rest on (animation page, 5 and 9)."""
+"""The animation of a core model: keys, tracks, maps (animation page, 5, 7 and 9)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..findings import Finding
+from ..findings import Finding, Rule, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
-from ..numeric.arrays import MAX_USES, NONE16
-from .model_structure import findings_at
+from ..numeric.arrays import MAX_USES, NONE16, Ints, Records
+from .places import in_table
 
-Ints = NDArray[np.int64]
-
+_MAP = TABLES[StreamType.FRAME_MAP].label
 #: How far a rotation's length may be from 1 (``evidence`` page, Res8).
 UNIT = 1e-3
 
 
+def check_keys(model: MshModel) -> Iterator[Finding]:
+    """Yield keys and maps that would be read past their tables, or hold no numbers."""
+    if not model.legacy and model.keys is not None and len(model.keys):
+        yield from _finite(model, model.keys)
+        yield from _fallback(model, model.keys)
+        yield from _map(model)
+        yield from _zero(model, model.keys)
+
+
 def check_animation(model: MshModel) -> list[Finding]:
-    """Findings about the animation of a sound model that has 38-byte nodes."""
+    """Return the findings about animation that the runtime does not rely on.
+
+    Args:
+        model: a valid model; of 24-byte nodes nothing is checked.
+    """
     if model.legacy:
         return []
-    return [*_timeline(model), *_keys(model), *_tracks(model), *_maps(model)]
+    findings = [*_none(model), *_frames(model)]
+    if model.keys is not None:
+        findings += [*_time(model, model.keys), *_unit(model, model.keys)]
+        findings += _range(model, model.keys)
+        if len(model.keys) and len(model.nodes):
+            findings += _tracks(model, model.keys["time"])
+    return [*findings, *_maps(model)]
 
 
-def _timeline(model: MshModel) -> Iterator[Finding]:
-    entry = model.archive.first_of_type(StreamType.FRAME_MAP)
-    mapped = model.nodes["map_start"] != NONE16
+NODE_FALLBACK = Rule(
+    "node-fallback",
+    "error",
+    "core model (animation)",
+    rule="A fallback key is a key.",
+    source="animation page, 9 (2) and 9 (4)",
+    why=(
+        "The runtime does not check: it would read past the keys. Every map word below it is "
+        "then a key too, and so is the one after it."
+    ),
+    fix="Correct hdr3.",
+    drops="the node's keys: it stands still at its parent's origin",
+)
+
+
+def _fallback(model: MshModel, keys: Records) -> Iterator[Finding]:
+    fallback = model.nodes["fallback_key"].astype(np.int64)
+    yield from first_bad(
+        NODE_FALLBACK, fallback >= len(keys), "fallback key is not a key",
+        in_table(model, StreamType.NODES, "fallback_key"), fallback, f"below {len(keys)}",
+    )  # fmt: skip
+
+
+NODE_MAP = Rule(
+    "node-map",
+    "error",
+    "core model (animation)",
+    rule="A node's map lies inside Res19.",
+    source="animation page, 9 (3)",
+    why="The runtime does not check: it would read past the map.",
+    fix="Correct hdr2, or the frame count (attr2 of Res19).",
+    drops="the node's map: it stands still",
+)
+
+
+def _map(model: MshModel) -> Iterator[Finding]:
+    start = model.nodes["map_start"].astype(np.int64)
+    end = np.where(start == NONE16, 0, start + model.frame_count)
+    words = len(model.frame_map)
+    yield from first_bad(
+        NODE_MAP, end > words, f"map of {model.frame_count} frames runs past the table",
+        in_table(model, StreamType.NODES, "map_start"), end, f"at most {words}",
+    )  # fmt: skip
+
+
+KEY_FINITE = Rule(
+    "key-finite",
+    "error",
+    "core model (animation)",
+    rule="Keys are finite numbers.",
+    source="animation page, 2.1",
+    why="glTF cannot hold infinity or NaN.",
+    fix="Correct the key in the tool that wrote it.",
+    drops="the key: its nodes stand still",
+)
+
+
+def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
+    finite = np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"])
+    yield from first_bad(
+        KEY_FINITE, ~finite, "key holds a number that is not finite",
+        in_table(model, StreamType.KEYS), "inf or NaN", "finite",
+    )  # fmt: skip
+
+
+KEY_NONE = Rule(
+    "key-none",
+    "warning",
+    "core model (animation)",
+    rule="A model with a map has keys.",
+    source="animation page, 2.3",
+    why="The map names keys that are not there.",
+    fix="Take Res8 from a backup.",
+)
+
+
+def _none(model: MshModel) -> Iterator[Finding]:
+    start = model.nodes["map_start"]
     if model.keys is None or not len(model.keys):
-        yield from findings_at(
-            model, StreamType.NODES, mapped, "key-none", "node has a map, the model no keys",
-            model.nodes["map_start"], "0xFFFF", "map_start",
+        yield from first_bad(
+            KEY_NONE, start != NONE16, "node has a map, the model has no keys",
+            in_table(model, StreamType.NODES, "map_start"), start, "0xFFFF",
         )  # fmt: skip
+
+
+KEY_ORDER = Rule(
+    "key-order",
+    "warning",
+    "core model (animation)",
+    rule="Times are strictly increasing inside a node's run of keys.",
+    source="animation page, 9 (5)",
+    why="The runtime divides by the difference of two times.",
+    fix="Convert to glTF, touch the node's animation and convert back.",
+)
+
+
+def _key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Iterator[Finding]:
+    inside = np.ones(len(time), np.bool_)
+    inside[first] = False
+    inside[last[-1] + 1 :] = False
+    yield from first_bad(
+        KEY_ORDER, inside & (np.diff(time, prepend=np.float32(0)) <= 0),
+        "time is not after that of the key before", in_table(model, StreamType.KEYS, "time"), time,
+        "increasing",
+    )  # fmt: skip
+
+
+KEY_TIME = Rule(
+    "key-time",
+    "note",
+    "core model (animation)",
+    rule="Times are whole numbers from 0.",
+    source="animation page, 5.2",
+    why="The canonical map cannot name such a key.",
+    fix="Nothing to do.",
+)
+
+
+def _time(model: MshModel, keys: Records) -> Iterator[Finding]:
+    time = keys["time"]
+    yield from first_bad(
+        KEY_TIME, (time < 0) | (time != np.floor(time)), "time is not a whole number from 0",
+        in_table(model, StreamType.KEYS, "time"), time, "0, 1, 2 ...",
+    )  # fmt: skip
+
+
+KEY_UNIT = Rule(
+    "key-unit",
+    "note",
+    "core model (animation)",
+    rule="Key rotations are of unit length.",
+    source="evidence page, Core models (Res8)",
+    why="The runtime does not normalise: the part is scaled (one key of the game is so).",
+    fix="Convert to glTF, touch the node's animation and convert back.",
+)
+
+
+def _unit(model: MshModel, keys: Records) -> Iterator[Finding]:
+    length = np.sqrt((keys["quaternion"].astype(np.float64) ** 2).sum(axis=1)) / 32767
+    yield from first_bad(
+        KEY_UNIT, (np.abs(length - 1) > UNIT) & (length > 0), "rotation is not of unit length",
+        in_table(model, StreamType.KEYS, "quaternion"), length, "1",
+    )  # fmt: skip
+
+
+KEY_ZERO = Rule(
+    "key-zero",
+    "note",
+    "core model (animation)",
+    rule="Key rotations are not all zero.",
+    source="evidence page, Core models (Res8)",
+    why="It is read as identity (ten keys of the game are so).",
+    fix="Nothing to do.",
+)
+
+
+def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
+    yield from first_bad(
+        KEY_ZERO, ~keys["quaternion"].any(1), "all-zero quaternion, read as identity",
+        in_table(model, StreamType.KEYS, "quaternion"), "0, 0, 0, 0", "unit length",
+    )  # fmt: skip
+
+
+KEY_RANGE = Rule(
+    "key-range",
+    "note",
+    "core model (animation)",
+    rule="Words of key rotations lie in -32767..32767.",
+    source="animation page, 10.4",
+    why="-32768 decodes to less than -1.",
+    fix="Nothing to do.",
+)
+
+
+def _range(model: MshModel, keys: Records) -> Iterator[Finding]:
+    words = keys["quaternion"]
+    yield from first_bad(
+        KEY_RANGE, (words == -32768).any(axis=1), "rotation has a word of -32768",
+        in_table(model, StreamType.KEYS, "quaternion"), words, "",
+    )  # fmt: skip
+
+
+FRAME_COUNT = Rule(
+    "frame-count",
+    "warning",
+    "core model (animation)",
+    rule="The frame count (attr2 of Res19) is above 0.",
+    source="animation page, 9 (6)",
+    why="No frame is ever inside the timeline.",
+    fix="Set it to 1 for a static model.",
+)
+FRAME_END = Rule(
+    "frame-end",
+    "note",
+    "core model (animation)",
+    rule="The frame count is the last key's time + 1.",
+    source="animation page, 9, recommended (3)",
+    why="The clip ends early, or stands still at its end.",
+    fix="Convert to glTF, touch the animation and convert back.",
+)
+
+
+def _frames(model: MshModel) -> Iterator[Finding]:
+    entry = model.archive.first_of_type(StreamType.FRAME_MAP)
     if entry is None:
         return
-    table = TABLES[StreamType.FRAME_MAP].label
     if not entry.attr2:
-        yield Finding("frame-count", "model has no frames (attr2)", table, value=0, expected="1")
+        yield Finding(FRAME_COUNT, "model has no frames (attr2)", _MAP, value=0, expected="1")
     elif model.keys is not None and len(model.keys) and len(model.nodes):
         with np.errstate(invalid="ignore"):
             last = float(model.keys["time"][model.nodes["fallback_key"]].max()) + 1
         if last != entry.attr2:
-            yield Finding(
-                "frame-end",
-                "frame count (attr2) is not the last key's time + 1",
-                table,
-                value=entry.attr2,
-                expected=f"{last:g}",
-            )
-
-
-def _keys(model: MshModel) -> Iterator[Finding]:
-    if model.keys is None:
-        return
-    time, words = model.keys["time"], model.keys["quaternion"]
-
-    def found(code: str, bad: Any, problem: str, value: Any, expected: str, field: str) -> Any:
-        return findings_at(model, StreamType.KEYS, bad, code, problem, value, expected, field)
-
-    bad = (time < 0) | (time != np.floor(time))
-    yield from found("key-time", bad, "time is no whole number from 0", time, "0, 1, 2 ...", "time")
-    length = np.sqrt((words.astype(np.float64) ** 2).sum(axis=1)) / 32767
-    bad = (np.abs(length - 1) > UNIT) & (length > 0)
-    yield from found("key-unit", bad, "rotation is not of unit length", length, "1", "quaternion")
-    bad = (words == -32768).any(axis=1)
-    yield from found("key-range", bad, "rotation has a word of -32768", words, "", "quaternion")
+            problem = "frame count (attr2) is not the last key's time + 1"
+            yield Finding(FRAME_END, problem, _MAP, value=entry.attr2, expected=f"{last:g}")
 
 
 def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
-    """First and last key of every node; ``None`` where fallbacks do not rise."""
+    """First and last key of every node; ``None`` where fallbacks do not increase."""
     if model.keys is None or not len(model.keys) or not len(model.nodes):
         return None
     last = model.nodes["fallback_key"].astype(np.int64)
@@ -79,72 +268,108 @@ def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
     return (first, last) if (last >= first).all() else None
 
 
-def _tracks(model: MshModel) -> Iterator[Finding]:
+TRACK_ORDER = Rule(
+    "track-order",
+    "note",
+    "core model (animation)",
+    rule="Fallback keys are increasing from node to node.",
+    source="animation page, 9, recommended (1)",
+    why="Runs of keys cannot be told apart.",
+    fix="Convert to glTF and back without the sidecar.",
+)
+
+
+def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
     """Runs of keys (animation page, 5.1, 5.2)."""
-    if model.keys is None or not len(model.keys) or not len(model.nodes):
-        return
-    nodes, time = model.nodes, model.keys["time"]
-    fallback = nodes["fallback_key"].astype(np.int64)
+    fallback = model.nodes["fallback_key"].astype(np.int64)
+    yield from first_bad(
+        TRACK_ORDER, np.diff(fallback, prepend=-1) <= 0,
+        "fallback key is not after that of the node before",
+        in_table(model, StreamType.NODES, "fallback_key"), fallback, "increasing",
+    )  # fmt: skip
+    if (runs := _runs(model)) is not None:
+        first, last = runs
+        yield from _track_lengths(model, last - first + 1)
+        yield from _track_start(model, time[first])
+        yield from _key_order(model, time, first, last)
 
-    def found(code: str, bad: Any, problem: str, value: Any, expected: Any, field: str) -> Any:
-        return findings_at(model, StreamType.NODES, bad, code, problem, value, expected, field)
 
-    falling = np.diff(fallback, prepend=-1) <= 0
-    yield from found(
-        "track-order", falling, "fallback key is not behind that of the node before", fallback,
-        "rising", "fallback_key",
-    )  # fmt: skip
-    runs = _runs(model)
-    if runs is None:
-        return
-    first, last = runs
-    mapped = nodes["map_start"] != NONE16
-    count = last - first + 1
-    yield from found(
-        "track-short", mapped & (count < 2), "node with a map has one key", count, "2 or more",
-        "fallback_key",
-    )  # fmt: skip
-    yield from found(
-        "track-long", ~mapped & (count > 1), "node without a map has several keys", count, 1,
-        "fallback_key",
-    )  # fmt: skip
-    yield from found(
-        "track-start", time[first] != 0, "node's keys do not start at 0", time[first], 0,
-        "fallback_key",
-    )  # fmt: skip
-    inside = np.ones(len(time), np.bool_)
-    inside[first] = False
-    inside[last[-1] + 1 :] = False
-    yield from findings_at(
-        model, StreamType.KEYS, inside & (np.diff(time, prepend=np.float32(0)) <= 0), "key-order",
-        "time is not behind that of the key before", time, "rising", "time",
+TRACK_START = Rule(
+    "track-start",
+    "note",
+    "core model (animation)",
+    rule="A node's run of keys starts at time 0.",
+    source="animation page, 9, recommended (2)",
+    why="Before its first key the node takes its last.",
+    fix="Convert to glTF and back without the sidecar.",
+)
+
+
+def _track_start(model: MshModel, start: Records) -> Iterator[Finding]:
+    yield from first_bad(
+        TRACK_START, start != 0, "node's keys do not start at 0",
+        in_table(model, StreamType.NODES, "fallback_key"), start, 0,
     )  # fmt: skip
 
 
-def _maps(model: MshModel) -> Iterator[Finding]:
-    """Blocks of Res19 (animation page, 5.3, 5.4, 7)."""
+TRACK_SHORT = Rule(
+    "track-short",
+    "warning",
+    "core model (animation)",
+    rule="A node with a map has at least two keys.",
+    source="animation page, 9 (5)",
+    why="The map branch interpolates between two.",
+    fix="Remove the map (hdr2 = 0xFFFF), or add a key.",
+)
+TRACK_LONG = Rule(
+    "track-long",
+    "note",
+    "core model (animation)",
+    rule="A node without a map has one key.",
+    source="animation page, 5.1",
+    why="The others are never read.",
+    fix="Nothing to do.",
+)
+
+
+def _track_lengths(model: MshModel, count: Ints) -> Iterator[Finding]:
+    mapped = model.nodes["map_start"] != NONE16
+    place = in_table(model, StreamType.NODES, "fallback_key")
+    yield from first_bad(
+        TRACK_SHORT, mapped & (count < 2), "node with a map has one key", place, count, "2 or more"
+    )
+    yield from first_bad(
+        TRACK_LONG, ~mapped & (count > 1), "node without a map has several keys", place, count, 1
+    )
+
+
+MAP_TRACK = Rule(
+    "map-track",
+    "warning",
+    "core model (animation)",
+    rule="Map words below the fallback are keys of the node's own run.",
+    source="animation page, 7 (4)",
+    why="The node moves with another node's keys.",
+    fix="Convert to glTF, touch the node's animation and convert back.",
+)
+MAP_WORDS = Rule(
+    "map-words",
+    "note",
+    "core model (animation)",
+    rule=(
+        "Map words are those of the canonical writer: the left key of the frame, else the fallback."
+    ),
+    source="animation page, 5.4; evidence page, Core models (key times)",
+    why="The runtime reads them all the same.",
+    fix="Nothing to do.",
+)
+
+
+def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterator[Finding]:
+    assert model.keys is not None
     words, frames = model.frame_map, model.frame_count
     start = model.nodes["map_start"].astype(np.int64)
-    mapped = np.flatnonzero(start != NONE16)
-    expected = np.arange(len(mapped)) * frames
-    table = TABLES[StreamType.FRAME_MAP].label
-    if not np.array_equal(start[mapped], expected) or len(words) != len(mapped) * frames:
-        yield Finding(
-            "map-tile",
-            "maps do not follow one another",
-            table,
-            None,
-            model.offset_of(StreamType.FRAME_MAP),
-            f"{len(words)} words",
-            f"{len(mapped)} maps of {frames} frames",
-        )
-    runs = _runs(model)
-    if runs is None or model.keys is None or not len(mapped):
-        return
-    if len(mapped) * frames > MAX_USES * len(words):
-        return
-    first, last = runs
-    bad = {"map-track": np.zeros(len(words), np.bool_), "map-words": np.zeros(len(words), np.bool_)}
+    other, unusual = np.zeros(len(words), np.bool_), np.zeros(len(words), np.bool_)
     canonical = words.astype(np.int64)
     times = np.arange(frames)
     for node in mapped.tolist():
@@ -155,12 +380,38 @@ def _maps(model: MshModel) -> Iterator[Finding]:
         block = slice(int(start[node]), int(start[node]) + frames)
         found = words[block].astype(np.int64)
         canonical[block] = wanted
-        bad["map-track"][block] |= found < begin
-        bad["map-words"][block] |= (found != wanted) & (found >= begin)
-    for code, problem in (
-        ("map-track", "map word is another node's key"),
-        ("map-words", "map word is not the canonical one"),
-    ):
-        yield from findings_at(
-            model, StreamType.FRAME_MAP, bad[code], code, problem, words, canonical
-        )
+        other[block] |= found < begin
+        unusual[block] |= (found != wanted) & (found >= begin)
+    place = in_table(model, StreamType.FRAME_MAP)
+    problem = "map word is another node's key"
+    yield from first_bad(MAP_TRACK, other, problem, place, words, canonical)
+    problem = "map word is not the canonical one"
+    yield from first_bad(MAP_WORDS, unusual, problem, place, words, canonical)
+
+
+MAP_TILE = Rule(
+    "map-tile",
+    "note",
+    "core model (animation)",
+    rule="Maps follow one another in Res19 without gap or overlap.",
+    source="animation page, 9, recommended (4)",
+    why="The runtime reads them all the same.",
+    fix="Nothing to do.",
+)
+
+
+def _maps(model: MshModel) -> Iterator[Finding]:
+    """Blocks of Res19 (animation page, 5.3, 5.4, 7)."""
+    words, frames = model.frame_map, model.frame_count
+    start = model.nodes["map_start"].astype(np.int64)
+    mapped = np.flatnonzero(start != NONE16)
+    expected = np.arange(len(mapped)) * frames
+    if not np.array_equal(start[mapped], expected) or len(words) != len(mapped) * frames:
+        yield Finding(
+            MAP_TILE, "maps do not follow one another", _MAP, None,
+            model.offset_of(StreamType.FRAME_MAP), f"{len(words)} words",
+            f"{len(mapped)} maps of {frames} frames",
+        )  # fmt: skip
+    runs = _runs(model)
+    if runs is not None and len(mapped) and len(mapped) * frames <= MAX_USES * len(words):
+        yield from _map_words(model, mapped, *runs)

@@ -1,91 +1,108 @@
-"""Invariants of NRes containers (``container`` page)."""
+"""Containers: payloads, gaps, names, the sort table, entries of an archive (``container`` page)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from ..errors import printable
-from ..findings import Finding, more
-from ..formats.archive import Archive, fold_upper
+from ..findings import Finding, Rule, first_bad, more
+from ..formats.archive import Archive, Entry, fold_upper
+from ..numeric.arrays import Bools
+from .places import DIRECTORY, in_directory
 
-DIRECTORY = "NRes directory"
 DATA = "NRes data region"
 #: Payloads start at multiples of this.
 ALIGNMENT = 8
 
 
 def check_container(archive: Archive, *, by_name: bool) -> list[Finding]:
-    """Findings about a container: payloads, what lies between them, names, the sort table.
+    """Return the findings about a container.
 
     Args:
         archive: the container.
         by_name: whether its entries are found by name, not by type, as in archives.
     """
     return [
-        *_payloads(archive),
+        *_alignment(archive),
+        *_overlap(archive),
         *_regions(archive),
-        *_names(archive, by_name),
+        *_names(archive),
+        *(_twice(archive) if by_name else ()),
         *_sort_table(archive),
     ]
 
 
-def _row_offset(archive: Archive, row: int, within: int) -> int:
-    return archive.total_size - 64 * (len(archive.entries) - row) + within
+def _mask(entries: list[Entry], bad: Iterable[object]) -> Bools:
+    """Which rows of the directory are bad. (n,)."""
+    return np.fromiter(map(bool, bad), np.bool_, len(entries))
 
 
-def _at_rows(
-    archive: Archive,
-    code: str,
-    problem: str,
-    rows: list[int],
-    within: int,
-    value: object = None,
-    expected: object = None,
-) -> Iterator[Finding]:
-    if rows:
-        offset = _row_offset(archive, rows[0], within)
-        at = np.array(rows, np.int64)
-        count = len(rows)
-        yield Finding(
-            code, more(problem, count), DIRECTORY, rows[0], offset, value, expected, at, count
-        )
+NRES_OVERLAP = Rule(
+    "nres-overlap",
+    "warning",
+    "NRes",
+    rule="Payloads do not overlap.",
+    source="container page, directory +56",
+    why="Replacing one entry would change another.",
+    fix="Pack the archive again: every entry gets bytes of its own.",
+)
 
 
-def _payloads(archive: Archive) -> Iterator[Finding]:
+def _overlap(archive: Archive) -> Iterator[Finding]:
     entries = archive.entries
-    crooked = [i for i, e in enumerate(entries) if e.size and e.data_offset % ALIGNMENT]
-    yield from _at_rows(
-        archive,
-        "nres-alignment",
-        "payload does not start at a multiple of 8",
-        crooked,
-        56,
-        entries[crooked[0]].data_offset if crooked else None,
-        "a multiple of 8",
-    )
-    order = sorted((i for i, e in enumerate(entries) if e.size), key=lambda i: _place(archive, i))
-    overlapping, end = [], 0
-    for i in order:
-        start, size = _place(archive, i)
-        if start < end:
-            overlapping.append(i)
-        end = max(end, start + size)
-    yield from _at_rows(
-        archive,
-        "nres-overlap",
-        "payload lies in another one",
-        overlapping,
-        56,
-        entries[overlapping[0]].data_offset if overlapping else None,
+    used = [row for row, entry in enumerate(entries) if entry.size]
+    overlapping, end = np.zeros(len(entries), np.bool_), 0
+    for row in sorted(used, key=lambda row: (entries[row].data_offset, entries[row].size)):
+        start = entries[row].data_offset
+        overlapping[row] = start < end
+        end = max(end, start + entries[row].size)
+    yield from first_bad(
+        NRES_OVERLAP, overlapping, "payload lies in another one",
+        in_directory(archive, "data_offset"), lambda row: entries[row].data_offset,
         "bytes of its own",
-    )
+    )  # fmt: skip
 
 
-def _place(archive: Archive, row: int) -> tuple[int, int]:
-    entry = archive.entries[row]
-    return entry.data_offset, entry.size
+NRES_ALIGNMENT = Rule(
+    "nres-alignment",
+    "warning",
+    "NRes",
+    rule="Payloads start at multiples of 8.",
+    source="container page; core page, 8.4",
+    why="All files of the game keep it; other tools may rely on it.",
+    fix="Pack the archive again.",
+)
+
+
+def _alignment(archive: Archive) -> Iterator[Finding]:
+    entries = archive.entries
+    yield from first_bad(
+        NRES_ALIGNMENT, _mask(entries, (e.size and e.data_offset % ALIGNMENT for e in entries)),
+        "payload does not start at a multiple of 8", in_directory(archive, "data_offset"),
+        lambda row: entries[row].data_offset, "a multiple of 8",
+    )  # fmt: skip
+
+
+NRES_GAP = Rule(
+    "nres-gap",
+    "note",
+    "NRes",
+    rule="Gaps between payloads are zero.",
+    source="container page",
+    why="Files of the game have zeros there; other bytes are kept.",
+    fix="Nothing to do.",
+)
+NRES_REGION = Rule(
+    "nres-region",
+    "note",
+    "NRes",
+    rule="Every 8 bytes or more before the directory belong to an entry.",
+    source="container page",
+    why="Forgotten data only takes space (one library of the game has much of it); it is kept.",
+    fix="Nothing to do; a repack drops it.",
+)
 
 
 def _regions(archive: Archive) -> Iterator[Finding]:
@@ -93,90 +110,160 @@ def _regions(archive: Archive) -> Iterator[Finding]:
     dirty, large = [], []
     for start, data in archive.unindexed:
         if len(data) >= ALIGNMENT:
-            large.append((start, len(data)))
+            large.append((start, f"{len(data)} bytes"))
         elif any(data):
-            dirty.append((start, bytes(data)))
-    for code, problem, found, expected in (
-        ("nres-gap", "gap between payloads is not zero", dirty, "zeros"),
-        ("nres-region", "bytes that belong to no entry", large, "at most 7"),
+            dirty.append((start, bytes(data).hex(" ")))
+    for rule, problem, found, expected in (
+        (NRES_GAP, "gap between payloads is not zero", dirty, "zeros"),
+        (NRES_REGION, "bytes that belong to no entry", large, "at most 7"),
     ):
         if found:
-            start, what = found[0]
-            value = what.hex(" ") if isinstance(what, bytes) else f"{what} bytes"
+            start, value = found[0]
             problem = more(problem, len(found), "places")
-            yield Finding(code, problem, DATA, None, start, value, expected, count=len(found))
+            yield Finding(rule, problem, DATA, None, start, value, expected, count=len(found))
 
 
-def _names(archive: Archive, by_name: bool) -> Iterator[Finding]:
-    entries = archive.entries
-    full = [i for i, e in enumerate(entries) if 0 not in e.raw_name]
-    yield from _at_rows(
-        archive,
-        "nres-name",
-        "name has no NUL",
-        full,
-        20,
-        printable(entries[full[0]].name) if full else None,
-        "at most 35 bytes and a NUL",
-    )
-    tails = [i for i, e in enumerate(entries) if any(e.raw_name[len(e.name_bytes) :])]
-    yield from _at_rows(
-        archive,
-        "nres-name-tail",
-        "bytes behind the name are not zero",
-        tails,
-        20,
-        entries[tails[0]].raw_name[len(entries[tails[0]].name_bytes) :].hex() if tails else None,
-        "zeros",
-    )
-    if by_name:
-        seen: set[bytes] = set()
-        twice = []
-        for i, entry in enumerate(entries):
-            folded = fold_upper(entry.name_bytes)
-            if folded in seen:
-                twice.append(i)
-            seen.add(folded)
-        yield from _at_rows(
-            archive,
-            "nres-name-twice",
-            "an earlier entry has this name",
-            twice,
-            20,
-            printable(entries[twice[0]].name) if twice else None,
-            "names that differ in more than case",
-        )
+NRES_SORT = Rule(
+    "nres-sort",
+    "warning",
+    "NRes",
+    rule="The sort table is a permutation of the directory's rows.",
+    source="container page, directory +60",
+    why="The game looks names up through it and will not find some entries.",
+    fix="Pack the archive again: the sort table is rebuilt.",
+)
+NRES_ORDER = Rule(
+    "nres-order",
+    "warning",
+    "NRes",
+    rule="The sort table lists the names in order, case folded up or down.",
+    source="container page, directory +60",
+    why="The game's binary search misses entries.",
+    fix="Pack the archive again: the sort table is rebuilt.",
+)
 
 
 def _sort_table(archive: Archive) -> Iterator[Finding]:
-    order = [entry.sort_index for entry in archive.entries]
     if archive.sort_table_fold() is not None:
         return
+    entries, place = archive.entries, in_directory(archive, "sort_index")
+    order = [entry.sort_index for entry in entries]
     count, seen = len(order), set[int]()
-    wrong = []
+    wrong = np.zeros(count, np.bool_)
     for row, index in enumerate(order):
-        if index >= count or index in seen:
-            wrong.append(row)
+        wrong[row] = index >= count or index in seen
         seen.add(index)
-    if wrong:
-        yield from _at_rows(
-            archive,
-            "nres-sort",
-            "sort table is no permutation: names are looked for one by one",
-            wrong,
-            60,
-            order[wrong[0]],
-            f"every row below {count} once",
-        )
+    if wrong.any():
+        yield from first_bad(
+            NRES_SORT, wrong, "sort table is not a permutation: names are searched one by one",
+            place, lambda row: order[row], f"every row below {count} once",
+        )  # fmt: skip
         return
-    names = [archive.entries[i].name_bytes for i in order]
+    names = [entries[i].name_bytes for i in order]
     row = next(i for i in range(1, count) if fold_upper(names[i - 1]) > fold_upper(names[i]))
     yield Finding(
-        "nres-order",
-        "sort table does not list the names in order: names are looked for one by one",
+        NRES_ORDER,
+        "sort table does not list the names in order: names are searched one by one",
         DIRECTORY,
         row,
-        _row_offset(archive, row, 60),
-        printable(archive.entries[order[row]].name),
-        f"behind {printable(archive.entries[order[row - 1]].name)}",
+        place.offset(row),
+        printable(entries[order[row]].name),
+        f"after {printable(entries[order[row - 1]].name)}",
     )
+
+
+NRES_NAME = Rule(
+    "nres-name",
+    "warning",
+    "NRes",
+    rule="A name ends with a NUL inside its 36 bytes.",
+    source="container page, directory +20",
+    why="The game would read on into the next field.",
+    fix="Give the entry a name of at most 35 bytes.",
+)
+NRES_NAME_TAIL = Rule(
+    "nres-name-tail",
+    "note",
+    "NRes",
+    rule="The bytes after a name's NUL are zero.",
+    source="container page, directory +20",
+    why="They mean nothing and are kept.",
+    fix="Nothing to do.",
+)
+
+
+def _names(archive: Archive) -> Iterator[Finding]:
+    entries, place = archive.entries, in_directory(archive, "name")
+    yield from first_bad(
+        NRES_NAME, _mask(entries, (0 not in e.raw_name for e in entries)), "name has no NUL",
+        place, lambda row: printable(entries[row].name), "at most 35 bytes and a NUL",
+    )  # fmt: skip
+    tails = [e.raw_name[len(e.name_bytes) :] for e in entries]
+    yield from first_bad(
+        NRES_NAME_TAIL, _mask(entries, map(any, tails)), "bytes after the name are not zero",
+        place, lambda row: tails[row].hex(), "zeros",
+    )  # fmt: skip
+
+
+NRES_NAME_TWICE = Rule(
+    "nres-name-twice",
+    "warning",
+    "NRes",
+    rule="No two entries of an archive have one name, whatever the case.",
+    source="container page, directory +20",
+    why="A look-up by name finds only the first.",
+    fix="Rename one of them.",
+)
+
+
+def _twice(archive: Archive) -> Iterator[Finding]:
+    entries = archive.entries
+    seen: set[bytes] = set()
+    twice = np.zeros(len(entries), np.bool_)
+    for row, entry in enumerate(entries):
+        folded = fold_upper(entry.name_bytes)
+        twice[row] = folded in seen
+        seen.add(folded)
+    yield from first_bad(
+        NRES_NAME_TWICE, twice, "an earlier entry has this name", in_directory(archive, "name"),
+        lambda row: printable(entries[row].name), "names that differ in more than case",
+    )  # fmt: skip
+
+
+ARCHIVE_MESH = Rule(
+    "archive-mesh",
+    "warning",
+    "NRes",
+    rule="An entry of type MESH is a core model in an NRes container.",
+    source="core page, 3.3",
+    why="The game would stop at it; this converter skips it.",
+    fix="Replace the entry with a valid model.",
+)
+ARCHIVE_NESTED = Rule(
+    "archive-nested",
+    "note",
+    "NRes",
+    rule="An archive holds no further archives.",
+    source="core page, 3.3",
+    why="It is not looked into.",
+    fix="Unpack it to check what is in it.",
+)
+
+
+def check_members(
+    archive: Archive, broken: Iterable[int], nested: Iterable[int]
+) -> Iterator[Finding]:
+    """Yield the findings about what the entries of an archive hold.
+
+    Args:
+        archive: the archive.
+        broken: rows of entries of type MESH that are not containers.
+        nested: rows of entries that are archives.
+    """
+    for rule, problem, rows in (
+        (ARCHIVE_MESH, "entry of type MESH is not an NRes file", broken),
+        (ARCHIVE_NESTED, "entry is an archive, whose entries are not checked", nested),
+    ):
+        for row in rows:
+            name = printable(archive.entries[row].name)
+            yield Finding(rule, problem, DIRECTORY, row, value=name)

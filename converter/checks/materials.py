@@ -1,4 +1,4 @@
-"""Invariants of materials and textures that can be read (``evidence`` page, Text and materials)."""
+"""Materials that can be read (MAT0; ``evidence`` page, Text and materials)."""
 
 from __future__ import annotations
 
@@ -6,102 +6,116 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..findings import Finding, more
-from ..formats.material import Material, MaterialKind
+from ..findings import Finding, Rule, first_bad
+from ..formats.material import Material, MaterialKind, Track
 from ..formats.tables import (
     MATERIAL_HEADER_DTYPE,
+    MATERIAL_KEY_DTYPE,
     MATERIAL_TRACK_DTYPE,
-    PAGE_DTYPE,
     PHASE_DTYPE,
-    TEXM_HEADER_DTYPE,
+    field_offset,
 )
-from ..formats.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
+from .places import at_offsets
 
-MAT0, TEXM = "MAT0", "Texm"
-_WITH_MIPS = 32
+_TABLE = "MAT0"
 
 
 def check_material(material: Material) -> list[Finding]:
-    """Findings about a material; rows of keys count those of one track."""
-    return list(_material(material))
-
-
-def _material(material: Material) -> Iterator[Finding]:
-    if material.kind not in list(MaterialKind):
-        yield Finding(
-            "material-kind", "kind (attr1) is unknown", MAT0, value=material.kind,
-            expected=", ".join(str(int(kind)) for kind in MaterialKind),
-        )  # fmt: skip
-    alpha = material.phases["ambient"][:, 3]
-    rows = np.flatnonzero(alpha > 100)
-    if rows.size:
-        row = int(rows[0])
-        yield Finding(
-            "material-alpha", more("alpha is above 100 per cent", rows.size), f"{MAT0} (phases)",
-            row, MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * row + 3,
-            int(alpha[row]), "at most 100", rows, rows.size,
-        )  # fmt: skip
+    """Return the findings about a material; rows of keys count those of one track."""
+    findings = [*_kind(material), *_alpha(material)]
     at = MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * len(material.phases)
     for number, track in enumerate(material.tracks):
         at += MATERIAL_TRACK_DTYPE.itemsize
-        for code, problem, field, bad, expected in (
-            ("material-key-phase", "key names no phase", "phase",
-             track.keys["phase"] >= len(material.phases), f"below {len(material.phases)}"),
-            ("material-key-word", "key's last word is not 0", "opaque4",
-             track.keys["opaque4"] != 0, "0"),
-        ):  # fmt: skip
-            rows = np.flatnonzero(bad)
-            if rows.size:
-                row = int(rows[0])
-                fields = track.keys.dtype.fields
-                assert fields is not None
-                yield Finding(
-                    code, more(problem, rows.size), f"{MAT0} (keys of track {number})", row,
-                    at + track.keys.dtype.itemsize * row + fields[field][1],
-                    int(track.keys[field][row]), expected, rows, rows.size,
-                )  # fmt: skip
+        findings += _keys(track, f"{_TABLE} (keys of track {number})", at, len(material.phases))
         at += track.keys.nbytes
+    return [*findings, *_tail(material, at)]
+
+
+MATERIAL_KIND = Rule(
+    "material-kind",
+    "note",
+    "MAT0",
+    rule="The kind (attr1) is 0, 2, 4, 5 or 8.",
+    source="evidence page, Text and materials (MAT0)",
+    why="How another one is drawn is not known.",
+    fix="Nothing to do.",
+)
+
+
+def _kind(material: Material) -> Iterator[Finding]:
+    if material.kind not in list(MaterialKind):
+        yield Finding(
+            MATERIAL_KIND, "kind (attr1) is unknown", _TABLE, value=material.kind,
+            expected=", ".join(str(int(kind)) for kind in MaterialKind),
+        )  # fmt: skip
+
+
+MATERIAL_ALPHA = Rule(
+    "material-alpha",
+    "note",
+    "MAT0",
+    rule="The ambient alpha is 100 or less.",
+    source="evidence page, Text and materials (MAT0)",
+    why="It is per cent; more is drawn as 100.",
+    fix="Nothing to do.",
+)
+
+
+def _alpha(material: Material) -> Iterator[Finding]:
+    alpha = material.phases["ambient"][:, 3]
+    start = MATERIAL_HEADER_DTYPE.itemsize + field_offset(PHASE_DTYPE, "ambient") + 3
+    yield from first_bad(
+        MATERIAL_ALPHA, alpha > 100, "alpha is above 100 per cent",
+        at_offsets(f"{_TABLE} (phases)", start + PHASE_DTYPE.itemsize * np.arange(len(alpha))),
+        alpha, "at most 100",
+    )  # fmt: skip
+
+
+MATERIAL_KEY_PHASE = Rule(
+    "material-key-phase",
+    "warning",
+    "MAT0",
+    rule="A track's keys name phases of the material.",
+    source="evidence page, Text and materials (MAT0)",
+    why="The game would read past the phases.",
+    fix="Correct the key.",
+)
+MATERIAL_KEY_WORD = Rule(
+    "material-key-word",
+    "note",
+    "MAT0",
+    rule="The last word of a track's key is 0.",
+    source="evidence page, Text and materials (MAT0)",
+    why="It is kept.",
+    fix="Nothing to do.",
+)
+
+
+def _keys(track: Track, table: str, start: int, phases: int) -> Iterator[Finding]:
+    phase, word = track.keys["phase"], track.keys["opaque4"]
+    for rule, bad, problem, field, expected in (
+        (MATERIAL_KEY_PHASE, phase >= phases, "key names a phase that does not exist", "phase",
+         f"below {phases}"),
+        (MATERIAL_KEY_WORD, word != 0, "key's last word is not 0", "opaque4", "0"),
+    ):  # fmt: skip
+        first = start + field_offset(MATERIAL_KEY_DTYPE, field)
+        place = at_offsets(table, first + MATERIAL_KEY_DTYPE.itemsize * np.arange(len(phase)))
+        yield from first_bad(rule, bad, problem, place, track.keys[field], expected)
+
+
+MATERIAL_TAIL = Rule(
+    "material-tail",
+    "warning",
+    "MAT0",
+    rule="Nothing follows the tracks.",
+    source="evidence page, Text and materials (MAT0)",
+    why="It is never read; perhaps a count is too small.",
+    fix="Correct the count.",
+)
+
+
+def _tail(material: Material, at: int) -> Iterator[Finding]:
     if material.trailing:
-        yield Finding(
-            "material-tail", "bytes behind the tracks are kept", MAT0, None, at,
-            f"{len(material.trailing)} bytes", "none",
-        )  # fmt: skip
-
-
-def check_texm(texture: Texm) -> list[Finding]:
-    """Findings about a texture."""
-    return list(_texm(texture))
-
-
-def _texm(texture: Texm) -> Iterator[Finding]:
-    word, levels = int(texture.header["word16"][0]), len(texture.levels)
-    wanted = _WITH_MIPS if levels > 1 else 0
-    if word != wanted:
-        yield Finding(
-            "texm-word16", f"word +16 does not fit {levels} levels", TEXM, None, 16, word, wanted
-        )
-    end = TEXM_HEADER_DTYPE.itemsize + sum(level.nbytes for level in texture.levels)
-    end += 4 * PALETTE_SIZE if texture.palette is not None else 0
-    if texture.rects is not None:
-        end += len(PAGE_MAGIC) + 4 + texture.rects.nbytes
-        rects = texture.rects
-        right, bottom = (
-            rects[a].astype(np.int64) + rects[b] for a, b in (("x", "width"), ("y", "height"))
-        )
-        rows = np.flatnonzero((right > texture.width) | (bottom > texture.height))
-        if rows.size:
-            row = int(rows[0])
-            yield Finding(
-                "texm-rect", more("rectangle reaches out of the picture", rows.size),
-                f"{TEXM} (Page)", row, end - rects.nbytes + rects.dtype.itemsize * row,
-                rects[row].tolist(), f"inside {texture.width} x {texture.height}", rows, rows.size,
-            )  # fmt: skip
-    if texture.trailing:
-        page = texture.trailing.startswith(PAGE_MAGIC)
-        cut = page and texture.rects is None
-        yield Finding(
-            "texm-page" if cut else "texm-tail",
-            "Page chunk is cut off" if cut else "bytes behind the levels are kept",
-            TEXM, None, end, f"{len(texture.trailing)} bytes",
-            f"a count and {PAGE_DTYPE.itemsize} bytes each" if cut else "none",
-        )  # fmt: skip
+        value = f"{len(material.trailing)} bytes"
+        problem = "bytes after the tracks are kept"
+        yield Finding(MATERIAL_TAIL, problem, _TABLE, None, at, value, "none")

@@ -1,6 +1,6 @@
 """Tolerant reading: a view of a broken model in which what is broken locally is left out.
 
-Source: core page, 7.3. What is left out of which finding is in ``converter.checks.rules``
+Source: core page, 7.3. What is left out for a finding is in its rule
 (:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables are
 never changed. The same bytes always give the same view, so the way back compares with what was
 shown. Terrains and areal maps are in ``converter.checks.recover_maps``.
@@ -16,31 +16,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..findings import Finding, Mode, without_errors
+from ..findings import Finding, Mode, Rule, without_errors
 from ..formats.model import MshModel, StringTable, largest_indices
 from ..formats.tables import KEY_DTYPE, StreamType
 from ..numeric.arrays import NONE16, covered, fill_non_finite, ranges
-from .model_structure import check_model, entry_of
+from .animation import KEY_FINITE, NODE_FALLBACK, NODE_MAP
+from .batches import BATCH_INDICES, BATCH_VERTICES
+from .model import check_model, entry_name
+from .names import STRING_RUN
+from .nodes import NODE_CYCLE, NODE_PARENT, NODE_SLOT
+from .slots import SLOT_BATCHES, SLOT_TRIANGLES
+from .triangles import TRIANGLE_LINK
+from .vertices import VERTEX_FINITE
 
 T = TypeVar("T")
-Steps = Mapping[str, Callable[[T, Finding], T]]
+Steps = Mapping[Rule, Callable[[T, Finding], T]]
 
 #: Tables that broken rows point into, and vertices of batches that are not shown.
 _POINTS_INTO = {
-    "node-slot": {StreamType.SLOTS},
-    "slot-batches": {StreamType.BATCHES},
-    "slot-triangles": {StreamType.TRIANGLES},
-    "batch-indices": {StreamType.INDICES, StreamType.POSITIONS},
-    "batch-vertices": {StreamType.POSITIONS},
-    "node-map": {StreamType.FRAME_MAP},
-    "node-fallback": {StreamType.KEYS},
+    NODE_SLOT: {StreamType.SLOTS},
+    SLOT_BATCHES: {StreamType.BATCHES},
+    SLOT_TRIANGLES: {StreamType.TRIANGLES},
+    BATCH_INDICES: {StreamType.INDICES, StreamType.POSITIONS},
+    BATCH_VERTICES: {StreamType.POSITIONS},
+    NODE_MAP: {StreamType.FRAME_MAP},
+    NODE_FALLBACK: {StreamType.KEYS},
 }
 #: How often the batches of triangles that are left out may use the indices: no table of a real
 #: model uses them twice, and what overlaps a thousand times is not laid out.
 _OVERLAP = 8
 
 
-def sound_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
+def checked_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
     """A model that can be decoded, and what was found.
 
     Args:
@@ -52,7 +59,7 @@ def sound_model(model: MshModel, mode: Mode) -> tuple[MshModel, list[Finding]]:
     """
     if mode == "tolerant":
         return leave_out(model)
-    findings = without_errors(check_model(model), model.archive.label, entry_of(model), mode)
+    findings = without_errors(check_model(model), model.archive.label, entry_name(model), mode)
     return model, findings
 
 
@@ -69,7 +76,7 @@ def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
     Raises:
         ConversionError: an error finding that concerns more than a part.
     """
-    return without_broken(model, check_model, STEPS, model.archive.label, entry_of(model))
+    return without_broken(model, check_model, STEPS, model.archive.label, entry_name(model))
 
 
 def without_broken(
@@ -84,7 +91,7 @@ def without_broken(
     Args:
         content: what was read.
         check: every finding about it.
-        steps: by code, in the order in which to take them: a copy without what a finding concerns.
+        steps: by rule, in the order in which to take them: a copy without what a finding concerns.
         file, entry: what messages call it.
 
     Returns:
@@ -101,9 +108,9 @@ def without_broken(
         if not errors:
             return content, said
         without_errors(errors, file, entry, "tolerant")
-        for code, step in steps.items():
+        for rule, step in steps.items():
             for finding in errors:
-                if finding.code == code:
+                if finding.rule == rule:
                     content = step(content, finding)
         findings = check(content)
         said += [finding for finding in findings if finding.severity == "error"]
@@ -128,7 +135,7 @@ def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
         "it was converted with --tolerant, and the edit meets tables that are broken",
         file=sidecar,
         value=f"{changes[0]}{more}",
-        hint="mend the source first (msh-inspect --check says how) and convert it again, or "
+        hint="fix the source first (msh-inspect --check says how) and convert it again, or "
         "rebuild what a model's file shows with --no-sidecar",
     )
 
@@ -147,8 +154,8 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
     view, findings = leave_out(model)
     stored, shown, made = model.streams, view.streams, edited.streams
     broken = {key for key, table in stored.items() if table is not shown[key]}
-    codes = {finding.code for finding in findings if finding.severity == "error"}
-    apart = broken.union(*(_POINTS_INTO[code] for code in codes & _POINTS_INTO.keys()))
+    rules = {finding.rule for finding in findings if finding.severity == "error"}
+    apart = broken.union(*(_POINTS_INTO[rule] for rule in rules & _POINTS_INTO.keys()))
     strings = model.strings is not view.strings
     if (
         any(made[key].tobytes() != shown[key].tobytes() for key in apart)
@@ -279,7 +286,7 @@ def _without_triangles(
     )
     rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
     if int(whole.sum()) > _OVERLAP * len(indices):
-        error = finding.to_error().at(file=model.archive.label, entry=entry_of(model))
+        error = finding.to_error().at(file=model.archive.label, entry=entry_name(model))
         error.hint = "the batches overlap too much to leave out their triangles"
         raise error
     words = indices[ranges(start[rows], whole)]
@@ -344,19 +351,19 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
     return model.with_table(StreamType.KEYS, keys).with_table(StreamType.NODES, nodes)
 
 
-#: What is left out, by the code of the finding; ranges before what lies in them.
+#: What is left out, by the rule of the finding; ranges before what lies in them.
 STEPS: Steps[MshModel] = {
-    "string-run": _no_strings,
-    "node-parent": _no_parent,
-    "node-cycle": _no_cycle,
-    "node-slot": _no_slot_index,
-    "slot-batches": _no_slot_batches,
-    "slot-triangles": _no_slot_triangles,
-    "batch-indices": _no_batch,
-    "batch-vertices": _no_far_triangles,
-    "vertex-finite": _no_vertex,
-    "triangle-link": _no_link,
-    "node-map": _no_map,
-    "node-fallback": _no_keys,
-    "key-finite": _no_key,
+    STRING_RUN: _no_strings,
+    NODE_PARENT: _no_parent,
+    NODE_CYCLE: _no_cycle,
+    NODE_SLOT: _no_slot_index,
+    SLOT_BATCHES: _no_slot_batches,
+    SLOT_TRIANGLES: _no_slot_triangles,
+    BATCH_INDICES: _no_batch,
+    BATCH_VERTICES: _no_far_triangles,
+    VERTEX_FINITE: _no_vertex,
+    TRIANGLE_LINK: _no_link,
+    NODE_MAP: _no_map,
+    NODE_FALLBACK: _no_keys,
+    KEY_FINITE: _no_key,
 }

@@ -16,15 +16,21 @@ from ..formats.tables import TerrainStream
 from ..formats.terrain import FINE, Terrain
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, fill_non_finite
-from .areal_structure import check_areal_map
+from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
+from .areal_map import check_areal_map
+from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
+from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
 from .recover import Steps, rows_of, without_broken
-from .terrain_structure import check_terrain
+from .terrain import check_terrain
+from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
+from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT
+from .terrain_tables import TERRAIN_BLEND_FINITE, TERRAIN_FINITE
 
 _T = TerrainStream
 
 
-def sound_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]:
-    """A terrain that can be decoded, and what was found; as ``tolerant.sound_model``.
+def checked_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]:
+    """A terrain that can be decoded, and what was found; as ``recover.checked_model``.
 
     Raises:
         ConversionError: the first finding that is refused; with what is broken nothing is left.
@@ -41,8 +47,8 @@ def sound_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding]]
     return view, findings
 
 
-def sound_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]:
-    """An areal map that can be shown, and what was found; as ``tolerant.sound_model``.
+def checked_areals(areals: ArealMap, mode: Mode) -> tuple[ArealMap, list[Finding]]:
+    """An areal map that can be shown, and what was found; as ``recover.checked_model``.
 
     Raises:
         ConversionError: the first finding that is refused.
@@ -112,15 +118,15 @@ def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
     return terrain.with_table(_T.SQUARES, squares)
 
 
-#: What is left out of a terrain, by the code of the finding.
+#: What is left out of a terrain, by the rule of the finding.
 TERRAIN_STEPS: Steps[Terrain] = {
-    "terrain-square-slot": _no_square_slot,
-    "terrain-slot-faces": _no_slot_faces,
-    "terrain-slot-box": _no_slot_box,
-    "terrain-face-vertex": _no_face,
-    "terrain-finite": _no_vertex,
-    "terrain-face-link": _no_face_link,
-    "terrain-blend-finite": _no_blend,
+    TERRAIN_SQUARE_SLOT: _no_square_slot,
+    TERRAIN_SLOT_FACES: _no_slot_faces,
+    TERRAIN_SLOT_BOX: _no_slot_box,
+    TERRAIN_FACE_VERTEX: _no_face,
+    TERRAIN_FINITE: _no_vertex,
+    TERRAIN_FACE_LINK: _no_face_link,
+    TERRAIN_BLEND_FINITE: _no_blend,
 }
 
 
@@ -204,13 +210,13 @@ def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
     return areals if keep.all() else _without_areals(areals, keep)
 
 
-#: What is left out of an areal map, by the code of the finding; areals last, which renumbers.
+#: What is left out of an areal map, by the rule of the finding; areals last, which renumbers.
 AREAL_STEPS: Steps[ArealMap] = {
-    "areal-anchor-finite": _no_anchor,
-    "areal-normal": _no_normal,
-    "areal-link": _no_link,
-    "areal-cell-full": _no_cell_list,
-    "areal-cell-id": _no_cell_id,
-    "areal-vertices": _no_areals,
-    "areal-vertex-finite": _no_areals,
+    AREAL_ANCHOR_FINITE: _no_anchor,
+    AREAL_NORMAL: _no_normal,
+    AREAL_LINK: _no_link,
+    AREAL_CELL_FULL: _no_cell_list,
+    AREAL_CELL_ID: _no_cell_id,
+    AREAL_VERTICES: _no_areals,
+    AREAL_VERTEX_FINITE: _no_areals,
 }

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..checks.rules import RULES, Mode, near
+from ..checks import all_rules, similar_codes
 from .common import EXIT_INTERRUPTED, console, print_json, say
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from ..batch.check import CheckRun
-    from ..findings import Finding
+    from ..findings import Finding, Mode, Rule
     from ..pipeline.check import Checked
 
-EXIT_UNSOUND = 1
+EXIT_ERRORS = 1
 #: The version of the JSON's form.
 FORMAT = 1
 #: How many files and entries are shown with one code before the rest is only counted.
@@ -52,9 +54,9 @@ def known_code(code: str) -> str:
     Raises:
         click.UsageError: there is none of this name.
     """
-    if code in RULES:
+    if code in all_rules():
         return code
-    found = near(code)
+    found = similar_codes(code)
     hint = f"did you mean {', '.join(found)}?" if found else "--explain list shows them all"
     raise click.UsageError(f"unknown code {code!r}: {hint}")
 
@@ -62,15 +64,15 @@ def known_code(code: str) -> str:
 def explain(code: str) -> None:
     """Print a rule, or with ``list`` one line for each."""
     if code == "list":
-        for rule in RULES.values():
+        for rule in all_rules().values():
             say(f"{rule.code:24}{rule.severity:9}{rule.format:23}{rule.rule}")
         return
-    rule = RULES[known_code(code)]
+    rule = all_rules()[known_code(code)]
     say(f"{rule.code}  {rule.severity}, {rule.format}")
     for title, text in (
         ("rule", rule.rule),
         ("why", rule.why),
-        ("mend", rule.mend),
+        ("fix", rule.fix),
         ("tolerant", f"leaves out {rule.drops}" if rule.drops else ""),
         ("source", rule.source),
     ):
@@ -107,11 +109,11 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
     if run.interrupted:
         sys.exit(EXIT_INTERRUPTED)
     if failing or run.failures:
-        sys.exit(EXIT_UNSOUND)
+        sys.exit(EXIT_ERRORS)
 
 
 def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
-    """Stop where nothing was checked: that is no verdict.
+    """Stop where nothing was checked: that is not a result.
 
     Raises:
         ConversionError: no file is of a kind known here.
@@ -126,7 +128,7 @@ def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
 
 
 def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
-    """What the user wants to hear of."""
+    """What the user chose to be reported."""
     if options.entry is not None:
         wanted = options.entry.casefold()
         files = [one for one in checked if one.entry is None]
@@ -145,17 +147,17 @@ def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
     ]
 
 
-def as_json(run: CheckRun, mode: Mode, sound: bool) -> dict[str, Any]:
+def as_json(run: CheckRun, mode: Mode, valid: bool) -> dict[str, Any]:
     """The run as JSON data; ``docs/checks.md`` describes it."""
     files, places = _totals(run.checked)
     return {
         "format": FORMAT,
         "mode": mode,
-        "sound": sound and not run.failures,
+        "sound": valid and not run.failures,
         "counts": _counts(run.checked),
         "codes": {
-            code: {"severity": RULES[code].severity, "files": files[code], "count": places[code]}
-            for code in sorted(files)
+            code: {"severity": rule.severity, "files": files[code], "count": places[code]}
+            for code, rule in sorted(_rules(run.checked).items())
         },
         "items": [
             {
@@ -165,7 +167,7 @@ def as_json(run: CheckRun, mode: Mode, sound: bool) -> dict[str, Any]:
                 "index": one.index,
                 "kind": one.kind,
                 "findings": [
-                    finding.facts() | {"fails": finding.rule.fails(mode), "mend": finding.rule.mend}
+                    finding.facts() | {"fails": finding.rule.fails(mode), "mend": finding.rule.fix}
                     for finding in one.findings
                 ],
             }
@@ -175,6 +177,11 @@ def as_json(run: CheckRun, mode: Mode, sound: bool) -> dict[str, Any]:
         "failures": [{"id": id, "error": error} for id, error in run.failures],
         "interrupted": run.interrupted,
     }
+
+
+def _rules(checked: Sequence[Checked]) -> dict[str, Rule]:
+    """The rules that are broken, by code."""
+    return {finding.code: finding.rule for one in checked for finding in one.findings}
 
 
 def _totals(checked: Sequence[Checked]) -> tuple[Counter[str], Counter[str]]:
@@ -195,7 +202,7 @@ def _counts(checked: Sequence[Checked]) -> dict[str, int]:
 
 
 def _show(run: CheckRun, options: CheckOptions) -> None:
-    """Findings by file and entry, then a table of codes, then a verdict."""
+    """Findings by file and entry, then a table of codes, then a result."""
     out = console()
     colours = {"error": "red", "warning": "yellow", "note": "cyan"}
     shown: Counter[str] = Counter()
@@ -220,17 +227,17 @@ def _show(run: CheckRun, options: CheckOptions) -> None:
             )
     files, places = _totals(run.checked)
     if files:
-        out.print(_table(files, places))
+        out.print(_table(_rules(run.checked), files, places))
         hidden = sum(files[code] - shown[code] for code in files if shown[code])
         if hidden and not options.verbose:
             out.print(f"{hidden} more like these are not listed (-v lists all)")
     if options.verbose:
         for passed in run.passed:
             out.print(f"skipped {passed.id}: {passed.reason}", markup=False, soft_wrap=True)
-    out.print(_verdict(run, options.mode), markup=False, soft_wrap=True)
+    out.print(_result(run, options.mode), markup=False, soft_wrap=True)
 
 
-def _table(files: Counter[str], places: Counter[str]) -> Any:
+def _table(rules: dict[str, Rule], files: Counter[str], places: Counter[str]) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -239,24 +246,26 @@ def _table(files: Counter[str], places: Counter[str]) -> Any:
         ("severity", 0), ("code", 0), ("files", 1), ("places", 1), ("rule that is broken", 0),
     ):  # fmt: skip
         table.add_column(title, justify="right" if right else "left")
-    for code in sorted(files, key=lambda c: (_SEVERITIES.index(RULES[c].severity), c)):
-        rule = RULES[code]
+    for code, rule in sorted(
+        rules.items(), key=lambda pair: (_SEVERITIES.index(pair[1].severity), pair[0])
+    ):
         row = (rule.severity, code, f"{files[code]:,}", f"{places[code]:,}", rule.rule)
         table.add_row(*row)
     return table
 
 
-def _verdict(run: CheckRun, mode: Mode) -> str:
+def _result(run: CheckRun, mode: Mode) -> str:
     counts = _counts(run.checked)
-    said = ", ".join(f"{counts[s]:,} {s}{'s' * (counts[s] != 1)}" for s in _SEVERITIES)
+    found = ", ".join(f"{counts[s]:,} {s}{'s' * (counts[s] != 1)}" for s in _SEVERITIES)
     what = "file" if len(run.checked) == 1 else "files and entries"
-    text = f"{len(run.checked):,} {what} checked: {said}"
+    text = f"{len(run.checked):,} {what} checked: {found}"
     failing = {f.code for one in run.checked for f in one.findings if f.rule.fails(mode)}
     if failing:
-        first = min(failing, key=list(RULES).index)
-        text += f"; not sound ({mode}), msh-inspect --explain {first} says more"
+        first = min(failing, key=list(all_rules()).index)
+        what = "errors or warnings" if mode == "strict" else "errors"
+        text += f"; has {what} ({mode}), see msh-inspect --explain {first}"
     elif run.checked and not run.interrupted:
-        text += "; sound" + ("" if mode == "default" else f" ({mode})")
+        text += "; valid" + ("" if mode == "default" else f" ({mode})")
     if run.passed:
         text += f"; {len(run.passed):,} other files skipped"
     return text + ("; interrupted" if run.interrupted else "")

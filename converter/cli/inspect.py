@@ -21,14 +21,14 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from ..checks.rules import Mode
+    from ..findings import Mode
 
 
 @click.command(
     cls=Command,
     name="msh-inspect",
     context_settings=SETTINGS,
-    help="""Show what is in a model, a terrain, an areal map or an archive, and whether it is sound.
+    help="""Show what is in a model, a terrain, an areal map or an archive, and whether it is valid.
 
 \b
 Examples:
@@ -40,21 +40,19 @@ Examples:
   msh-inspect Textures.lib --entry WALL.0    a texture
   msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect --diff old.msh new.msh         what differs, table by table
-  msh-inspect --check robot.msh              is it sound?
+  msh-inspect --check robot.msh              is it valid?
   msh-inspect --check GAME                   a whole game; archives and directories too
   msh-inspect --check GAME --ignore wear-id --strict
   msh-inspect --explain slot-box             what a code means (list: all of them)
   msh-inspect --roundtrip GAME               does every model come back from glTF byte for byte?
 
---check exits with 1 where something is not sound: with errors, which conversion refuses; with
---strict with warnings too; with --tolerant only with errors that cannot be left out.
+--check exits with 1 where it finds errors, which conversion refuses; with --strict warnings too;
+with --tolerant only errors that cannot be left out.
 """,
 )
 @click.argument("sources", metavar="FILE...", nargs=-1, type=FILE)
 @click.option("--diff", is_flag=True, help="Compare two models, row by row; exit 1 if they differ.")
-@click.option(
-    "--check", is_flag=True, help="Check files, archives, directories; exit 1 if unsound."
-)
+@click.option("--check", is_flag=True, help="Check files, archives, directories; exit 1 on errors.")
 @click.option("--strict", is_flag=True, help="With --check: warnings count as well.")
 @click.option(
     "--tolerant",

@@ -15,8 +15,8 @@ from ..batch.outcome import FAILED, Outcome
 from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from ..batch.walk import Item
 from ..batch.workers import cores
-from ..checks.rules import Mode
 from ..errors import ConversionError
+from ..findings import Mode
 from .common import EXIT_INTERRUPTED, print_json, say
 
 #: The version of the JSON's form.

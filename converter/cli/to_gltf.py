@@ -273,12 +273,13 @@ def _is_many(
         return False
     from ...importers.nres import open_nres
     from ..errors import ConversionError
+    from ..formats.archive import NRES_MAGIC_RULE
     from ..formats.kinds import Kind, archive_kind
 
     try:
         return archive_kind(open_nres(sources[0], str(sources[0]))) is Kind.ARCHIVE
     except ConversionError as error:
-        if error.code == "nres-magic":  # reading it as a model says what it is
+        if error.code == NRES_MAGIC_RULE.code:  # reading it as a model says what it is
             return False
         raise
 
@@ -366,11 +367,11 @@ def _load(
 
 
 def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:
-    from ..findings import told
+    from ..findings import messages
 
     if quiet:
         return
-    for text in told(findings):
+    for text in messages(findings):
         say(f"warning: {source}: {text}", error=True)
     for finding in findings:
         if verbose and finding.severity == "note":

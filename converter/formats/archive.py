@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import le
 
+from ..findings import Rule
 from .tables import (
     NAME_SIZE,
     NRES_ENTRY_DTYPE,
@@ -20,6 +21,85 @@ from .tables import (
 )
 
 Fold = Callable[[bytes], bytes]
+
+# What importers.nres refuses.
+UNREADABLE = Rule(
+    "unreadable",
+    "error",
+    "NRes",
+    rule="A file can be opened and read.",
+    source="container page",
+    why="What cannot be read cannot be checked.",
+    fix="Check that the file exists, is not a directory and may be read.",
+)
+NRES_MAGIC_RULE = Rule(
+    "nres-magic",
+    "error",
+    "NRes",
+    rule="A container starts with the four bytes NRes.",
+    source="container page, header +0",
+    why="Content decides what a file is; without the magic nothing in it can be found.",
+    fix="Give the right file; a file that was an archive once is damaged: take it from a backup.",
+)
+NRES_HEADER = Rule(
+    "nres-header",
+    "error",
+    "NRes",
+    rule="A container has a header of 16 bytes.",
+    source="container page, header",
+    why="A shorter file does not hold the place of its entries.",
+    fix="The file was cut off: copy it again.",
+)
+NRES_VERSION_RULE = Rule(
+    "nres-version",
+    "error",
+    "NRes",
+    rule="The version word is 0x100.",
+    source="container page, header +4",
+    why="Another version may lay out everything else in another way.",
+    fix="Take the file from the game again; no other version is known.",
+)
+NRES_SIZE = Rule(
+    "nres-size",
+    "error",
+    "NRes",
+    rule="total_size is the length of the file.",
+    source="container page, header +12",
+    why=(
+        "The directory lies at the end: a wrong length means that it is looked for in the wrong "
+        "place."
+    ),
+    fix="The file was cut off or something was appended: copy it again.",
+)
+NRES_COUNT = Rule(
+    "nres-count",
+    "error",
+    "NRes",
+    rule=(
+        "entry_count is not negative, and so many directory rows of 64 bytes fit after the header."
+    ),
+    source="container page, header +8",
+    why="The directory would start before the data.",
+    fix="Take the file from a backup, or pack it again.",
+)
+NRES_PAYLOAD = Rule(
+    "nres-payload",
+    "error",
+    "NRes",
+    rule="Every payload lies between the header and the directory.",
+    source="container page, directory +56",
+    why="Reading it would leave the file.",
+    fix="Pack the archive again from its entries.",
+)
+NRES_REUSE = Rule(
+    "nres-reuse",
+    "error",
+    "NRes",
+    rule="All payloads together are at most 16 times the file.",
+    source="container page, directory +56 (our limit)",
+    why="A small file could be made to look like a huge one, and exhaust memory and time.",
+    fix="Pack the archive again: every entry gets bytes of its own.",
+)
 
 
 def fold_upper(name: bytes) -> bytes:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
+from ..findings import Rule
 from ..numeric.arrays import Bools, Floats, Ints, ranges
 from .archive import Archive, Entry
 from .tables import (
@@ -123,6 +124,17 @@ class ArealMap:
         return xy.min(0), xy.max(0)
 
 
+AREAL_ENTRY = Rule(
+    "areal-entry",
+    "error",
+    "areal map",
+    rule="An areal map has an entry of type 12.",
+    source="terrain page, 4.2 and 6.3",
+    why='The game stops with "Cannot find chunk in resource".',
+    fix="Take the file from a backup.",
+)
+
+
 def areal_entry(archive: Archive) -> Entry:
     """The areal map's entry: the first of type 12 (docs/reference/areal_map.md).
 
@@ -137,9 +149,30 @@ def areal_entry(archive: Archive) -> Entry:
             table=AREALS,
             value=f"types {sorted(archive.type_ids)}",
             expected=f"an entry of type {AREAL_MAP_TYPE}",
-            code="areal-entry",
+            code=AREAL_ENTRY.code,
         )
     return entry
+
+
+# What importers.areal_map refuses.
+AREAL_SIZE = Rule(
+    "areal-size",
+    "error",
+    "areal map",
+    rule="Areals and cells fit the entry.",
+    source="terrain page, 4.2 to 4.4",
+    why="The game would read past the entry.",
+    fix="The entry was cut, or a count is wrong: take it from a backup.",
+)
+AREAL_TAIL = Rule(
+    "areal-tail",
+    "error",
+    "areal map",
+    rule="Areals and cells fill the entry to its last byte.",
+    source="terrain page, 6.3",
+    why='The game stops with "Incorrect ArealMap".',
+    fix="A count is wrong: take the entry from a backup.",
+)
 
 
 def _xy(points: NDArray[np.float32]) -> Floats:

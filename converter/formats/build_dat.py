@@ -19,7 +19,7 @@ from difflib import SequenceMatcher
 from itertools import takewhile
 
 from ..errors import ConversionError, printable
-from ..findings import Finding
+from ..findings import Finding, Rule
 from .archive import decode_text
 
 #: What findings and errors call the file.
@@ -192,13 +192,74 @@ class BuildDat:
         return decode_text(match[1])
 
 
+BUILD_CATEGORY = Rule(
+    "build-category",
+    "error",
+    "BuildDat.lst",
+    rule="A category is one of the twelve.",
+    source="terrain page, 5",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Correct the name; case matters.",
+    drops="the section",
+)
+BUILD_COUNT = Rule(
+    "build-count",
+    "error",
+    "BuildDat.lst",
+    rule="A category's count is the number of paths that follow.",
+    source="evidence page, Text and materials (BuildDat.lst)",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Correct the count.",
+    drops="the section",
+)
+BUILD_PATH = Rule(
+    "build-path",
+    "error",
+    "BuildDat.lst",
+    rule="Paths are in double quotes.",
+    source="evidence page, Text and materials (BuildDat.lst)",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Put the path in double quotes.",
+    drops="the line",
+)
+BUILD_STRAY = Rule(
+    "build-stray",
+    "error",
+    "BuildDat.lst",
+    rule="Every path is covered by a count.",
+    source="evidence page, Text and materials (BuildDat.lst)",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Raise the count, or remove the path.",
+    drops="the line",
+)
+BUILD_LINE = Rule(
+    "build-line",
+    "error",
+    "BuildDat.lst",
+    rule="A line is empty, a comment, a header or a path.",
+    source="evidence page, Text and materials (BuildDat.lst)",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Start it with // or remove it.",
+    drops="the line",
+)
+BUILD_TWICE = Rule(
+    "build-twice",
+    "warning",
+    "BuildDat.lst",
+    rule="A category has one header.",
+    source="terrain page, 5",
+    why="Which one counts is not known; the first is used.",
+    fix="Join the two.",
+)
+
+
 def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
     """The sections of raw lines, and findings as of :meth:`BuildDat.check`."""
     sections: list[Section] = []
     findings: list[Finding] = []
 
-    def error(code: str, problem: str, row: int, value: object, expected: object = None) -> None:
-        findings.append(Finding(code, problem, TABLE, row + 1, None, value, expected))
+    def error(rule: Rule, problem: str, row: int, value: object, expected: object = None) -> None:
+        findings.append(Finding(rule, problem, TABLE, row + 1, None, value, expected))
 
     for row, line in enumerate(lines):
         body = line.strip()
@@ -211,11 +272,11 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
             valid = _COUNT.fullmatch(count) is not None
             sections.append(Section(name, row, int(count) if valid else None))
             if name not in CATEGORIES:
-                error("build-category", "unknown category", row, printable(name))
+                error(BUILD_CATEGORY, "unknown category", row, printable(name))
             elif any(section.name == name for section in sections[:-1]):
                 findings.append(
                     Finding(
-                        "build-twice",
+                        BUILD_TWICE,
                         "category appears twice; the first one counts",
                         TABLE,
                         row + 1,
@@ -224,22 +285,22 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
                     )
                 )
             if not valid:
-                error("build-count", "count is not a number of lines", row, shown, "0 or more")
+                error(BUILD_COUNT, "count is not a number of lines", row, shown, "0 or more")
         elif sections and sections[-1].open:
             sections[-1].rows.append(row)
             if _PATH.fullmatch(body):
                 sections[-1].paths.append(row)
             else:
-                error("build-path", "path is not in double quotes", row, shown)
+                error(BUILD_PATH, "path is not in double quotes", row, shown)
         elif _PATH.fullmatch(body):
-            error("build-stray", "path belongs to no category, its count is reached", row, shown)
+            error(BUILD_STRAY, "path belongs to no category, its count is reached", row, shown)
         else:
-            error("build-line", "line is neither a header nor a path", row, shown)
+            error(BUILD_LINE, "line is neither a header nor a path", row, shown)
 
     for section in sections:
         if section.count is not None and section.open:
             problem = f"too few paths follow {printable(section.name)}"
-            error("build-count", problem, section.header, len(section.rows), section.count)
+            error(BUILD_COUNT, problem, section.header, len(section.rows), section.count)
     return sections, sorted(findings, key=lambda finding: finding.row or 0)
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import printable
-from ..findings import Finding
+from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from .archive import decode_text
 
@@ -64,6 +64,35 @@ class ControlPoints:
         return decode_text(self.names["name"][row].tobytes().partition(b"\0")[0])
 
 
+POINTS_SIZE = Rule(
+    "points-size",
+    "warning",
+    "control points",
+    rule="A .cpt is its count, a record of 36 bytes and a name of 32 for each.",
+    source="evidence page, Core models (what points into a model); decision 0017",
+    why="The points cannot be shown.",
+    fix="Take the file from the game again.",
+)
+POINT_PLACE = Rule(
+    "point-place",
+    "warning",
+    "control points",
+    rule="A point is on a node of the model, at finite numbers of at most 1e6.",
+    source="evidence page, Core models (what points into a model); decision 0017",
+    why="The point cannot be shown.",
+    fix="Name a node that the model has, in the .cpt.",
+)
+POINTS_NONE = Rule(
+    "points-none",
+    "warning",
+    "control points",
+    rule="A model that is exported with --points has a .cpt.",
+    source="evidence page, Core models (what points into a model); decision 0017",
+    why="There is nothing to show.",
+    fix="Nothing to do, or put its .cpt beside it.",
+)
+
+
 def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
     """What is wrong with the points that have no place, by row.
 
@@ -86,5 +115,5 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
         else:
             continue
         problem = f"control point {printable(points.name(row))!r} has no place: {problem}"
-        found[row] = Finding("point-place", problem, TABLE, row, value=value, expected=expected)
+        found[row] = Finding(POINT_PLACE, problem, TABLE, row, value=value, expected=expected)
     return found

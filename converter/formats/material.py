@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import Rule
 from ..numeric.arrays import Records
 from .archive import Archive, decode_text
 from .tables import MATERIAL_TRACK_DTYPE
@@ -27,6 +28,53 @@ MATERIAL_TYPE = int.from_bytes(b"MAT0", "little")
 MATERIAL_VERSION = 6
 #: The material that stands for an unknown name.
 DEFAULT_MATERIAL = "DEFAULT"
+
+# What importers.material refuses.
+MATERIAL_VERSION_RULE = Rule(
+    "material-version",
+    "error",
+    "MAT0",
+    rule="A material's version (attr2) is 6.",
+    source="evidence page, Text and materials (MAT0)",
+    why="Other versions have other headers.",
+    fix="Take the entry from the game again.",
+)
+MATERIAL_HEADER = Rule(
+    "material-header",
+    "error",
+    "MAT0",
+    rule="A material has a header of 14 bytes.",
+    source="evidence page, Text and materials (MAT0)",
+    why="The counts are not there.",
+    fix="The entry was cut: take it from a backup.",
+)
+MATERIAL_PHASES = Rule(
+    "material-phases",
+    "error",
+    "MAT0",
+    rule="A material has a phase, and all of them fit the entry.",
+    source="evidence page, Text and materials (MAT0)",
+    why="The game would read past the entry.",
+    fix="Correct the count.",
+)
+MATERIAL_TRACKS = Rule(
+    "material-tracks",
+    "error",
+    "MAT0",
+    rule="Tracks fit the entry.",
+    source="evidence page, Text and materials (MAT0)",
+    why="The game would read past the entry.",
+    fix="Correct the count.",
+)
+MATERIAL_KEYS = Rule(
+    "material-keys",
+    "error",
+    "MAT0",
+    rule="A track's keys fit the entry.",
+    source="evidence page, Text and materials (MAT0)",
+    why="The game would read past the entry.",
+    fix="Correct the count.",
+)
 
 
 class MaterialKind(IntEnum):

@@ -12,11 +12,41 @@ from typing import ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..findings import Rule
 from ..numeric.arrays import Records
 from .table_file import TableFile
 from .tables import NAME_DTYPE, NODE_DTYPE, TABLES, StreamType, TableSpec
 
 _ZERO = np.zeros(1, np.uint16)
+
+# What importers.msh refuses.
+MODEL_TABLES = Rule(
+    "model-tables",
+    "error",
+    "core model",
+    rule="A core model has tables 1, 2, 3, 6 and 13.",
+    source="core page, 3.1 and 3.3",
+    why="The game's loader needs every one of them.",
+    fix="Take the model from a backup.",
+)
+TABLE_STRIDE = Rule(
+    "table-stride",
+    "error",
+    "core model",
+    rule="The size of a table is a multiple of its record.",
+    source="core page, 7.1; animation page, 9 (1)",
+    why="The last record would be read past the end.",
+    fix="The table was cut: take it from a backup.",
+)
+SLOTS_SIZE = Rule(
+    "slots-size",
+    "error",
+    "core model",
+    rule="Res2 is a header of 140 bytes and slots of 68 bytes.",
+    source="core page, 7.1",
+    why="The last slot would be read past the end.",
+    fix="The table was cut: take it from a backup.",
+)
 
 
 @dataclass

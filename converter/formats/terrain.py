@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import Rule
 from ..numeric.arrays import NONE16, Records, ranges
 from .table_file import TableFile
 from .tables import TERRAIN_TABLES, TableSpec, TerrainStream
@@ -33,6 +34,26 @@ LEVELS = ("fine", "coarse")
 NO_MATERIAL = 0xFF
 
 _T = TerrainStream
+
+# What importers.terrain refuses.
+TERRAIN_TABLES_RULE = Rule(
+    "terrain-tables",
+    "error",
+    "terrain",
+    rule="A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
+    source="terrain page, 3.1 and 6.2",
+    why='The game stops with "Unable to open file" or "Unable to find microtexture mapping chunk".',
+    fix="Take the file from a backup.",
+)
+TERRAIN_STRIDE = Rule(
+    "terrain-stride",
+    "error",
+    "terrain",
+    rule="The size of a table is a multiple of its record (Res2: after 140 bytes).",
+    source="terrain page, 6.2",
+    why="The last record would be read past the end.",
+    fix="The table was cut: take it from a backup.",
+)
 
 
 @dataclass

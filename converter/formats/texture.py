@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import Rule
 from ..numeric.arrays import Records
 from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 
@@ -55,6 +56,62 @@ FORMATS: dict[int, tuple[np.dtype[np.unsignedinteger], Channels]] = {
 WRITABLE_FORMATS = (8888, 888, 565, 556, 4444)
 
 _WITH_MIPS = 32
+
+# What importers.texm refuses.
+TEXM_MAGIC_RULE = Rule(
+    "texm-magic",
+    "error",
+    "Texm",
+    rule="A texture starts with the four bytes Texm.",
+    source="evidence page, Text and materials (Texm)",
+    why="It cannot be read.",
+    fix="Take the entry from a backup.",
+)
+TEXM_HEADER = Rule(
+    "texm-header",
+    "error",
+    "Texm",
+    rule="A texture has a header of 32 bytes.",
+    source="evidence page, Text and materials (Texm)",
+    why="Its size is not there.",
+    fix="The entry was cut: take it from a backup.",
+)
+TEXM_FORMAT = Rule(
+    "texm-format",
+    "error",
+    "Texm",
+    rule="The format is 0, 565, 556, 4444, 88, 888 or 8888.",
+    source="evidence page, Text and materials (Texm)",
+    why="The layout of a pixel is not known.",
+    fix="Make the texture again.",
+)
+TEXM_SIDES = Rule(
+    "texm-sides",
+    "error",
+    "Texm",
+    rule="Sides are 1 or more.",
+    source="evidence page, Text and materials (Texm)",
+    why="The picture is empty.",
+    fix="Make the texture again.",
+)
+TEXM_MIPS = Rule(
+    "texm-mips",
+    "error",
+    "Texm",
+    rule="There are as many levels as the size can be halved, at least one.",
+    source="evidence page, Text and materials (Texm)",
+    why="A level would have no size.",
+    fix="Correct the count.",
+)
+TEXM_SIZE = Rule(
+    "texm-size",
+    "error",
+    "Texm",
+    rule="Every declared level is there.",
+    source="evidence page, Text and materials (Texm)",
+    why="The game would read past the entry.",
+    fix="The entry was cut: take it from a backup.",
+)
 
 
 @dataclass(frozen=True)

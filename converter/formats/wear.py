@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import ConversionError, printable
-from ..findings import Finding, more
+from ..findings import Finding, Rule, more
 from .material import DEFAULT_MATERIAL
 
 #: What findings and errors call the file.
@@ -147,6 +147,55 @@ def _is_blank(line: str) -> bool:
     return not line.replace("\0", "").strip()
 
 
+WEAR_COUNT = Rule(
+    "wear-count",
+    "error",
+    "WEAR",
+    rule="The first line is the number of rows that follow.",
+    source="evidence page, Text and materials (WEAR)",
+    why="Rows are selected by position: names are missing.",
+    fix="Correct the count.",
+    drops="the rows that are missing",
+)
+WEAR_ROW = Rule(
+    "wear-row",
+    "error",
+    "WEAR",
+    rule="A row is an id and a name.",
+    source="evidence page, Text and materials (WEAR)",
+    why="The row has no material.",
+    fix="Add the name.",
+    drops="the row",
+)
+WEAR_ID = Rule(
+    "wear-id",
+    "warning",
+    "WEAR",
+    rule="A row's id is its position.",
+    source="evidence page, Text and materials (WEAR)",
+    why="Rows are selected by position: the id misleads.",
+    fix="Number the rows from 0.",
+)
+WEAR_EXTRA = Rule(
+    "wear-extra",
+    "warning",
+    "WEAR",
+    rule="Nothing follows the rows but LIGHTMAPS.",
+    source="evidence page, Text and materials (WEAR)",
+    why="It is never read; perhaps the count is too small.",
+    fix="Raise the count, or remove the lines.",
+)
+WEAR_BLANK = Rule(
+    "wear-blank",
+    "warning",
+    "WEAR",
+    rule="A blank line precedes LIGHTMAPS.",
+    source="evidence page, Text and materials (WEAR)",
+    why="The game may take the word for a row.",
+    fix="Add a blank line.",
+)
+
+
 def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
     """Materials, lightmaps and findings of lines without their ends."""
     findings: list[Finding] = []
@@ -157,7 +206,7 @@ def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
     if border < len(lines):
         if border and not _is_blank(lines[border - 1]):
             problem = f"no blank line before {_LIGHTMAPS}"
-            findings.append(Finding("wear-blank", problem, TABLE, border + 1))
+            findings.append(Finding(WEAR_BLANK, problem, TABLE, border + 1))
         head = border + 1
         while head < len(lines) and _is_blank(lines[head]):
             head += 1
@@ -171,17 +220,17 @@ def _read_section(
     """Names of the rows after the count in line ``head``, which end before ``border``."""
 
     def find(
-        code: str, problem: str, at: int, value: object, expected: object, count: int = 1
+        rule: Rule, problem: str, at: int, value: object, expected: object, count: int = 1
     ) -> None:
-        findings.append(Finding(code, problem, TABLE, at + 1, None, value, expected, count=count))
+        findings.append(Finding(rule, problem, TABLE, at + 1, None, value, expected, count=count))
 
     if head >= border:
-        find("wear-count", "count is missing", head, None, "a number of rows")
+        find(WEAR_COUNT, "count is missing", head, None, "a number of rows")
         return []
     count = row_count(lines[head])
     if count is None:
         shown = printable(lines[head].strip())
-        find("wear-count", "count is not a number of rows", head, shown, "0 or more")
+        find(WEAR_COUNT, "count is not a number of rows", head, shown, "0 or more")
         return []
     first = head + 1
     end = min(first + count, border)
@@ -189,20 +238,20 @@ def _read_section(
     while end > first and _is_blank(lines[end - 1]):
         end -= 1  # so that a count that is too large does not make rows of blank lines
     if end - first < count:
-        find("wear-count", "fewer rows than the count", head, end - first, count)
+        find(WEAR_COUNT, "fewer rows than the count", head, end - first, count)
     wrong = []
     for row, line in enumerate(lines[first:end]):
         if not row_name(line):
-            find("wear-row", "row has no name", first + row, printable(line), "<id> <name>")
+            find(WEAR_ROW, "row has no name", first + row, printable(line), "<id> <name>")
         elif (line.split()[0].lstrip("0") or "0") != str(row):
             wrong.append(row)
     if wrong:
         row = wrong[0]
         problem = more("id is not the row's position", len(wrong))
         shown = printable(lines[first + row].split()[0])
-        find("wear-id", problem, first + row, shown, row, len(wrong))
+        find(WEAR_ID, problem, first + row, shown, row, len(wrong))
     if extra:
         problem = more("line after the rows is not read", len(extra), "lines")
         shown = printable(lines[extra[0]])
-        find("wear-extra", problem, extra[0], shown, f"{count} rows", len(extra))
+        find(WEAR_EXTRA, problem, extra[0], shown, f"{count} rows", len(extra))
     return [row_name(line) for line in lines[first:end]]

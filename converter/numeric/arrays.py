@@ -77,3 +77,13 @@ def fill_non_finite(rows: NDArray[F]) -> NDArray[F]:
 def max_uses(rows: int) -> int:
     """Return how often a file may use the rows of a table in all, before anything is made of it."""
     return max(USES_FLOOR, MAX_USES * rows)
+
+
+def beyond(words: NDArray[np.uint16], rows: int) -> NDArray[np.bool_]:
+    """Return which indices, ``NONE16`` aside, are past ``rows`` rows. Same shape."""
+    return np.asarray(words + np.uint16(1) > rows)  # NONE16 becomes 0
+
+
+def largest_known(words: NDArray[np.uint16]) -> int:
+    """Return the largest index, ``NONE16`` aside; -1 where there is none."""
+    return int(words[words != NONE16].max(initial=0)) if (words != NONE16).any() else -1

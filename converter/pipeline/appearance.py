@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...importers.nres import read_file
 from ...importers.wear import read_wear, read_wear_names
+from ..checks.appearance import missing_appearance
 from ..findings import Finding
 from ..scene.appearance import MATERIALS, Appearance
 from .options import ExportOptions
@@ -54,7 +55,7 @@ def has_libraries(folder: Path) -> bool:
 def missing_materials(appearance: Appearance | None) -> list[Finding]:
     """Report the materials and textures that were not found."""
     missing = [] if appearance is None else appearance.warnings
-    return [Finding("look-missing", text) for text in missing]
+    return [missing_appearance(text) for text in missing]
 
 
 def in_folder(

@@ -12,7 +12,7 @@ from ...exporters.gltf_file import Document
 from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_nres
 from .. import __version__
-from ..checks.recover_maps import sound_areals
+from ..checks.recover_maps import checked_areals
 from ..edits.compare_model import Change
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
@@ -60,7 +60,7 @@ def load_areal_map(
         from .check import require_strict
 
         require_strict(archive, path, index, Kind.AREAL_MAP)
-    areals, findings = sound_areals(read_areal_map(own), options.mode)
+    areals, findings = checked_areals(read_areal_map(own), options.mode)
     return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
 
 
@@ -106,7 +106,7 @@ def import_areal_map(kept: Sidecar, given: Imported, label: str) -> ImportResult
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
-    areals, _ = sound_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
+    areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
     used = {item.mesh for item in given.items if item.mesh >= 0}
     shown = [
         given.streams.positions[p.vertex_start : p.vertex_start + p.vertex_count]

@@ -23,24 +23,23 @@ from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.terrain import read_terrain
 from ...importers.texm import read_texm
 from ...importers.wear import read_wear, wear_of, wears_of_level
-from ..checks.animation import check_animation
-from ..checks.areal_map import check_areal_map_further
-from ..checks.areal_structure import check_areal_map
-from ..checks.container import check_container
-from ..checks.geometry import check_geometry
-from ..checks.materials import check_material, check_texm
-from ..checks.model import check_materials, check_tables
-from ..checks.model_structure import check_model
-from ..checks.terrain import check_level_lists, check_terrain_further
-from ..checks.terrain_structure import check_terrain
+from ..checks import all_rules
+from ..checks.appearance import check_phase_textures, check_row_names
+from ..checks.areal_map import check_areal_map, check_areal_map_further
+from ..checks.batches import check_materials
+from ..checks.container import check_container, check_members
+from ..checks.level import check_level_lists, not_a_list
+from ..checks.materials import check_material
+from ..checks.model import check_model, check_model_further
+from ..checks.terrain import check_terrain, check_terrain_further
+from ..checks.textures import check_texm
 from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
-from ..formats.archive import Archive, Entry, fold_upper
+from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
 from ..formats.kinds import Kind, archive_kind
 from ..formats.material import MATERIAL_TYPE, Material
 from ..formats.texture import TEXM_MAGIC
-from ..formats.wear import Wear
 from ..scene.appearance import LIGHTMAPS, MATERIALS, TEXTURES
 from ..scene.dialect import decide
 from .texture_lookup import Libraries
@@ -99,7 +98,7 @@ def check_file(
 def finding_of(error: ConversionError) -> Finding:
     """What a reader refused, as a finding."""
     return Finding(
-        error.code or "unreadable",
+        UNREADABLE if error.code is None else all_rules()[error.code],
         error.problem,
         error.table,
         error.row,
@@ -165,15 +164,13 @@ def _kind(archive: Archive, name: str) -> Kind:
 
 def _archive(archive: Archive) -> Iterator[Finding]:
     yield from check_container(archive, by_name=True)
-    for code, problem, rows in (
-        ("archive-mesh", "entry of type MESH is no NRes file",
-         [i for i, e in enumerate(archive.entries) if e.type_id == _MESH and not _nres(e)]),
-        ("archive-nested", "entry is an archive, which is not looked into",
-         [i for i, e in enumerate(archive.entries) if _entry_kind(e) is Kind.ARCHIVE]),
-    ):  # fmt: skip
-        for row in rows:
-            name = printable(archive.entries[row].name)
-            yield Finding(code, problem, "NRes directory", row, value=name)
+    rows = range(len(archive.entries))
+    entries = archive.entries
+    yield from check_members(
+        archive,
+        [row for row in rows if entries[row].type_id == _MESH and not _nres(entries[row])],
+        [row for row in rows if _entry_kind(entries[row]) is Kind.ARCHIVE],
+    )
 
 
 def _nres(entry: Entry) -> bool:
@@ -288,9 +285,7 @@ def _model(own: Archive, archive: Archive, path: Path, index: int | None) -> Ite
     if _broken(findings):
         return
     decision = decide(model)
-    yield from check_tables(model, decision)
-    yield from check_animation(model)
-    yield from check_geometry(model)
+    yield from check_model_further(model, decision)
     wear, broken = read_wear(wear_of(archive, path, index), "")
     names = ([], []) if _broken(broken) else (wear.materials, wear.lightmaps)
     yield from check_materials(model, *names, None if decision.step == "d" else decision.dialect)
@@ -310,7 +305,7 @@ def _terrain(own: Archive, archive: Archive, path: Path, index: int | None) -> I
     for number, text in zip("12", texts, strict=True):
         wear, broken = read_wear(text, "")
         if _broken(broken) or not wear.materials:
-            yield Finding("level-wear", f"{number}.wea is no list of materials", value="WEAR")
+            yield not_a_list(f"{number}.wea is not a list of materials", "WEAR")
             return
         lists.append(wear.materials)
     for _, finding in check_level_lists(terrain, lists[0], lists[1], ("1.wea", "2.wea")):
@@ -320,39 +315,20 @@ def _terrain(own: Archive, archive: Archive, path: Path, index: int | None) -> I
 def _wear(data: memoryview | bytes, label: str, folders: tuple[str, ...]) -> Iterator[Finding]:
     wear, findings = read_wear(data, label)
     yield from findings
-    yield from _unknown_names(wear, folders)
-
-
-def _unknown_names(wear: Wear, folders: tuple[str, ...]) -> Iterator[Finding]:
     materials, _, lightmaps = _names_in(folders)
     for title, names, known in (
         ("material", wear.materials, materials),
         ("lightmap", wear.lightmaps, lightmaps),
     ):
         if known is not None:
-            rows = [i for i, name in enumerate(names) if name and _folded(name) not in known]
-            if rows:
-                problem = f"row {rows[0]} names a {title} that the game's library does not have"
-                value = printable(names[rows[0]])
-                at = np.array(rows, np.int64)
-                yield Finding(
-                    "look-missing", problem, f"WEAR ({title}s)", value=value, rows=at,
-                    count=len(rows),
-                )  # fmt: skip
+            yield from check_row_names(title, names, known)
 
 
 def _material(material: Material, folders: tuple[str, ...]) -> Iterator[Finding]:
     yield from check_material(material)
     _, textures, _ = _names_in(folders)
-    if textures is None:
-        return
-    for row, raw in enumerate(material.phases["texture"]):
-        name = raw.tobytes().partition(b"\0")[0]
-        if name and fold_upper(name) not in textures:
-            yield Finding(
-                "look-missing", "texture is not in the game's library", "MAT0 (phases)", row,
-                value=printable(name.decode("cp1251", "replace")),
-            )  # fmt: skip
+    if textures is not None:
+        yield from check_phase_textures(material, textures)
 
 
 def _points(archive: Archive, index: int, entry: Entry) -> Iterator[Finding]:
@@ -363,10 +339,6 @@ def _points(archive: Archive, index: int, entry: Entry) -> Iterator[Finding]:
         inner = read_nres(archive.entries[model].payload, archive.label)
         nodes = len(read_model(inner, name).nodes)
     yield from misplaced(points, nodes).values()
-
-
-def _folded(name: str) -> bytes:
-    return fold_upper(name.encode("cp1251", "replace"))
 
 
 @lru_cache(maxsize=8)

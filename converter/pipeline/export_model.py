@@ -11,7 +11,7 @@ from ...exporters.gltf_file import Document
 from ...importers.msh import model_at
 from ...importers.wear import read_wear_names, wear_of
 from .. import __version__
-from ..checks.recover import sound_model
+from ..checks.recover import checked_model
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.model import MshModel
@@ -80,7 +80,7 @@ def load_model(
         from .check import require_strict
 
         require_strict(archive, path, index, Kind.MODEL)
-    model, findings = sound_model(model, options.mode)
+    model, findings = checked_model(model, options.mode)
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision

@@ -11,7 +11,7 @@ import numpy as np
 from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
-from ..checks.recover import put_back, refuse_edit, sound_model
+from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_model import Plan, compare_model
 from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
 from ..errors import ConversionError, printable
@@ -69,7 +69,7 @@ def stored_model(kept: Sidecar, path: Path) -> StoredModel:
     """
     about = kept.description
     whole = read_model(read_nres(kept.source, str(path)), about.source)
-    model, _ = sound_model(whole, about.mode)
+    model, _ = checked_model(whole, about.mode)
     scene = decode(
         model,
         Dialect(about.dialect),
@@ -201,5 +201,5 @@ def _write(
     if options.verify:
         from .verify import verify
 
-        again, _ = sound_model(read_model(read_nres(out.data, out.name), out.name), mode)
+        again, _ = checked_model(read_model(read_nres(out.data, out.name), out.name), mode)
         verify(again, identified, built.rows, Dialect(out.dialect), before)

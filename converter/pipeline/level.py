@@ -9,9 +9,9 @@ from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_file, read_nres
 from ...importers.terrain import read_terrain
 from ...importers.wear import read_wear_names
-from ..checks.areal_structure import check_areal_map
-from ..checks.terrain import check_level_lists
-from ..checks.terrain_structure import check_terrain
+from ..checks.areal_map import check_areal_map
+from ..checks.level import check_level_lists, not_a_list
+from ..checks.terrain import check_terrain
 from ..errors import ConversionError
 from ..findings import Finding, without_errors
 from ..formats.areal_map import ArealMap
@@ -51,7 +51,7 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
         strict: an error finding is a failure too; else it is among the findings.
 
     Raises:
-        ConversionError: a file is missing or cannot be read, or (``strict``) is not sound.
+        ConversionError: a file is missing or cannot be read, or (``strict``) has errors.
     """
     files: dict[str, Path] = {}
     findings: list[tuple[Path, Finding]] = []
@@ -70,7 +70,7 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
         path = take(suffix)
         names.append(read_wear_names(read_file(path)))
         if not names[-1]:
-            note(path, [Finding("level-wear", "is no list of materials (WEAR)")])
+            note(path, [not_a_list("is not a list of materials (WEAR)")])
     path = take(".map")
     areals = read_areal_map(read_nres(read_file(path), str(path)))
     note(path, check_areal_map(areals))

@@ -13,8 +13,9 @@ from ...importers.terrain import read_terrain
 from ...importers.wear import read_wear_names, wears_of_level
 from .. import __version__
 from ..checks.recover import refuse_edit
-from ..checks.recover_maps import sound_terrain
-from ..checks.terrain_structure import check_terrain
+from ..checks.recover_maps import checked_terrain
+from ..checks.terrain import check_terrain
+from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_terrain import compare_terrain
 from ..errors import ConversionError
 from ..formats.archive import Archive
@@ -86,7 +87,7 @@ def load_terrain(
         from .check import require_strict
 
         require_strict(archive, path, index, Kind.TERRAIN)
-    terrain, findings = sound_terrain(read_terrain(own, name), options.mode)
+    terrain, findings = checked_terrain(read_terrain(own, name), options.mode)
     first, second = wears_of_level(archive, path, index)
     wear, micro = read_wear_names(first), read_wear_names(second)
     title = readable(name)
@@ -146,7 +147,7 @@ def import_terrain(
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     terrain = read_terrain(read_nres(kept.source, label), about.source)
-    terrain, _ = sound_terrain(terrain, about.mode)
+    terrain, _ = checked_terrain(terrain, about.mode)
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
@@ -174,7 +175,7 @@ def _verify(out: ImportResult, before: Terrain) -> None:
     again = read_terrain(read_nres(out.data, out.name), out.name)
     known = {finding.code for finding in check_terrain(before)}
     for finding in check_terrain(again):
-        if finding.code == "terrain-coarse-vertex":
+        if finding.rule == TERRAIN_COARSE_VERTEX:
             # it stays (docs/reference/terrain.md); the user should know
             out.warnings.append(finding.problem)
         elif finding.code not in known and finding.severity != "note":

@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks.model_structure import check_links, require_sound
+from ..checks.batches import check_windows
+from ..checks.model import require_valid
+from ..checks.triangles import check_links
 from ..edits.compare_model import poses_at
 from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import match, triangle_list
 from ..errors import ConversionError, printable
+from ..findings import Finding
 from ..formats.model import MshModel
 from ..numeric.arrays import NONE16
 from ..numeric.pose import parents_first, rotation, rotation_matrix
@@ -57,9 +60,9 @@ def verify(
     Raises:
         ConversionError: unsound, or it shows something else.
     """
-    require_sound(model)
-    known = set() if before is None else {finding.code for finding in check_links(before)}
-    for finding in check_links(model):
+    require_valid(model)
+    known = set() if before is None else {finding.code for finding in _about_links(before)}
+    for finding in _about_links(model):
         if finding.code not in known:
             raise ConversionError(f"verification failed: {finding}")
     scene = decode(model, dialect, "written")
@@ -96,6 +99,10 @@ def verify(
 
 
 # ------------------------------------------------------------------ poses
+
+
+def _about_links(model: MshModel) -> list[Finding]:
+    return [*check_links(model), *check_windows(model)]
 
 
 def _poses(

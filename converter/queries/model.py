@@ -1,7 +1,7 @@
 """Answer what the runtime asks a model: slots, names, triangles, neighbours, bounds, picking.
 
 The rules and their sources are in docs/reference/model.md, What the runtime asks. Everything is in
-game axes and game units; models must be valid (``require_sound``). Masks filter as in
+game axes and game units; models must be valid (``require_valid``). Masks filter as in
 ``face_flags.passes``: all required bits set, no forbidden one.
 """
 

@@ -30,7 +30,7 @@ def decode(
     """Decode a valid model into a scene.
 
     Args:
-        model: checked by ``require_sound``.
+        model: checked by ``require_valid``.
         dialect: which reading of the ambiguous fields holds.
         name: the scene's name.
         wear: material names by row.

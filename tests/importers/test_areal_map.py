@@ -175,7 +175,7 @@ def test_no_areal_map() -> None:
 
 
 def test_nothing_is_no_error() -> None:
-    """No areals, no cells: ``areal_structure`` says so, the reader does not."""
+    """No areals, no cells: ``check_areal_map`` reports it, the reader does not."""
     for payload in (grid(0, 0, []), grid(0, BIG, []), grid(1, 1, [[]])):
         areals = read_areal_map(archive_of(payload, 0))
         assert len(areals.records) == len(areals.vertices) == len(areals.cell_ids) == 0

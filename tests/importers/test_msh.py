@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import Archive, Entry, name_field
 from msh_gltf.converter.formats.kinds import archive_kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from msh_gltf.converter.findings import RULES
+from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.pipeline import dispatch
@@ -24,9 +24,9 @@ REFUSED = [
     kind
     for kind in CATALOGUE
     if kind.format in ("model", "file", "terrain", "areal map")
-    and RULES[kind.code].severity == "error"
+    and all_rules()[kind.code].severity == "error"
 ]
-LEFT_OUT = [kind for kind in REFUSED if RULES[kind.code].drops]
+LEFT_OUT = [kind for kind in REFUSED if all_rules()[kind.code].drops]
 OF_MODELS = [kind for kind in LEFT_OUT if kind.format == "model"]
 #: Of these triangles are left out.
 OF_GEOMETRY = {"node-slot", "slot-batches", "batch-indices", "batch-vertices", "vertex-finite"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.pipeline.check import check_file
 from msh_gltf.importers.msh import read_msh
 from tests.support.corpus import CORPUS, DATA, LIBS, every_sample, sample_called
@@ -96,7 +96,7 @@ def test_hostile_ranges_are_not_followed() -> None:
     slots = np.repeat(model.slots[:1], 65000)
     slots["batch_start"], slots["batch_count"] = 0, len(model.batches)
     model.slots = slots
-    from msh_gltf.converter.checks.geometry import check_geometry
+    from msh_gltf.converter.checks.model import check_geometry
 
     codes = {finding.code for finding in check_geometry(model)}
     assert "slot-cover" in codes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from msh_gltf.converter.checks.model_structure import check_model, require_sound
+from msh_gltf.converter.checks.model import check_model, require_valid
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, largest_indices
 from msh_gltf.converter.formats.tables import TABLES, StreamType
@@ -18,7 +18,7 @@ from tests.support.corpus import every_sample, sample_called
 @every_sample
 def test_the_corpus_is_sound(sample) -> None:
     model = read_msh(sample.path, sample.entry)
-    findings = require_sound(model)
+    findings = require_valid(model)
     codes = {finding.code for finding in findings if finding.severity == "warning"}
     assert codes <= {"node-legacy", "table-missing"}
     assert ("node-legacy" in codes) == sample.truth["legacy"]
@@ -71,7 +71,7 @@ def test_errors_say_where(code: str, stream: S, row: int, values: dict, within: 
     header = 140 if stream is S.SLOTS else 0
     assert first.offset == entry.data_offset + header + record * row + within
     with pytest.raises(ConversionError) as caught:
-        require_sound(model)
+        require_valid(model)
     assert caught.value.file == model.archive.label
 
 

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.checks import all_rules
+from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.checks.recover import STEPS, leave_out
 from msh_gltf.converter.checks.recover_maps import AREAL_STEPS, TERRAIN_STEPS
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.findings import RULES, told
+from msh_gltf.converter.findings import messages
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.formats.tables import StreamType
 from msh_gltf.converter.pipeline.dispatch import import_gltf
@@ -56,14 +57,14 @@ def test_converted_or_refused(kind, tmp_path: Path, capfd: pytest.CaptureFixture
         said = capfd.readouterr().err
         assert "internal error" not in said
         assert "Warning" not in said
-        if not RULES[kind.code].drops:
+        if not all_rules()[kind.code].drops:
             assert code == 2, case.sample
             assert said.startswith("msh2gltf: error: ")
             assert said.count("\n") == 1
             assert not out.exists()
             continue
         assert code == 0, (case.sample, said)
-        assert f"left out {RULES[kind.code].drops} ({kind.code}): " in said
+        assert f"left out {all_rules()[kind.code].drops} ({kind.code}): " in said
         sidecar = out.with_suffix(".msh-sidecar")
         kept = read_sidecar(sidecar.read_bytes(), "x")
         assert kept.description.tolerant
@@ -98,9 +99,9 @@ def test_only_the_broken_part_is_missing(kind, tmp_path: Path) -> None:
 
 def test_rules_and_steps_agree() -> None:
     """What the registry promises to leave out is left out, and nothing else."""
-    steps = {*STEPS, *TERRAIN_STEPS, *AREAL_STEPS}
+    steps = {rule.code for rule in (*STEPS, *TERRAIN_STEPS, *AREAL_STEPS)}
     formats = {"core model", "core model (animation)", "terrain", "areal map"}
-    assert steps == {c for c, rule in RULES.items() if rule.drops and rule.format in formats}
+    assert steps == {c for c, rule in all_rules().items() if rule.drops and rule.format in formats}
     assert steps == {kind.code for kind in LEFT_OUT}
 
 
@@ -415,7 +416,7 @@ def test_many_rows_are_cut_short() -> None:
     for row in range(20):
         triangles.set(row, 2, "H", 0xFFFE)
     _, findings = leave_out(model_of(box))
-    (said,) = [text for text in told(findings) if "triangle-link" in text]
+    (said,) = [text for text in messages(findings) if "triangle-link" in text]
     assert said.endswith("; rows 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ...")
 
 

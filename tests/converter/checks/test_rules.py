@@ -1,77 +1,101 @@
-"""The registry of rules: complete, used, and what the page of codes says."""
+"""The rules: each declared once, beside what finds it, and listed on the page of codes."""
 
 from __future__ import annotations
 
 import ast
 import re
 import runpy
+from collections import Counter
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.findings import RULES, Finding, near
+from msh_gltf.converter.checks import all_rules, similar_codes
 
 ROOT = Path(__file__).parents[3]
-#: Modules that make findings, and words with hyphens in them that are no codes.
-PACKAGES = ("converter", "importers")
+#: Modules that make findings, and words with hyphens in them that are not codes.
+PACKAGES = ("converter", "importers", "exporters")
 NO_CODES = {"counter-clockwise", "latin-1", "msh-gltf", "msh-inspect", "utf-8", "utf-8-sig"}
+SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 
 
-def words_like_codes() -> set[str]:
-    """Every literal of the source that could be a code, the registry left out."""
-    found = set()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            if path.parent.name == "rules":
-                continue
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    word = node.value
-                    if re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", word) or word in RULES:
-                        found.add(word)
-    return found - NO_CODES
+def literals(tree: ast.AST) -> list[str]:
+    """Every string of the source that could be a code; codes have hyphens but for one."""
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and re.fullmatch(r"[a-z]+(-[a-z0-9]+)+", node.value)
+    ]
 
 
-def test_every_code_in_the_source_is_registered_and_the_other_way_round() -> None:
-    assert words_like_codes() == RULES.keys()
+def declarations(tree: ast.Module) -> dict[str, str]:
+    """Name of the constant -> code, of the rules that a module declares."""
+    return {
+        node.targets[0].id: node.value.args[0].value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and getattr(node.value.func, "id", "") == "Rule"
+    }
+
+
+def test_every_code_stands_in_exactly_one_place() -> None:
+    found = Counter(code for tree in TREES.values() for code in literals(tree))
+    assert found.keys() - NO_CODES == all_rules().keys() - {"unreadable"}  # a JSON key too
+    assert [code for code in all_rules() if found[code] > 1] == []
+
+
+def test_every_declared_rule_is_listed() -> None:
+    """A module with rules that ``all_rules`` does not import is missing."""
+    declared = [code for tree in TREES.values() for code in declarations(tree).values()]
+    assert sorted(declared) == sorted(all_rules())
+
+
+def test_a_rule_stands_beside_what_finds_it() -> None:
+    """A module of checks uses its rules itself; what readers refuse stands in ``formats``."""
+    for path, tree in TREES.items():
+        uses = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+        names = declarations(tree)
+        assert not names or path.parent.name in ("checks", "formats"), path
+        if path.parent.name == "checks":
+            assert [name for name in names if uses[name] < 2] == [], path
+
+
+def test_rules_of_one_format_are_listed_together() -> None:
+    formats = [name for name, _ in groupby(all_rules().values(), key=lambda rule: rule.format)]
+    assert len(formats) == len(set(formats))
 
 
 def test_rules_are_complete() -> None:
-    for code, rule in RULES.items():
+    for code, rule in all_rules().items():
         assert re.fullmatch(r"[a-z]+(-[a-z0-9]+)*", code)
         assert rule.code == code
         assert re.search(r"(core|animation|terrain|evidence|container) page", rule.source), code
         for text in (rule.rule, rule.why):
             assert text.endswith("."), code
-        assert rule.mend
+        assert rule.fix
         assert not rule.drops or rule.severity == "error", code
-
-
-def test_codes_are_registered_once() -> None:
-    text = "".join(p.read_text("utf-8") for p in (ROOT / "converter/checks/rules").glob("*.py"))
-    assert len(re.findall(r'\bcode="', text)) == len(RULES)
-
-
-def test_an_unregistered_code_has_no_severity() -> None:
-    with pytest.raises(KeyError):
-        assert Finding("no-such-code", "problem").severity
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"), [("slot-bx", "slot-box"), ("NRES-SIZE", "nres-size"), ("wear", "wear-id")]
 )
-def test_near_codes(typed: str, meant: str) -> None:
-    assert meant in near(typed)
+def test_similar_codes(typed: str, meant: str) -> None:
+    assert meant in similar_codes(typed)
 
 
-def test_no_near_code() -> None:
-    assert near("qqqqqq") == near("") == []
+def test_no_similar_code() -> None:
+    assert similar_codes("qqqqqq") == similar_codes("") == []
 
 
 def test_the_page_of_codes_is_current() -> None:
     make = runpy.run_path(str(ROOT / "docs/make_checks.py"))
     text = (ROOT / "docs/checks.md").read_text("utf-8")
     assert make["updated"](text) == text, "run: python docs/make_checks.py"
-    for rule in RULES.values():
+    for rule in all_rules().values():
         assert f"`{rule.code}`" in text
         assert rule.source in text

@@ -12,7 +12,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.manifest import read_manifest
-from msh_gltf.converter.findings import RULES
+from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.converter.checks.test_corruptions import checked
 from tests.support.corpus import DATA
@@ -24,7 +24,7 @@ from tests.support.runs import call, require, run
 VALIDATOR = Path(__file__).parents[2] / "validator"
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 MODELS = ("model", "file", "terrain", "areal map")
-LEFT_OUT = [kind for kind in CATALOGUE if kind.format in MODELS and RULES[kind.code].drops]
+LEFT_OUT = [kind for kind in CATALOGUE if kind.format in MODELS and all_rules()[kind.code].drops]
 
 
 def broken(name: str) -> bytes:
@@ -55,7 +55,7 @@ def test_strict_is_what_the_strict_check_says(
     if wrong:
         assert said.startswith("msh2gltf: error: ")
         assert said.count("\n") == 1
-        read = RULES[wrong[0].code].severity != "error" or RULES[wrong[0].code].drops
+        read = all_rules()[wrong[0].code].severity != "error" or all_rules()[wrong[0].code].drops
         if read:  # else the reader itself stops
             assert f"--strict refuses {wrong[0].code}, {wrong[0].severity}" in said
 
@@ -107,15 +107,17 @@ def test_a_game_with_broken_models(tmp_path: Path) -> None:
     facts = json.loads(report.read_text("utf-8"))
     (row,) = [row for row in facts["items"] if row["id"] == LOOSE]
     assert [text.partition(":")[0] for text in row["warnings"]] == [
-        f"left out {RULES[code].drops}".partition(":")[0]
-        + ("" if ":" in RULES[code].drops else f" ({code})")
+        f"left out {all_rules()[code].drops}".partition(":")[0]
+        + ("" if ":" in all_rules()[code].drops else f" ({code})")
         for code in ("vertex-finite", "node-parent", "slot-batches")
     ]
     manifest = read_manifest(tolerant)
     assert manifest is not None
     findings = manifest.records["DATA/Loose/Дом.glb"].findings
     errors = {f["code"]: f["left_out"] for f in findings if f["severity"] == "error"}
-    assert errors == {c: RULES[c].drops for c in ("vertex-finite", "node-parent", "slot-batches")}
+    assert errors == {
+        c: all_rules()[c].drops for c in ("vertex-finite", "node-parent", "slot-batches")
+    }
 
     assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--tolerant", "--report", report) == 0
     assert json.loads(report.read_text("utf-8"))["counts"] == {"unchanged": 10}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.areal_structure import check_areal_map
+from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.edits.areal_map import (
     add_areal,
     remove_areals,
@@ -114,7 +114,7 @@ def brute_cells(areals: ArealMap, index: int) -> tuple[set[int], set[int]]:
     return overlaps, touches
 
 
-def require_sound(areals: ArealMap) -> None:
+def require_valid(areals: ArealMap) -> None:
     assert [f for f in check_areal_map(areals) if f.severity != "note"] == []
 
 
@@ -169,7 +169,7 @@ def test_moved_corner_keeps_links(level) -> None:
         new = replace_polygons(areals, moved)
         assert len(users) > 1
         assert new.links.tobytes() == areals.links.tobytes()
-        require_sound(new)
+        require_valid(new)
         require_written(new)
         np.testing.assert_allclose(
             new.records["area"][users], signed_areas(new)[users].astype(np.float32), rtol=1e-7
@@ -205,7 +205,7 @@ def test_moved_away_and_back(level) -> None:
         assert (away.links["edge"][gone] == -1).all()
         assert away.links[~gone].tobytes() == areals.links[~gone].tobytes()
         compare_cells(areals, away, [index])
-        require_sound(away)
+        require_valid(away)
         require_written(away)
         assert anchor_inside(away)[index]
         assert away.records["anchor"][index, 2] == areals.records["anchor"][index, 2]
@@ -238,7 +238,7 @@ def test_random_edits(name: str) -> None:
             shrunk = centre + (polygon - centre) * np.float32(0.9)
             polygons[index] = (split, shrunk)[int(rng.integers(2))]
         new = replace_polygons(areals, polygons)
-        require_sound(new)
+        require_valid(new)
         require_written(new)
         compare_cells(areals, new, sorted(polygons))
         untouched = ~np.isin(areals.owner, [*polygons])
@@ -433,7 +433,7 @@ def test_moved_grid_of_a_level() -> None:
     polygon = own(areals, index).copy()
     polygon[np.argmax(polygon[:, 0]), 0] += 37
     new = replace_polygons(areals, {index: polygon})
-    require_sound(new)
+    require_valid(new)
     require_written(new)
     listed = lists(new)
     for i in [index, *inner(areals, 6, 3)]:
@@ -533,7 +533,7 @@ def test_removed_and_added_again(level) -> None:
         assert new["area"] == pytest.approx(record["area"], rel=0.15)
         new["area"], new["poly_count"] = record["area"], record["poly_count"]
         assert new.tobytes() == record.tobytes()
-        require_sound(again)
+        require_valid(again)
         require_written(again)
 
 
@@ -552,7 +552,7 @@ def test_added_defaults() -> None:
     assert outside.records["anchor"][2].tolist() == [0.5, 3.5, 7]
     inside = add_areal(areals, square(0, 3, 1), class_id=1, logic=0, anchor=(0.1, 3.1, 7))
     assert inside.records["anchor"][2].tolist() == pytest.approx([0.1, 3.1, 7])
-    require_sound(inside)
+    require_valid(inside)
     empty = replace(tiny(), cell_start=np.zeros(2, np.int64))
     first = add_areal(empty, square(0, 0, 1), class_id=1, logic=0)
     assert lists(first) == [[0]]

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.areal_structure import check_areal_map
+from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.areal_map import (

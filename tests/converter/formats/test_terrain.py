@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.recover_maps import sound_terrain
-from msh_gltf.converter.checks.terrain_structure import check_terrain
+from msh_gltf.converter.checks.recover_maps import checked_terrain
+from msh_gltf.converter.checks.terrain import check_terrain
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.tables import TerrainStream
 from msh_gltf.converter.formats.terrain import COARSE, FINE, Terrain
@@ -127,7 +127,7 @@ def test_findings_say_where(
         assert found[0].offset == terrain.offset_of(stream, row, within)
     if severity == "error":
         with pytest.raises(ConversionError, match=r"Land\.msh"):
-            sound_terrain(terrain, "default")
+            checked_terrain(terrain, "default")
 
 
 @pytest.mark.parametrize("past", [-1, 0, 1])

@@ -50,7 +50,7 @@ def test_broken_files(folder: Path) -> None:
         load_level(folder / "Land")
     (folder / "Land.map").write_bytes(source)
     (folder / "Land2.wea").write_text("nothing")
-    with pytest.raises(ConversionError, match=r"Land2\.wea: is no list of materials"):
+    with pytest.raises(ConversionError, match=r"Land2\.wea: is not a list of materials"):
         load_level(folder / "Land")
     loaded = load_level(folder / "Land", strict=False)
     assert [f.code for _, f in loaded.findings] == ["level-wear", "level-wear-parallel"]

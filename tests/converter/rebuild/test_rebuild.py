@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.checks.model_structure import check_model
+from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.identify_nodes import Identified
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel, largest_indices

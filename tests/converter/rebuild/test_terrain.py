@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.checks.terrain_structure import check_terrain
+from msh_gltf.converter.checks.terrain import check_terrain
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult

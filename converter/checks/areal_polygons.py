@@ -1,0 +1,148 @@
+"""The polygons of an areal map: vertices, winding, area, tiling (terrain page, 6.3 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Rule, first_bad, more
+from ..formats.areal_map import AREALS, ArealMap, signed_areas
+from ..formats.tables import AREAL_DTYPE, AREAL_VERTEX_DTYPE
+from ..numeric.arrays import Bools, Floats
+from .areal_records import check_anchors
+from .places import at_offsets, in_areals, record_offsets
+
+#: Stored and shoelace area differ by at most 14.73 % or by 51.39 (terrain page, 9).
+_AREA_RATIO, _AREA_UNITS = 0.15, 52.0
+#: How much of the map areals may leave out or cover twice (``evidence`` page, Areal map).
+_TILING_RATIO = 0.01
+
+
+def check_polygons(areals: ArealMap) -> Iterator[Finding]:
+    """Yield areals that are not polygons, or whose area and anchor do not fit."""
+    few = np.diff(areals.vertex_start) < 3
+    finite = np.asarray(np.isfinite(areals.vertices).all(1))
+    broken = np.zeros(len(areals.records), np.bool_)
+    broken[areals.owner[~finite]] = True
+    yield from _few(areals, few)
+    yield from _finite(areals, finite, broken)
+    valid, signed = ~few & ~broken, signed_areas(areals)
+    yield from _winding(areals, valid, signed)
+    yield from _area(areals, valid, np.abs(signed))
+    yield from check_anchors(areals, valid)
+
+
+AREAL_VERTICES = Rule(
+    "areal-vertices",
+    "error",
+    "areal map",
+    rule="A polygon has at least three vertices.",
+    source="terrain page, 4.3",
+    why="It has no inside.",
+    fix="Remove the areal, or add vertices.",
+    drops="the areal",
+)
+
+
+def _few(areals: ArealMap, few: Bools) -> Iterator[Finding]:
+    yield from first_bad(
+        AREAL_VERTICES, few, "areal has too few vertices", in_areals(areals, "vertex_count"),
+        areals.records["vertex_count"], "at least 3",
+    )  # fmt: skip
+
+
+AREAL_VERTEX_FINITE = Rule(
+    "areal-vertex-finite",
+    "error",
+    "areal map",
+    rule="Vertices are finite numbers.",
+    source="terrain page, 4.3",
+    why="glTF cannot hold infinity or NaN, and the grid spans nothing.",
+    fix="Move the vertex.",
+    drops="the areal",
+)
+
+
+def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]:
+    """The first vertex is shown, the rows are those of its areals."""
+    if finite.all():
+        return
+    vertex, count = int(np.argmin(finite)), int((~finite).sum())
+    row = int(areals.owner[vertex])
+    corner = vertex - int(areals.vertex_start[row])
+    start = int(record_offsets(areals)[row]) + AREAL_DTYPE.itemsize
+    yield Finding(
+        AREAL_VERTEX_FINITE,
+        more(f"vertex {corner} is not a finite number", count, "vertices"),
+        AREALS,
+        row,
+        start + AREAL_VERTEX_DTYPE.itemsize * corner,
+        areals.vertices[vertex].tolist(),
+        "finite",
+        np.flatnonzero(broken),
+        count,
+    )
+
+
+AREAL_WINDING = Rule(
+    "areal-winding",
+    "warning",
+    "areal map",
+    rule="Polygons wind counter-clockwise seen from above.",
+    source="evidence page, Areal map",
+    why="Inside and outside change places.",
+    fix="Reverse the vertices and their links.",
+)
+
+
+def _winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Finding]:
+    yield from first_bad(
+        AREAL_WINDING, valid & (signed < 0), "polygon is clockwise",
+        at_offsets(AREALS, record_offsets(areals) + AREAL_DTYPE.itemsize), signed,
+        "a positive area: counter-clockwise",
+    )  # fmt: skip
+
+
+AREAL_AREA = Rule(
+    "areal-area",
+    "warning",
+    "areal map",
+    rule="The stored area is the polygon's.",
+    source="terrain page, 9",
+    why="Placing buildings goes by it; the game's own differ by up to 15 %.",
+    fix="Edit it with msh_gltf.converter.edits.areal_map.",
+)
+
+
+def _area(areals: ArealMap, valid: Bools, area: Floats) -> Iterator[Finding]:
+    stored = areals.records["area"]
+    allowed = np.maximum(_AREA_RATIO * area, _AREA_UNITS)
+    yield from first_bad(
+        AREAL_AREA, valid & ~(np.abs(stored - area) <= allowed),
+        "stored area is far from the polygon's", in_areals(areals, "area"),
+        stored.astype(np.float64), area,
+    )  # fmt: skip
+
+
+AREAL_TILING = Rule(
+    "areal-tiling",
+    "note",
+    "areal map",
+    rule="Areals cover the map once.",
+    source="evidence page, Areal map",
+    why="There are places that belong to no areal, or to two.",
+    fix="Close the gap.",
+)
+
+
+def check_tiling(areals: ArealMap) -> Iterator[Finding]:
+    """Yield a map whose areals do not cover it once."""
+    low, high = areals.extent
+    whole = float(np.prod(high - low))
+    covered = float(np.abs(signed_areas(areals)).sum())
+    if not abs(covered - whole) <= _TILING_RATIO * whole:
+        yield Finding(
+            AREAL_TILING, "areals do not cover the map once", AREALS,
+            value=f"{covered:,.0f} square units", expected=f"{whole:,.0f}",
+        )  # fmt: skip

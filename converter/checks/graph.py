@@ -1,0 +1,94 @@
+"""The path graph of a core model (Res17; ``evidence`` page, Core models)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Rule, first_bad
+from ..formats.model import MshModel, PathGraph
+from ..formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType, field_offset
+from .places import at_offsets
+
+_TABLE = TABLES[StreamType.GRAPH].label
+_POINT, _LINK = GRAPH_POINT_DTYPE.itemsize, GRAPH_LINK_DTYPE.itemsize
+
+
+GRAPH_SIZE = Rule(
+    "graph-size",
+    "warning",
+    "core model",
+    rule="Res17 has attr1 points of 20 bytes and attr2 links of 40 bytes.",
+    source="evidence page, Core models (Res17)",
+    why="The path graph cannot be read; the table is kept.",
+    fix="Take it from a backup.",
+)
+
+
+def check_graph(model: MshModel) -> Iterator[Finding]:
+    """Yield the findings about the path graph, where the model has one."""
+    entry = model.archive.first_of_type(StreamType.GRAPH)
+    if entry is None:
+        return
+    if model.graph is None:
+        yield Finding(
+            GRAPH_SIZE, "path graph does not have attr1 points and attr2 links", _TABLE, None,
+            entry.data_offset, f"{entry.size} bytes",
+            f"{_POINT} * {entry.attr1} + {_LINK} * {entry.attr2}",
+        )  # fmt: skip
+        return
+    yield from _points(model.graph, entry.data_offset, len(model.nodes))
+    yield from _links(model.graph, entry.data_offset + _POINT * len(model.graph.points))
+
+
+GRAPH_FINITE = Rule(
+    "graph-finite",
+    "warning",
+    "core model",
+    rule="Points of the path graph are finite numbers.",
+    source="evidence page, Core models (Res17)",
+    why="No path can lead there.",
+    fix="Take it from a backup.",
+)
+GRAPH_NODE = Rule(
+    "graph-node",
+    "warning",
+    "core model",
+    rule="A point of the path graph names a node.",
+    source="evidence page, Core models (Res17)",
+    why="Its frame is unknown.",
+    fix="Take it from a backup.",
+)
+
+
+def _points(graph: PathGraph, start: int, nodes: int) -> Iterator[Finding]:
+    position, node = graph.points["position"], graph.points["node"]
+    offsets = start + _POINT * np.arange(len(node))
+    yield from first_bad(
+        GRAPH_FINITE, ~np.isfinite(position).all(axis=1), "point is not finite",
+        at_offsets(_TABLE, offsets), position, "finite",
+    )  # fmt: skip
+    place = at_offsets(_TABLE, offsets + field_offset(GRAPH_POINT_DTYPE, "node"))
+    problem = "point is on a node that does not exist"
+    yield from first_bad(GRAPH_NODE, node >= nodes, problem, place, node, f"below {nodes}")
+
+
+GRAPH_LINK = Rule(
+    "graph-link",
+    "warning",
+    "core model",
+    rule="A link of the path graph joins two of its points.",
+    source="evidence page, Core models (Res17)",
+    why="The game would read past the points.",
+    fix="Take it from a backup.",
+)
+
+
+def _links(graph: PathGraph, start: int) -> Iterator[Finding]:
+    ends = np.stack([graph.links["start"], graph.links["end"]], axis=1)
+    points = len(graph.points)
+    yield from first_bad(
+        GRAPH_LINK, (ends >= points).any(axis=1), "link ends at a point that does not exist",
+        at_offsets(_TABLE, start + _LINK * np.arange(len(ends))), ends, f"below {points}",
+    )  # fmt: skip

@@ -1,0 +1,157 @@
+"""The header of a core model: box, sphere and cylinder (core page, 5.2.1; ``evidence`` page)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Rule
+from ..formats.model import MshModel
+from ..formats.tables import HEADER_DTYPE, TABLES, StreamType, field_offset
+from ..numeric.bounds import hull
+from ..rebuild.header import bounding_header
+from ..scene.dialect import Decision, Dialect, posed_at_rest
+
+_TABLE = TABLES[StreamType.SLOTS].label
+#: How far geometry may stick out of the header's box, as in ``dialect.decide``.
+_BOX = 0.05
+#: How far sphere and cylinder may be off, over the diagonal of the box.
+_ROUND = 1e-3
+
+
+def check_header(model: MshModel, decision: Decision) -> Iterator[Finding]:
+    """Yield the findings about the header's bounds, which depend on the dialect."""
+    findings = [*_finite(model)]
+    yield from findings
+    if not findings:
+        yield from _corners(model)
+        yield from _sphere(model, decision.dialect)
+        yield from _cylinder(model)
+        yield from _box(model, decision)
+
+
+def _offset(model: MshModel, field: str) -> int | None:
+    """Where a field of the header lies in the model."""
+    offset = model.offset_of(StreamType.SLOTS)
+    if offset is None:
+        return None
+    return offset - HEADER_DTYPE.itemsize + field_offset(HEADER_DTYPE, field)
+
+
+def _room(model: MshModel) -> float:
+    corners = model.header[0]["hull"]
+    return _ROUND * (1e-3 + float(np.linalg.norm(corners.max(axis=0) - corners.min(axis=0))))
+
+
+HEADER_FINITE = Rule(
+    "header-finite",
+    "warning",
+    "core model",
+    rule="The header's box, sphere and cylinder are finite numbers, radii not negative.",
+    source="core page, 5.2.1",
+    why="The model is culled or hit at random.",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)
+
+
+def _finite(model: MshModel) -> Iterator[Finding]:
+    header = model.header[0]
+    floats = np.frombuffer(model.header.tobytes(), "<f4")
+    radii = np.array([header["sphere_radius"], header["cylinder_radius"]])
+    infinite = floats[~np.isfinite(floats)]
+    if infinite.size or (radii < 0).any():
+        value = infinite[0] if infinite.size else radii[0]
+        offset = _offset(model, "hull")
+        yield Finding(
+            HEADER_FINITE, "header has no valid bounds", _TABLE, None, offset, value, "finite"
+        )
+
+
+HEADER_CORNERS = Rule(
+    "header-corners",
+    "warning",
+    "core model",
+    rule="The header's corners are a box in the stated order.",
+    source="evidence page, Core models (Res2 header corners)",
+    why="The bottom ring is used as a footprint.",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)
+
+
+def _corners(model: MshModel) -> Iterator[Finding]:
+    corners = model.header[0]["hull"]
+    if not np.array_equal(corners, hull(corners.min(axis=0), corners.max(axis=0))):
+        yield Finding(
+            HEADER_CORNERS, "header's corners are not a box in the usual order", _TABLE, None,
+            _offset(model, "hull"), corners[0].tolist(), corners.min(axis=0).tolist(),
+        )  # fmt: skip
+
+
+HEADER_BOX = Rule(
+    "header-box",
+    "note",
+    "core model",
+    rule="The header's box fits the geometry at rest.",
+    source="evidence page, Core models (Res2 header corners)",
+    why="The model is culled too early or too late; the dialect cannot be read off it.",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)
+
+
+def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
+    errors = decision.box_error
+    if errors and min(errors.values()) > _BOX:
+        yield Finding(
+            HEADER_BOX, "header's box does not fit the geometry at rest", _TABLE, None,
+            _offset(model, "hull"), f"off by {min(errors.values()):.2g} of its diagonal",
+            f"at most {_BOX}",
+        )  # fmt: skip
+
+
+HEADER_SPHERE = Rule(
+    "header-sphere",
+    "note",
+    "core model",
+    rule="The header's sphere contains the geometry at rest.",
+    source="evidence page, Core models (Res2 header sphere)",
+    why="It is the collision radius.",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)
+
+
+def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
+    header = model.header[0]
+    points = posed_at_rest(model).get(dialect)
+    if points is None:
+        return
+    center, radius = header["sphere_center"].astype(np.float64), float(header["sphere_radius"])
+    needed = float(np.linalg.norm(points - center, axis=1).max())
+    if not needed <= radius + _room(model):
+        yield Finding(
+            HEADER_SPHERE, "header's sphere does not contain the geometry at rest", _TABLE, None,
+            _offset(model, "sphere_center"), radius, f"{needed:g}",
+        )  # fmt: skip
+
+
+HEADER_CYLINDER = Rule(
+    "header-cylinder",
+    "note",
+    "core model",
+    rule="The header's cylinder encloses its box along the axis of the smallest volume.",
+    source="evidence page, Core models (Res2 header last 7 floats)",
+    why="Collision is looser or tighter than the box.",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)
+
+
+def _cylinder(model: MshModel) -> Iterator[Finding]:
+    header, room = model.header[0], _room(model)
+    wanted = bounding_header(header["hull"].astype(np.float64))[0]
+    for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
+        if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
+            yield Finding(
+                HEADER_CYLINDER, "header's cylinder is not the one around its box", _TABLE, None,
+                _offset(model, "cylinder_a"), header[field].tolist(), wanted[field].tolist(),
+            )  # fmt: skip
+            return

@@ -1,0 +1,326 @@
+"""The slots of a core model: ranges, bounds, area and volume (core page, 5.2.2 and 7.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..findings import Finding, Rule, first_bad
+from ..formats.model import MshModel
+from ..formats.tables import TABLES, StreamType
+from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, max_uses, ranges
+from .places import in_table
+
+#: How far bounds may be off, over the size of the box: the rounding of binary32.
+_BOUNDS = 1e-4
+#: How far area and volume may be off, over their size.
+_RATIO = 1e-2
+
+
+def check_slots(model: MshModel) -> Iterator[Finding]:
+    """Yield slots whose ranges leave their tables."""
+    yield from _batches(model)
+    yield from _triangles(model)
+
+
+def check_slots_further(model: MshModel) -> Iterator[Finding]:
+    """Yield slots whose own numbers are unusual; their ranges must be valid."""
+    yield from _finite(model)
+    yield from _cover(model)
+
+
+SLOT_BATCHES = Rule(
+    "slot-batches",
+    "error",
+    "core model",
+    rule="A slot's batches lie inside Res13.",
+    source="core page, 7.2",
+    why="The runtime would read past the batches.",
+    fix="Correct batchStart and batchCount.",
+    drops="the slot",
+)
+
+
+def _batches(model: MshModel) -> Iterator[Finding]:
+    slots, most = model.slots, len(model.batches)
+    end = slots["batch_start"].astype(np.int64) + slots["batch_count"]
+    yield from first_bad(
+        SLOT_BATCHES, end > most, "slot's batches run past the table",
+        in_table(model, StreamType.SLOTS, "batch_start"), end, f"at most {most}",
+    )  # fmt: skip
+
+
+MODEL_REUSE = Rule(
+    "model-reuse",
+    "error",
+    "core model",
+    rule=(
+        "Slots, batches, nodes and animated frames use the rows of their tables at most 16 times "
+        "on average, or 1,048,576 rows in all."
+    ),
+    source="core page, 7.2 (our limit)",
+    why="A small file could be made to look like a huge one, and exhaust memory and time.",
+    fix="Give every slot batches and every batch indices of its own.",
+)
+
+
+def check_reuse(model: MshModel) -> Iterator[Finding]:
+    """Yield the first table whose rows are used too often: work is bounded by the file's size."""
+    for stream, what, number, rows in _uses(model):
+        if number > max_uses(rows):
+            yield Finding(
+                MODEL_REUSE, f"{what} too often", TABLES[stream].label, value=number,
+                expected=f"at most {max_uses(rows)}",
+            )  # fmt: skip
+            return
+
+
+def _uses(model: MshModel) -> Iterator[tuple[StreamType, str, int, int]]:
+    """Table, what uses it, how many of its rows with repetition, and how many it has."""
+    slots, batches = model.slots, model.batches
+    corners = batches["index_count"].astype(np.int64)
+    start, count = slots["batch_start"].astype(np.int64), slots["batch_count"].astype(np.int64)
+    yield StreamType.BATCHES, "slots use batches", int(count.sum()), len(batches)
+    yield StreamType.INDICES, "batches use indices", int(corners.sum()), len(model.indices)
+    shown = np.empty(0, np.int64) if model.legacy else model.nodes["slot_index"][:, 0, 0]
+    # no slot or node can use more than that: most models are done here
+    bound = max(int(count.sum()), len(shown) * int(count.max(initial=0)))
+    if bound * int(corners.max(initial=0)) > max_uses(len(model.indices)):
+        before = np.concatenate([[0], np.cumsum(corners)])
+        ends = np.minimum(start + count, len(batches))
+        of_slot = before[ends] - before[np.minimum(start, ends)]
+        of_node = of_slot[shown[shown < len(slots)]]
+        yield StreamType.INDICES, "slots use indices", int(of_slot.sum()), len(model.indices)
+        yield StreamType.INDICES, "nodes use indices", int(of_node.sum()), len(model.indices)
+    if not model.legacy:
+        first = model.nodes["map_start"].astype(np.int64)
+        mapped = (first != NONE16) & (first + model.frame_count <= len(model.frame_map))
+        moved = int(np.count_nonzero(mapped)) * model.frame_count
+        yield StreamType.FRAME_MAP, "nodes use frames", moved, len(model.frame_map)
+
+
+SLOT_TRIANGLES = Rule(
+    "slot-triangles",
+    "error",
+    "core model",
+    rule="A slot's triangles lie inside Res7.",
+    source="core page, 6.4 and 7.2",
+    why="Collision would read past the descriptors.",
+    fix="Correct triStart and triCount.",
+    drops="the slot's descriptors",
+)
+
+
+def _triangles(model: MshModel) -> Iterator[Finding]:
+    if model.triangles is None:
+        return
+    slots, most = model.slots, len(model.triangles)
+    end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
+    yield from first_bad(
+        SLOT_TRIANGLES, end > most, "slot's triangles run past the table",
+        in_table(model, StreamType.SLOTS, "tri_start"), end, f"at most {most}",
+    )  # fmt: skip
+
+
+SLOT_COVER = Rule(
+    "slot-cover",
+    "warning",
+    "core model",
+    rule=(
+        "A slot's batches cover its triangles exactly: triStart is the first batch's indexStart "
+        "/ 3."
+    ),
+    source="evidence page, Core models (Res7 and Res6)",
+    why="What is hit is not what is drawn.",
+    fix="Convert to glTF, touch the part and convert back: the slot is rebuilt.",
+)
+
+
+def _cover(model: MshModel) -> Iterator[Finding]:
+    slots, batches = model.slots, model.batches
+    if model.triangles is None or not len(slots):
+        return
+    first, count, tri_start, tri_count = (
+        slots[key].astype(np.int64)
+        for key in ("batch_start", "batch_count", "tri_start", "tri_count")
+    )
+    ends = np.concatenate([[0], np.cumsum(batches["index_count"], dtype=np.int64)])
+    length = ends[first + count] - ends[first]
+    starts = np.append(batches["index_start"], 0)[np.minimum(first, len(batches))]
+    start = np.where(count > 0, starts, tri_start * 3)
+    yield from first_bad(
+        SLOT_COVER, (tri_start * 3 != start) | (tri_count * 3 != length),
+        "slot's triangles are not its batches'", in_table(model, StreamType.SLOTS, "tri_start"),
+        np.stack([tri_start, tri_count], axis=1), np.stack([start // 3, length // 3], axis=1),
+    )  # fmt: skip
+
+
+SLOT_UNUSED = Rule(
+    "slot-unused",
+    "note",
+    "core model",
+    rule="Every slot is used by a node.",
+    source="core page, 2",
+    why="It is never shown.",
+    fix="Nothing to do.",
+)
+
+
+def check_unused_slots(model: MshModel) -> Iterator[Finding]:
+    """Yield slots that no node uses."""
+    if model.legacy or not len(model.nodes):
+        return
+    used = np.zeros(len(model.slots), np.bool_)
+    words = model.nodes["slot_index"].reshape(-1)
+    used[words[words != NONE16]] = True
+    place = in_table(model, StreamType.SLOTS)
+    yield from first_bad(SLOT_UNUSED, ~used, "no node uses the slot", place)
+
+
+SLOT_FINITE = Rule(
+    "slot-finite",
+    "warning",
+    "core model",
+    rule="A slot's box and sphere are finite numbers, the radius not negative.",
+    source="core page, 5.2.2",
+    why="The part is culled or hit at random.",
+    fix="Convert to glTF, touch the part and convert back: bounds are computed.",
+)
+
+
+def _finite(model: MshModel) -> Iterator[Finding]:
+    slots = model.slots
+    valid = np.isfinite(slots["sphere_radius"]) & (slots["sphere_radius"] >= 0)
+    for field in ("aabb_min", "aabb_max", "sphere_center"):
+        valid &= np.isfinite(slots[field]).all(axis=1)
+    yield from first_bad(
+        SLOT_FINITE, ~valid, "slot has no bounds", in_table(model, StreamType.SLOTS, "aabb_min"),
+        slots["sphere_radius"], "finite",
+    )  # fmt: skip
+
+
+def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
+    """Return the vertices that each slot uses, slot by slot, and how many each uses."""
+    slots, batches = model.slots, model.batches
+    count = slots["batch_count"].astype(np.int64)
+    row = ranges(slots["batch_start"].astype(np.int64), count)
+    length = batches["index_count"].astype(np.int64)[row]
+    at = ranges(batches["index_start"].astype(np.int64)[row], length)
+    vertex = model.indices[at] + np.repeat(batches["base_vertex"].astype(np.int64)[row], length)
+    total = np.concatenate([[0], np.cumsum(length)])
+    ends = np.concatenate([[0], np.cumsum(count)])
+    return np.asarray(vertex, np.int64), np.diff(total[ends])
+
+
+def _found(
+    model: MshModel, rule: Rule, rows: Ints, bad: Bools, problem: str, stored: str, wanted: Floats
+) -> Iterator[Finding]:
+    """A finding about some slots: ``bad`` and ``wanted`` are of ``rows``."""
+    mask = np.zeros(len(model.slots), np.bool_)
+    mask[rows] = bad
+    values = model.slots[stored].astype(np.float64)
+    yield from first_bad(
+        rule, mask, problem, in_table(model, StreamType.SLOTS, stored), values,
+        lambda row: wanted[np.searchsorted(rows, row)],
+    )  # fmt: skip
+
+
+SLOT_BOX = Rule(
+    "slot-box",
+    "warning",
+    "core model",
+    rule="A slot's box contains its vertices.",
+    source="evidence page, Core models (Slot68 AABB)",
+    why="The part vanishes at the edge of the screen, or cannot be hit.",
+    fix="Convert to glTF, touch the part and convert back: bounds are computed.",
+)
+SLOT_BOX_LOOSE = Rule(
+    "slot-box-loose",
+    "note",
+    "core model",
+    rule="A slot's box is the box of its vertices.",
+    source="evidence page, Core models (Slot68 AABB)",
+    why="A larger box only costs time.",
+    fix="Nothing to do.",
+)
+SLOT_SPHERE = Rule(
+    "slot-sphere",
+    "warning",
+    "core model",
+    rule="A slot's sphere contains its vertices.",
+    source="evidence page, Core models (Slot68 sphere)",
+    why="The sphere is the broad phase: what lies outside cannot be hit.",
+    fix="Convert to glTF, touch the part and convert back: bounds are computed.",
+)
+
+
+def check_bounds(model: MshModel) -> Iterator[Finding]:
+    """Yield slots whose bounds, area or volume are not those of their triangles."""
+    slots = model.slots
+    vertex, count = vertices_by_slot(model)
+    rows = np.flatnonzero(count)
+    if not rows.size:
+        return
+    points = model.positions[vertex].astype(np.float64)
+    starts = (np.cumsum(count) - count)[rows]
+    low = np.minimum.reduceat(points, starts)
+    high = np.maximum.reduceat(points, starts)
+    box_low, box_high = (slots[k][rows].astype(np.float64) for k in ("aabb_min", "aabb_max"))
+    room = _BOUNDS * (1e-3 + np.linalg.norm(high - low, axis=1))[:, None]
+    with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is slot-finite
+        outside = ~((low >= box_low - room) & (high <= box_high + room)).all(axis=1)
+        loose = ~((low <= box_low + room) & (high >= box_high - room)).all(axis=1)
+        problem = "slot's box does not contain its vertices"
+        yield from _found(model, SLOT_BOX, rows, outside, problem, "aabb_min", low)
+        problem = "slot's box is larger than its vertices'"
+        yield from _found(model, SLOT_BOX_LOOSE, rows, loose & ~outside, problem, "aabb_min", low)
+        center = np.repeat(slots["sphere_center"][rows].astype(np.float64), count[rows], axis=0)
+        radius = np.maximum.reduceat(np.linalg.norm(points - center, axis=1), starts)
+        far = ~(radius <= slots["sphere_radius"][rows].astype(np.float64) + room[:, 0])
+        problem = "sphere does not contain its vertices"
+        yield from _found(model, SLOT_SPHERE, rows, far, problem, "sphere_radius", radius)
+        yield from _volume(model, rows, np.prod(box_high - box_low, axis=1))
+        if (count % 3 == 0).all():
+            sides = np.linalg.norm(cross_products(points.reshape(-1, 3, 3)), axis=1)
+            yield from _area(model, rows, np.add.reduceat(sides / 2, starts // 3))
+
+
+SLOT_AREA = Rule(
+    "slot-area",
+    "note",
+    "core model",
+    rule="Word +48 of a slot is the surface area of its triangles.",
+    source="evidence page, Core models (Slot68 +48)",
+    why="Armour follows from it.",
+    fix="Convert to glTF, touch the part and convert back.",
+)
+
+
+def _area(model: MshModel, rows: Ints, area: Floats) -> Iterator[Finding]:
+    bad = _differ(model.slots["area"][rows], area)
+    problem = "word +48 is not the area of the triangles"
+    yield from _found(model, SLOT_AREA, rows, bad, problem, "area", area)
+
+
+SLOT_VOLUME = Rule(
+    "slot-volume",
+    "note",
+    "core model",
+    rule="Word +52 of a slot is the volume of its box.",
+    source="evidence page, Core models (Slot68 +52)",
+    why="Mass is density x volume.",
+    fix="Convert to glTF, touch the part and convert back.",
+)
+
+
+def _volume(model: MshModel, rows: Ints, volume: Floats) -> Iterator[Finding]:
+    bad = _differ(model.slots["volume"][rows], volume)
+    problem = "word +52 is not the volume of the box"
+    yield from _found(model, SLOT_VOLUME, rows, bad, problem, "volume", volume)
+
+
+def _differ(stored: NDArray[np.float32], computed: Floats) -> Bools:
+    off = np.abs(stored.astype(np.float64) - computed)
+    return np.asarray(~(off <= _RATIO * np.abs(computed) + 1e-6))

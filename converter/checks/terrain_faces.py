@@ -1,0 +1,290 @@
+"""The faces of a terrain: vertices, links, normals, materials (terrain page, 3.2, 3.3, 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..findings import Finding, Rule, first_bad
+from ..formats.tables import TerrainStream
+from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
+from ..numeric.adjacency import NO_EDGE
+from ..numeric.arrays import NONE16, Floats, cross_products
+from ..numeric.face_flags import FaceFlag
+from .places import in_table
+
+_T = TerrainStream
+_FACE_FLAGS = np.uint32(0x600)
+#: How far a normal's length may be from 1, and the least cosine to the real one.
+_LENGTH, _ALONG = 1e-2, 0.99
+
+
+def check_links(terrain: Terrain) -> Iterator[Finding]:
+    """Yield faces whose links and selectors do not fit; the tables must be valid."""
+    edge = terrain.faces["selectors"][:, None] >> np.array([0, 2, 4]) & 3
+    yield from _mutual(terrain, edge)
+    yield from _edge_class(terrain, edge)
+
+
+def check_faces_further(terrain: Terrain) -> Iterator[Finding]:
+    """Yield unusual normals, materials, flags and links."""
+    side = cross_products(terrain.positions[terrain.faces["vertex"]].astype(np.float64))
+    yield from _normals(terrain, side)
+    yield from _winding(terrain, side)
+    yield from _footing(terrain)
+    yield from _flags(terrain)
+    yield from _lone(terrain)
+
+
+TERRAIN_FACE_VERTEX = Rule(
+    "terrain-face-vertex",
+    "error",
+    "terrain",
+    rule="A face's vertices lie inside Res3.",
+    source="terrain page, 6.2",
+    why="The game would read past the vertices.",
+    fix="Remove the face, or correct it.",
+    drops="the face",
+)
+TERRAIN_FACE_LINK = Rule(
+    "terrain-face-link",
+    "error",
+    "terrain",
+    rule="A face's neighbour is a face, or 0xFFFF.",
+    source="terrain page, 3.3 and 9",
+    why="Walks would read past the faces.",
+    fix="Set it to 0xFFFF.",
+    drops="the link: the edge has no neighbour",
+)
+
+
+def check_faces(terrain: Terrain) -> Iterator[Finding]:
+    """Yield faces whose vertices or neighbours do not exist."""
+    vertex, vertices = terrain.faces["vertex"], len(terrain.positions)
+    yield from first_bad(
+        TERRAIN_FACE_VERTEX, (vertex >= vertices).any(axis=1), "face has a vertex past the table",
+        in_table(terrain, _T.FACES, "vertex"), vertex, f"below {vertices}",
+    )  # fmt: skip
+    link, count = terrain.faces["link"], len(terrain.faces)
+    yield from first_bad(
+        TERRAIN_FACE_LINK, ((link >= count) & (link != NONE16)).any(axis=1),
+        "face links past the table", in_table(terrain, _T.FACES, "link"), link,
+        f"below {count}, or 65535",
+    )  # fmt: skip
+
+
+TERRAIN_LINK_MUTUAL = Rule(
+    "terrain-link-mutual",
+    "warning",
+    "terrain",
+    rule="A neighbour links back across the edge that the selector names.",
+    source="evidence page, Terrain (face links)",
+    why="Walks go astray.",
+    fix="Convert to glTF, change the topology there and convert back.",
+)
+
+
+def _mutual(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
+    link = terrain.faces["link"].astype(np.int64)
+    none = link == NONE16
+    safe = np.where(none, 0, link)
+    back = np.take_along_axis(link[safe], np.minimum(edge, 2)[..., None], axis=2)[..., 0]
+    mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(link))[:, None]))
+    yield from first_bad(
+        TERRAIN_LINK_MUTUAL, ~mutual.all(axis=1), "the face across an edge does not link back",
+        in_table(terrain, _T.FACES, "link"), link,
+    )  # fmt: skip
+
+
+TERRAIN_EDGE_CLASS = Rule(
+    "terrain-edge-class",
+    "warning",
+    "terrain",
+    rule="An edge selector is 3 exactly where there is no neighbour.",
+    source="evidence page, Terrain (face links)",
+    why="Walks go astray.",
+    fix="Convert to glTF, change the topology there and convert back.",
+)
+
+
+def _edge_class(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
+    none = terrain.faces["link"] == NONE16
+    yield from first_bad(
+        TERRAIN_EDGE_CLASS, (none != (edge == NO_EDGE)).any(axis=1),
+        "edge selector does not fit its link", in_table(terrain, _T.FACES, "selectors"), edge,
+        "3 exactly where there is no neighbour",
+    )  # fmt: skip
+
+
+TERRAIN_LONE_FACE = Rule(
+    "terrain-lone-face",
+    "note",
+    "terrain",
+    rule="A face has a neighbour (its selectors are never 63).",
+    source="evidence page, Terrain (face links)",
+    why="No unit walks onto it.",
+    fix="Join its corners with the ground around.",
+)
+
+
+def _lone(terrain: Terrain) -> Iterator[Finding]:
+    link = terrain.faces["link"]
+    yield from first_bad(
+        TERRAIN_LONE_FACE, (link == NONE16).all(axis=1), "face has no neighbour",
+        in_table(terrain, _T.FACES, "link"), link,
+    )  # fmt: skip
+
+
+TERRAIN_FACE_SQUARE = Rule(
+    "terrain-face-square",
+    "warning",
+    "terrain",
+    rule="A face lies inside its square.",
+    source="evidence page, Terrain (faces and squares)",
+    why="Queries look only into one square.",
+    fix="Cut the face at the border.",
+)
+
+
+def check_borders(terrain: Terrain) -> Iterator[Finding]:
+    """Yield faces that cross the border of their square."""
+    square = terrain.square_of_face
+    vertices = terrain.positions[terrain.faces["vertex"]][..., :2].astype(np.float64)
+    low, high = terrain.grid.box(np.maximum(square, 0))
+    room = BORDER * terrain.grid.size
+    outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
+    yield from first_bad(
+        TERRAIN_FACE_SQUARE, outside.any(axis=(1, 2)) & (square >= 0),
+        "face cross_products its square's border", in_table(terrain, _T.FACES, "vertex"), square,
+        "inside the square that has it",
+    )  # fmt: skip
+
+
+TERRAIN_COARSE_VERTEX = Rule(
+    "terrain-coarse-vertex",
+    "warning",
+    "terrain",
+    rule="The coarse level uses vertices of the fine level only.",
+    source="evidence page, Terrain (Res1)",
+    why="The two levels separate when one is edited.",
+    fix="Use a vertex of the fine level.",
+)
+
+
+def check_coarse_vertices(terrain: Terrain) -> Iterator[Finding]:
+    """Yield coarse faces with vertices of their own."""
+    vertex = terrain.faces["vertex"]
+    fine = np.zeros(len(terrain.positions), np.bool_)
+    fine[vertex[terrain.faces_of(FINE)]] = True
+    coarse = terrain.faces_of(COARSE)
+    bad = np.zeros(len(vertex), np.bool_)
+    bad[coarse] = ~fine[vertex[coarse]].all(axis=1)
+    yield from first_bad(
+        TERRAIN_COARSE_VERTEX, bad,
+        f"{LEVELS[COARSE]} face has a vertex that the {LEVELS[FINE]} level does not use",
+        in_table(terrain, _T.FACES, "vertex"), vertex,
+    )  # fmt: skip
+
+
+TERRAIN_NORMAL = Rule(
+    "terrain-normal",
+    "warning",
+    "terrain",
+    rule="A face's normal is a unit vector along its winding.",
+    source="evidence page, Terrain (face normal)",
+    why="Whether one can stand there is read off it.",
+    fix="Convert to glTF, touch the face and convert back.",
+)
+
+
+def _normals(terrain: Terrain, side: Floats) -> Iterator[Finding]:
+    stored = terrain.faces["normal"]
+    normal = stored.astype(np.float64) / 32767
+    size, length = np.linalg.norm(side, axis=1), np.linalg.norm(normal, axis=1)
+    along = (normal * side).sum(axis=1) >= _ALONG * length * size
+    yield from first_bad(
+        TERRAIN_NORMAL, (np.abs(length - 1) > _LENGTH) | ((size > 1e-9) & ~along),
+        "normal is not a unit vector along the winding", in_table(terrain, _T.FACES, "normal"),
+        stored,
+    )  # fmt: skip
+
+
+TERRAIN_WINDING = Rule(
+    "terrain-winding",
+    "note",
+    "terrain",
+    rule="Faces wind counter-clockwise seen from above.",
+    source="evidence page, Terrain (face normal)",
+    why="No unit can stand on it: it looks down.",
+    fix="Flip the face.",
+)
+
+
+def _winding(terrain: Terrain, side: Floats) -> Iterator[Finding]:
+    yield from first_bad(
+        TERRAIN_WINDING, side[:, 2] < 0, "face looks down",
+        in_table(terrain, _T.FACES, "vertex"), terrain.faces["vertex"],
+        "counter-clockwise from above",
+    )  # fmt: skip
+
+
+TERRAIN_FLAGS = Rule(
+    "terrain-flags",
+    "note",
+    "terrain",
+    rule="Every face has the flags 0x600.",
+    source="evidence page, Terrain (face +0)",
+    why="All faces of the game have them.",
+    fix="Nothing to do.",
+)
+
+
+def _flags(terrain: Terrain) -> Iterator[Finding]:
+    flags = terrain.faces["flags"]
+    yield from first_bad(
+        TERRAIN_FLAGS, (flags & _FACE_FLAGS) != _FACE_FLAGS, "face lacks the flags 0x600",
+        in_table(terrain, _T.FACES, "flags"), flags, "0x600 set",
+    )  # fmt: skip
+
+
+TERRAIN_FOOTING = Rule(
+    "terrain-footing",
+    "note",
+    "terrain",
+    rule="No face has row 0 of 1.wea: it is reserved for the footings of buildings.",
+    source="evidence page, Terrain (face +4, +5)",
+    why="The game may paint it over.",
+    fix="Give the face another material.",
+)
+
+
+def _footing(terrain: Terrain) -> Iterator[Finding]:
+    first, second = terrain.faces["first"], terrain.faces["second"]
+    yield from first_bad(
+        TERRAIN_FOOTING, (first == 0) | (second == 0), "face has material row 0",
+        in_table(terrain, _T.FACES, "first"), first,
+    )  # fmt: skip
+
+
+TERRAIN_SECOND_MATERIAL = Rule(
+    "terrain-second-material",
+    "warning",
+    "terrain",
+    rule="Flag 0x4 is set exactly where there is a second material.",
+    source="evidence page, Terrain (face +0, +5)",
+    why="The second material is not drawn, or one that is not there is.",
+    fix="Correct flag or byte.",
+)
+
+
+def check_second_materials(terrain: Terrain) -> Iterator[Finding]:
+    """Yield faces whose flag and second material do not agree."""
+    flags = terrain.faces["flags"]
+    second = terrain.faces["second"] != NO_MATERIAL
+    flagged = (flags & np.uint32(FaceFlag.SECOND_MATERIAL)) != 0
+    yield from first_bad(
+        TERRAIN_SECOND_MATERIAL, second != flagged, "flag 0x4 and the second material do not agree",
+        in_table(terrain, _T.FACES, "flags"), flags,
+    )  # fmt: skip

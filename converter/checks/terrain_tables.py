@@ -1,0 +1,237 @@
+"""The tables of a terrain: entries, lengths, vertices, the header (terrain page, 3 and 9)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Rule, about_table, first_bad
+from ..formats.tables import HEADER_DTYPE, TERRAIN_TABLES, TerrainStream, field_offset
+from ..formats.terrain import MOST_FACES, MOST_VERTICES, Terrain
+from .places import DIRECTORY, in_table
+
+_T = TerrainStream
+#: The order of the tables in the game's files (terrain page, 9).
+_ORDER = [1, 2, 3, 4, 5, 18, 14, 11, 21]
+
+
+def check_tables(terrain: Terrain) -> Iterator[Finding]:
+    """Yield tables of a wrong length, and vertices that are not finite."""
+    yield from _vertex_tables(terrain)
+    yield from _limits(terrain)
+    yield from _finite(terrain)
+    yield from _blend(terrain)
+    yield from _box(terrain)
+
+
+def check_entries(terrain: Terrain) -> Iterator[Finding]:
+    """Yield duplicate tables, and tables in an unusual order."""
+    types = [entry.type_id for entry in terrain.archive.entries]
+    first = list(dict.fromkeys(types))
+    yield from _twice(types, first)
+    yield from _order(first)
+
+
+TERRAIN_ORDER = Rule(
+    "terrain-order",
+    "note",
+    "terrain",
+    rule="Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
+    source="terrain page, 9",
+    why="Order means nothing; all files of the game keep it.",
+    fix="Nothing to do.",
+)
+
+
+def _order(types: list[int]) -> Iterator[Finding]:
+    known = [type_id for type_id in _ORDER if type_id in types]
+    if [type_id for type_id in types if type_id in _ORDER] != known:
+        problem = "tables are in another order"
+        yield Finding(TERRAIN_ORDER, problem, DIRECTORY, value=types, expected=known)
+
+
+TERRAIN_TWICE = Rule(
+    "terrain-twice",
+    "warning",
+    "terrain",
+    rule="A type occurs once.",
+    source="terrain page, 3.1",
+    why="The game takes the first.",
+    fix="Remove the one that is not wanted.",
+)
+
+
+def _twice(types: list[int], first: list[int]) -> Iterator[Finding]:
+    if len(first) != len(types):
+        row = next(i for i, type_id in enumerate(types) if type_id in types[:i])
+        yield Finding(
+            TERRAIN_TWICE, "second entry of a type; the first one counts", DIRECTORY, row,
+            value=types[row], count=len(types) - len(first),
+        )  # fmt: skip
+
+
+TERRAIN_VERTEX_COUNT = Rule(
+    "terrain-vertex-count",
+    "error",
+    "terrain",
+    rule="Every vertex stream has one record per vertex.",
+    source="terrain page, 3.1",
+    why="The runtime indexes all streams with one number.",
+    fix="Take the file from a backup.",
+)
+
+
+def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
+    count = len(terrain.positions)
+    for stream, table in terrain.streams.items():
+        if TERRAIN_TABLES[stream].per_vertex and len(table) != count:
+            yield about_table(
+                TERRAIN_VERTEX_COUNT, "not one row per vertex", in_table(terrain, stream),
+                len(table), count,
+            )  # fmt: skip
+
+
+TERRAIN_LIMITS = Rule(
+    "terrain-limits",
+    "error",
+    "terrain",
+    rule="A terrain has at most 65,535 vertices.",
+    source="terrain page, 3.3",
+    why="A face names vertices with 16 bits, and 0xFFFF is none.",
+    fix="Simplify it.",
+)
+TERRAIN_FACES = Rule(
+    "terrain-faces",
+    "warning",
+    "terrain",
+    rule="A terrain has at most 32,767 faces.",
+    source="evidence page, Terrain",
+    why="No file of the game has more.",
+    fix="Simplify it.",
+)
+
+
+def _limits(terrain: Terrain) -> Iterator[Finding]:
+    vertices, faces = len(terrain.positions), len(terrain.faces)
+    if vertices > MOST_VERTICES:
+        yield about_table(
+            TERRAIN_LIMITS, "more vertices than faces can name", in_table(terrain, _T.POSITIONS),
+            vertices, f"at most {MOST_VERTICES}",
+        )  # fmt: skip
+    if faces > MOST_FACES:
+        yield about_table(
+            TERRAIN_FACES, "more faces than the game's files have", in_table(terrain, _T.FACES),
+            faces, f"at most {MOST_FACES}",
+        )  # fmt: skip
+
+
+TERRAIN_FINITE = Rule(
+    "terrain-finite",
+    "error",
+    "terrain",
+    rule="Positions are finite numbers.",
+    source="terrain page, 3.1",
+    why="glTF cannot hold infinity or NaN.",
+    fix="Move the vertex in the tool that wrote it.",
+    drops="the faces of the vertex",
+)
+
+
+def _finite(terrain: Terrain) -> Iterator[Finding]:
+    yield from first_bad(
+        TERRAIN_FINITE, ~np.isfinite(terrain.positions).all(axis=1), "position is not finite",
+        in_table(terrain, _T.POSITIONS), terrain.positions,
+    )  # fmt: skip
+
+
+TERRAIN_BLEND_FINITE = Rule(
+    "terrain-blend-finite",
+    "error",
+    "terrain",
+    rule="Blend values are finite numbers.",
+    source="evidence page, Terrain (Res14)",
+    why="glTF cannot hold infinity or NaN.",
+    fix="Paint the place again.",
+    drops="the blend: 1 is taken",
+)
+TERRAIN_BLEND = Rule(
+    "terrain-blend",
+    "warning",
+    "terrain",
+    rule="Blend values lie in 0..1.",
+    source="evidence page, Terrain (Res14)",
+    why="It is an alpha.",
+    fix="Paint the place again.",
+)
+
+
+def _blend(terrain: Terrain) -> Iterator[Finding]:
+    if (blend := terrain.blend) is None:
+        return
+    place, finite = in_table(terrain, _T.BLEND), np.isfinite(blend)
+    yield from first_bad(TERRAIN_BLEND_FINITE, ~finite, "blend is not finite", place, blend)
+    outside = finite & ((blend < 0) | (blend > 1))
+    yield from first_bad(TERRAIN_BLEND, outside, "blend is not between 0 and 1", place, blend)
+
+
+TERRAIN_BOX = Rule(
+    "terrain-box",
+    "error",
+    "terrain",
+    rule="The header's box is finite.",
+    source="evidence page, Terrain (Res2)",
+    why="Its corner is the grid's origin: no square can be found.",
+    fix="Take the file from a backup.",
+)
+
+
+def _box(terrain: Terrain) -> Iterator[Finding]:
+    if not np.isfinite(terrain.header["hull"]).all():
+        place = in_table(terrain, _T.SLOTS)
+        yield about_table(TERRAIN_BOX, "the whole box is not finite", place)
+
+
+TERRAIN_CORNER = Rule(
+    "terrain-corner",
+    "note",
+    "terrain",
+    rule="Corner 0 of the header is the lowest in x and y: the grid's origin.",
+    source="evidence page, Terrain (Res2)",
+    why="Squares are counted from here.",
+    fix="Take the file from a backup.",
+)
+TERRAIN_OPAQUE = Rule(
+    "terrain-opaque",
+    "note",
+    "terrain",
+    rule="The bytes after the header's corners, and the unknown bytes of slots, are zero.",
+    source="evidence page, Terrain (Res2)",
+    why="They mean nothing that is known, and are kept.",
+    fix="Nothing to do.",
+)
+
+
+def check_header(terrain: Terrain) -> Iterator[Finding]:
+    """Yield unusual corners, and unknown bytes that are not zero."""
+    slots, hull = terrain.slots, terrain.header["hull"][0]
+    table = terrain.label_of(_T.SLOTS)
+    start = (terrain.offset_of(_T.SLOTS) or 0) - HEADER_DTYPE.itemsize
+    if (hull[0, :2] != hull[:, :2].min(axis=0)).any():
+        yield Finding(
+            TERRAIN_CORNER, "corner 0 is not the grid's origin", table, None, start,
+            hull[0].tolist(), hull.min(axis=0).tolist(),
+        )  # fmt: skip
+    within = field_offset(HEADER_DTYPE, "sphere_center")
+    if terrain.header.tobytes()[within:].strip(b"\0"):
+        yield Finding(
+            TERRAIN_OPAQUE, "bytes after the header's corners are not zero", table, None,
+            start + within,
+        )  # fmt: skip
+    unknown = np.zeros(len(slots), np.bool_)
+    for key in ("batch_start", "batch_count", "area", "volume", "opaque56", "opaque60", "opaque64"):
+        unknown |= slots[key] != 0
+    yield from first_bad(
+        TERRAIN_OPAQUE, unknown, "slot's unknown bytes are not zero",
+        in_table(terrain, _T.SLOTS, "batch_start"),
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+"""The vertices of a core model: positions, vertex streams, what uses them (core page, 5.3, 6.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..findings import Finding, Rule, first_bad
+from ..formats.model import MshModel
+from ..formats.tables import TABLES, StreamType
+from ..numeric.arrays import NONE16, ranges
+from .places import in_table
+from .slots import vertices_by_slot
+
+VERTEX_FINITE = Rule(
+    "vertex-finite",
+    "error",
+    "core model",
+    rule="Positions are finite numbers.",
+    source="core page, 5.3",
+    why="glTF cannot hold infinity or NaN, and every bound that has such a point is void.",
+    fix="Move the vertex in the tool that wrote it.",
+    drops="the triangles of the vertex",
+)
+VERTEX_COUNT = Rule(
+    "vertex-count",
+    "error",
+    "core model",
+    rule="Every vertex stream has at least one record per vertex.",
+    source="core page, 6.3",
+    why="The runtime indexes all streams with one number: it would read past the end.",
+    fix="The table was cut: take it from a backup.",
+)
+VERTEX_EXTRA = Rule(
+    "vertex-extra",
+    "warning",
+    "core model",
+    rule="No vertex stream has more records than there are vertices.",
+    source="core page, 6.3",
+    why="The rest is never read; perhaps positions are missing.",
+    fix="Convert to glTF and back without the sidecar.",
+)
+
+
+def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
+    """Yield positions that are not finite, and streams of another length."""
+    count = len(model.positions)
+    finite = np.isfinite(model.positions)
+    yield from first_bad(
+        VERTEX_FINITE, np.False_ if np.count_nonzero(finite) == finite.size else ~finite.all(1),
+        "position is not a finite number", in_table(model, StreamType.POSITIONS), "inf or NaN",
+        "finite",
+    )  # fmt: skip
+    for stream, table in model.streams.items():
+        spec = TABLES[stream]
+        if spec.per_vertex and len(table) != count:
+            rule = VERTEX_COUNT if len(table) < count else VERTEX_EXTRA
+            offset = model.offset_of(spec.stream)
+            problem = "not one record per vertex"
+            yield Finding(rule, problem, spec.label, None, offset, len(table), count)
+
+
+VERTEX_UNREACHED = Rule(
+    "vertex-unreached",
+    "note",
+    "core model",
+    rule="Every vertex is used by a batch.",
+    source="evidence page, Core models (ranges)",
+    why="It is never drawn.",
+    fix="Nothing to do.",
+)
+VERTEX_SHARED = Rule(
+    "vertex-shared",
+    "note",
+    "core model",
+    rule="A vertex is used by one node's slots only.",
+    source="evidence page, Core models (vertex ownership)",
+    why="Moving it moves parts of two nodes; other tools may not expect that.",
+    fix="Nothing to do.",
+)
+
+
+def check_vertex_use(model: MshModel) -> Iterator[Finding]:
+    """Yield vertices that no batch uses, or that two nodes use."""
+    count, batches = len(model.positions), model.batches
+    place = in_table(model, StreamType.POSITIONS)
+    length = batches["index_count"].astype(np.int64)
+    at = ranges(batches["index_start"].astype(np.int64), length)
+    vertex = model.indices[at] + np.repeat(batches["base_vertex"].astype(np.int64), length)
+    used = np.zeros(count, np.bool_)
+    used[vertex] = True
+    yield from first_bad(VERTEX_UNREACHED, ~used, "no batch uses the vertex", place)
+    if model.legacy or not len(model.nodes):
+        return
+    words = model.nodes["slot_index"].reshape(len(model.nodes), -1)
+    node, column = np.nonzero(words != NONE16)
+    slot = words[node, column]
+    first = np.full(len(model.slots), len(model.nodes))
+    last = np.full(len(model.slots), -1)
+    np.minimum.at(first, slot, node)
+    np.maximum.at(last, slot, node)
+    corner, corners = vertices_by_slot(model)
+    low, high = np.full(count, len(model.nodes)), np.full(count, -1)
+    np.minimum.at(low, corner, np.repeat(first, corners))
+    np.maximum.at(high, corner, np.repeat(last, corners))
+    yield from first_bad(
+        VERTEX_SHARED, low < high, "vertex belongs to two nodes", place,
+        np.stack([low, high], axis=1), "one node",
+    )  # fmt: skip
