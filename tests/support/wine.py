@@ -16,7 +16,7 @@ needs_windows = pytest.mark.skipif(
 _ENTRY = {"msh2gltf": "msh2gltf", "gltf2msh": "gltf2msh", "msh-inspect": "msh_inspect"}
 
 
-def run_on_windows(command: str, *arguments: object) -> tuple[int, str]:
+def run_on_windows(command: str, *arguments: object, cwd: Path | None = None) -> tuple[int, str]:
     """Run one of the project's commands on Windows.
 
     Wine takes pipes for standard streams only, so both outputs come as one.
@@ -24,18 +24,25 @@ def run_on_windows(command: str, *arguments: object) -> tuple[int, str]:
     Returns:
         Exit code and output.
     """
-    assert PYTHON is not None
     code = f"from msh_gltf.converter.cli import {_ENTRY[command]} as main; main()"
-    done = subprocess.run(
+    with start_on_windows(code, *arguments, cwd=cwd) as process:
+        output = process.communicate(timeout=300)[0]
+    return process.returncode, output.decode("utf-8", "replace").replace("\r\n", "\n")
+
+
+def start_on_windows(
+    code: str, *arguments: object, cwd: Path | None = None
+) -> subprocess.Popen[bytes]:
+    """Start Python on Windows with a program and its arguments."""
+    assert PYTHON is not None
+    return subprocess.Popen(
         ["wine", PYTHON, "-c", code, *(windows_path(a) for a in arguments)],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        input=b"",
+        cwd=cwd,
         env=os.environ | {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d"},
-        check=False,
-        timeout=300,
     )
-    return done.returncode, done.stdout.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def windows_path(argument: object) -> str:

@@ -1,0 +1,260 @@
+"""The commands on Windows, one by one: the same bytes and exit codes as on Linux."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.corpus import LIBS, sample_called
+from tests.support.game import MESH, archive, entry, make_game, make_large_game, model, snapshot
+from tests.support.gltf_edit import Editable
+from tests.support.runs import run
+from tests.support.wine import needs_windows, run_on_windows, start_on_windows, windows_path
+
+pytestmark = needs_windows
+WALKER = Path(__file__).parents[2] / "examples" / "walker.msh"
+
+
+#: Another machine, a pipe, a device, a file of another folder of drive C.
+FOREIGN = (
+    "//server/share/m.bin", "\\\\server\\share\\m.bin", "\\\\.\\pipe\\x", "NUL", "C:m.bin",
+)  # fmt: skip
+
+
+def move_something(gltf: Path) -> None:
+    """Edit a file in place: one vertex of its first mesh."""
+    document = Editable(gltf)
+    document.arrays[document.primitives()[0]["attributes"]["POSITION"]][0] += 0.25
+    document.save(gltf)
+
+
+@pytest.mark.parametrize("name", ["walker.glb", "walker.gltf", "walker.obj"])
+def test_one_model_both_ways(tmp_path: Path, name: str) -> None:
+    there, here = tmp_path / "there", tmp_path / "here"
+    assert run_on_windows("msh2gltf", WALKER, "-o", there / name)[0] == 0
+    assert run("msh2gltf", WALKER, "-o", here / name).returncode == 0
+    assert snapshot(there) == snapshot(here)
+    assert run_on_windows("gltf2msh", there / name, "-o", tmp_path / "back.msh")[0] == 0
+    assert (tmp_path / "back.msh").read_bytes() == WALKER.read_bytes()
+
+
+def test_an_edited_run_gives_the_game_that_linux_makes(tmp_path: Path) -> None:
+    game, out = make_game(tmp_path / "игра"), tmp_path / "out"
+    assert run_on_windows("msh2gltf", game, "-o", out, "-j", "2")[0] == 0
+    for name in ("i_room_006.glb", "b_bun_000.glb", "птица.glb"):
+        move_something(next(out.rglob(name)))
+    arguments = ("gltf2msh", out, "--game", game, "-o")
+    code, output = run_on_windows(*arguments, tmp_path / "there", "-j", "2")
+    assert code == 0, output
+    assert run(*arguments, tmp_path / "here").returncode == 0
+    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here") != snapshot(game)
+
+
+def test_in_place(tmp_path: Path) -> None:
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    assert run("msh2gltf", game, "-o", out).returncode == 0
+    move_something(next(out.rglob("R_H_002.glb")))
+    shutil.copytree(game, tmp_path / "copy")
+    code, output = run_on_windows("gltf2msh", out, "--game", game, "--in-place")
+    assert code == 0, output
+    assert run("gltf2msh", out, "--game", tmp_path / "copy", "--in-place").returncode == 0
+    assert snapshot(game) == snapshot(tmp_path / "copy")
+    assert any(name.endswith(".bak") for name in snapshot(game))
+
+
+def test_a_picture_into_a_library(tmp_path: Path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (32, 32), (200, 30, 90)).save(tmp_path / "NEW.png")
+    for place in ("there", "here"):
+        (tmp_path / place).mkdir()
+        shutil.copy(LIBS / "Textures.lib", tmp_path / place)
+    arguments = ("gltf2msh", tmp_path / "NEW.png", "--into")
+    code, output = run_on_windows(*arguments, tmp_path / "there" / "Textures.lib")
+    assert code == 0, output
+    assert run(*arguments, tmp_path / "here" / "Textures.lib").returncode == 0
+    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here")
+
+
+def test_check_and_round_trip(tmp_path: Path) -> None:
+    game = make_game(tmp_path / "game")
+    for option in ("--check", "--roundtrip"):
+        code, output = run_on_windows("msh-inspect", option, game, "--json")
+        linux = run("msh-inspect", option, game, "--json")
+        assert code == linux.returncode
+        assert json.loads(output) == json.loads(linux.stdout)
+
+
+# ------------------------------------------------------------------ names and paths
+
+
+def test_names_that_windows_refuses(tmp_path: Path) -> None:
+    """Devices, characters and case-only differences: the files are called as on Linux."""
+    data = model("spec__static__b_bun_000")
+    names = ["CON.msh", "nul", "a<b>.msh", "tail. .msh", "Twin.msh", "TWIN.MSH", "COM1.msh"]
+    game = tmp_path / "game"
+    game.mkdir()
+    (game / "odd.rlb").write_bytes(archive([entry(MESH, n.encode(), data) for n in names]))
+    code, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "there")
+    assert code == 0, output
+    assert run("msh2gltf", game, "-o", tmp_path / "here").returncode == 0
+    assert snapshot(tmp_path / "there") == snapshot(tmp_path / "here")
+
+
+@pytest.mark.parametrize("name", ["NUL", "con.glb", "aux"])
+def test_a_device_as_the_output_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+    code, output = run_on_windows("msh2gltf", WALKER, "-o", name, cwd=tmp_path)
+    assert code == 2, output
+    assert "Traceback" not in output
+    assert "internal error" not in output
+
+
+def test_long_paths(tmp_path: Path) -> None:
+    """Beyond 260 characters: converted, or refused in one line."""
+    deep = tmp_path.joinpath(*["folder_of_thirty_characters_xx"] * 9)
+    code, output = run_on_windows("msh2gltf", WALKER, "-o", deep / "walker.glb")
+    assert "Traceback" not in output
+    assert "internal error" not in output
+    if code == 0:
+        assert (deep / "walker.glb").is_file()
+    else:
+        assert len(output.strip().splitlines()) == 1
+
+
+def test_extended_paths_and_other_drives(tmp_path: Path) -> None:
+    target = tmp_path / "out" / "walker.glb"
+    source = "\\\\?\\" + windows_path(WALKER)
+    code, output = run_on_windows("msh2gltf", source, "-o", "\\\\?\\" + windows_path(target))
+    assert code == 0, output
+    assert target.is_file()
+    # inputs on two drives have no common folder
+    code, output = run_on_windows("msh2gltf", WALKER, "C:\\windows", "-o", tmp_path / "two")
+    assert code == 2
+    assert "different drives" in output
+
+
+def test_a_listing_feeds_include(tmp_path: Path) -> None:
+    """Cyrillic names are UTF-8 where the output is not a console."""
+    game = make_game(tmp_path / "игра с пробелом")
+    code, output = run_on_windows("msh2gltf", game, "--list")
+    assert code == 0
+    name = next(line for line in output.splitlines() if "птица" in line)
+    code, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "out", "--include", name)
+    assert code == 0, output
+    assert [path.name for path in (tmp_path / "out").rglob("*.glb")] == ["птица.glb"]
+
+
+# ------------------------------------------------------------------ other processes
+
+
+def test_a_second_run_waits_for_nobody(tmp_path: Path) -> None:
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    hold = (
+        "import sys; from pathlib import Path; from msh_gltf.converter.storage import only_run\n"
+        "with only_run(Path(sys.argv[1])): print('ready', flush=True); sys.stdin.read()"
+    )
+    with start_on_windows(hold, out) as first:
+        assert first.stdout is not None
+        assert first.stdout.readline().strip() == b"ready"
+        code, output = run_on_windows("msh2gltf", game, "-o", out)
+        first.communicate()
+    assert code == 2
+    assert "another run is at work" in output
+    assert run_on_windows("msh2gltf", game, "-o", out)[0] == 0
+
+
+def test_a_killed_worker_costs_its_file_only(tmp_path: Path) -> None:
+    game = make_large_game(tmp_path / "game", 12)
+    code = "from msh_gltf.converter.cli import msh2gltf as main; main()"
+    arguments = ("-j", "2")
+    with start_on_windows(code, game, "-o", tmp_path / "out", *arguments) as process:
+        killed = kill_one(b"spawn_main", 60)
+        output = process.communicate(timeout=300)[0].decode("utf-8", "replace")
+    assert killed, "no worker was seen"
+    assert process.returncode in (0, 1), output
+    assert "internal error" not in output
+    code_again, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "out", "-j", "2")
+    assert code_again == 0, output
+    assert run("msh2gltf", game, "-o", tmp_path / "here").returncode == 0
+    assert snapshot(tmp_path / "out") == snapshot(tmp_path / "here")
+
+
+def kill_one(mark: bytes, seconds: float) -> bool:
+    """Kill the first process whose command line holds a text."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                line = (folder / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if mark in line and b"python.exe" in line:
+                time.sleep(0.5)  # at work by then
+                try:
+                    os.kill(int(folder.name), signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+                return True
+        time.sleep(0.05)
+    return False
+
+
+def test_read_only_files_and_files_that_are_open(tmp_path: Path) -> None:
+    target = tmp_path / "walker.glb"
+    assert run_on_windows("msh2gltf", WALKER, "-o", target)[0] == 0
+    before = snapshot(tmp_path)
+    hold = (
+        "import ctypes, sys\n"
+        "open_file = ctypes.windll.kernel32.CreateFileW\n"
+        "handle = open_file(sys.argv[1], 0x80000000, 0, None, 3, 0, None)\n"
+        "assert handle not in (-1, 0xFFFFFFFF)\n"
+        "print('ready', flush=True); sys.stdin.read()"
+    )
+    with start_on_windows(hold, target) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == b"ready"
+        code, output = run_on_windows("msh2gltf", WALKER, "-o", target, "--force")
+        other.communicate()
+    assert code == 2, output
+    assert "walker.glb" in output
+    assert len(output.strip().splitlines()) == 1
+    assert snapshot(tmp_path) == before
+
+
+def test_an_interrupt_leaves_whole_files(tmp_path: Path) -> None:
+    """Ctrl-C, as Python on Windows gets it: the same command completes."""
+    game = make_large_game(tmp_path / "game", 8)
+    code = (
+        "import _thread, threading\n"
+        "threading.Timer(2.5, _thread.interrupt_main).start()\n"
+        "from msh_gltf.converter.cli import msh2gltf as main; main()"
+    )
+    with start_on_windows(code, game, "-o", tmp_path / "out", "-j", "2") as process:
+        output = process.communicate(timeout=300)[0].decode("utf-8", "replace")
+    assert process.returncode in (0, 130), output
+    assert "Traceback" not in output
+    code_again, output = run_on_windows("msh2gltf", game, "-o", tmp_path / "out", "-j", "2")
+    assert code_again == 0, output
+    assert run("msh2gltf", game, "-o", tmp_path / "here").returncode == 0
+    assert snapshot(tmp_path / "out") == snapshot(tmp_path / "here")
+
+
+def test_foreign_buffers_are_refused_before_anything_is_opened(tmp_path: Path) -> None:
+    """A path to another machine must not make Windows log in there."""
+    sample = sample_called("retail__odd__s_rock_009")
+    source = tmp_path / "m.gltf"
+    done = run("msh2gltf", sample.path, "-o", source)
+    assert done.returncode == 0, done.stderr
+    for uri in FOREIGN:
+        document = json.loads(source.read_text("utf-8"))
+        document["buffers"][0]["uri"] = uri
+        (tmp_path / "e.gltf").write_text(json.dumps(document), "utf-8")
+        code, output = run_on_windows("gltf2msh", tmp_path / "e.gltf", "-o", tmp_path / "e.msh")
+        assert code == 2, output
+        assert "lies outside the file's directory" in output
