@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import DTYPES, WIDTHS
+from ..converter.formats.names import is_device
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_types import (
@@ -310,8 +312,8 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
                     f"data URI of buffer {i} cannot be read", file=str(path), value=error
                 ) from None
         else:
-            target = path.parent / unquote(uri, errors="surrogateescape")
-            if not target.resolve().is_relative_to(path.parent.resolve()):
+            target = _beside(path, unquote(uri, errors="surrogateescape"))
+            if target is None:
                 raise ConversionError(
                     f"buffer {i} lies outside the file's directory", file=str(path), value=uri
                 )
@@ -325,6 +327,19 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
             )
         out.append(data)
     return out
+
+
+def _beside(path: Path, uri: str) -> Path | None:
+    """Return the file in a glTF file's directory that a URI names; ``None`` for any other.
+
+    Windows logs in to another machine, or opens a pipe, when it only looks at such a path: the
+    text is judged first.
+    """
+    windows = PureWindowsPath(uri)
+    if windows.root or (sys.platform == "win32" and (windows.drive or is_device(windows))):
+        return None
+    target = path.parent / uri
+    return target if target.resolve().is_relative_to(path.parent.resolve()) else None
 
 
 def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:

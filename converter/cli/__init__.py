@@ -30,7 +30,10 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            # Windows takes a code page without Cyrillic where output is not a console
+            piped = sys.platform == "win32" and not stream.isatty()
+            own = "utf-8" if piped and not os.environ.get("PYTHONIOENCODING") else None
+            stream.reconfigure(encoding=own, errors="backslashreplace")
     with _stoppable() as stopped:
         try:
             _guarded(command, arguments)

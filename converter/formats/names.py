@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import PurePath
 
 from .archive import decode_text, encode_name
 
@@ -50,6 +51,11 @@ def escape(name: str) -> str:
         else c
         for i, c in enumerate(name)
     )
+
+
+def is_device(path: PurePath) -> bool:
+    """Return whether Windows takes a path for a device, such as ``NUL`` or ``com1.txt``."""
+    return _DEVICES.match(path.name) is not None
 
 
 def unescape(name: str) -> str:

@@ -563,3 +563,22 @@ def test_names(tmp_path: Path) -> None:
     assert [w for w in back.warnings if "CP1251" in w] == [
         "name of node '🤖' has letters that CP1251 lacks"
     ]
+
+
+@pytest.mark.parametrize("uri", ["//server/share/m.bin", "\\\\server\\share\\m.bin", "/etc/m.bin"])
+def test_paths_to_other_machines_are_refused_before_anything_looks_there(
+    uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = Builder()
+    builder.node(mesh=builder.mesh())
+    path = builder.save(tmp_path)
+    document = json.loads(path.read_text())
+    document["buffers"][0]["uri"] = uri
+    path.write_text(json.dumps(document))
+
+    def looked(self: Path, strict: bool = False) -> Path:
+        raise AssertionError(f"{self} was resolved")
+
+    monkeypatch.setattr(Path, "resolve", looked)
+    with pytest.raises(ConversionError, match="lies outside the file's directory"):
+        convert(path, use_sidecar=False)
