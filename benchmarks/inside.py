@@ -26,7 +26,7 @@ from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain
 
 Archives = list[tuple[Path, bytes]]
-_PLAIN = ExportOptions(dressed=False)  # looks are read from files
+_PLAIN = ExportOptions(find_textures=False)  # looks are read from files
 
 
 def archives(source: Path) -> Archives:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .converter.batch.check import check_tasks
 from .converter.batch.export_run import Engine, Progress, export_run, found_in, run_options
-from .converter.batch.import_run import Places, restore_run
+from .converter.batch.import_run import Places, import_run
 from .converter.batch.outcome import Outcome, Run
 from .converter.batch.walk import select, walk
 from .converter.errors import ConversionError, fault_of
@@ -138,7 +138,7 @@ def read_models(
     items = [item for item in select(found.items, include, exclude) if item.kind is Kind.MODEL]
 
     def models() -> Iterator[MshModel]:
-        for broken in found.broken:
+        for broken in found.unreadable:
             failed(ConversionError(broken.reason, file=broken.id))
         archive = None
         for item in items:
@@ -367,7 +367,7 @@ def restore_directory(
         yield on_item or _ignore
 
     with _machine_errors():
-        run = restore_run(
+        run = import_run(
             places, options or ImportOptions(), Engine(jobs), progress,
             add=add, force=force, dry_run=dry_run,
         )  # fmt: skip

@@ -66,11 +66,11 @@ def export_model(
             sidecar = sidecar_path(target)
             sidecar.write_bytes(kept)
         try:
-            back = import_gltf(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
+            result = import_gltf(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
-    show_report(scene.msh_gltf, back)
-    return back
+    show_report(scene.msh_gltf, result)
+    return result
 
 
 @contextlib.contextmanager
@@ -126,10 +126,10 @@ def _in_words_of_blender(
     return error
 
 
-def _say(operator, back: ImportResult, state) -> None:
-    for warning in back.warnings:
+def _report(operator, result: ImportResult, state) -> None:
+    for warning in result.warnings:
         operator.report({"WARNING"}, warning)
-    operator.report({"INFO"}, f"{back.name}: {state.outcome}")
+    operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 
 
 def _ending(scene: bpy.types.Scene) -> str:
@@ -167,9 +167,9 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             path = Path(bpy.path.abspath(self.filepath))
             if not path.name:
                 raise ConversionError("no file is named")
-            back = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            write_outputs([(path, back.data)], force=True)
-            _say(self, back, context.scene.msh_gltf)
+            result = export_model(context, stem(path.name), self.dialect, self.rebuild)
+            write_outputs([(path, result.data)], force=True)
+            _report(self, result, context.scene.msh_gltf)
 
         return guarded(self, work)
 
@@ -195,11 +195,11 @@ class MSH_OT_put_back(bpy.types.Operator):
 
         def work() -> None:
             state = context.scene.msh_gltf
-            back = export_model(context, stem(state.source), "auto", False)
+            result = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, state.written} - {""}
-            wrote = replace_model(state.origin, back.data, known)
-            state.written = sha256(back.data)
-            _say(self, back, state)
+            wrote = replace_model(state.origin, result.data, known)
+            state.written = sha256(result.data)
+            _report(self, result, state)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
 

@@ -20,9 +20,9 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK"):
             traceback.print_exc()
-        said = " ".join(str(error).split())
+        message = " ".join(str(error).split())
         operator.report(
-            {"ERROR"}, f"internal error, please report it: {type(error).__name__}: {said}"
+            {"ERROR"}, f"internal error, please report it: {type(error).__name__}: {message}"
         )
     else:
         return {"FINISHED"}

@@ -226,7 +226,7 @@ class MSH_OT_import_entry(bpy.types.Operator):
 
 def _import(operator, context, path: Path, entry: str | None) -> None:
     folders = game_folders(context) if operator.textures else ()
-    options = ExportOptions(operator.dialect, textures=folders, dressed=operator.textures)
+    options = ExportOptions(operator.dialect, textures=folders, find_textures=operator.textures)
     for warning in import_model(context, path, entry, options):
         operator.report({"WARNING"}, f"{path.name}: {warning}")
     state = context.scene.msh_gltf

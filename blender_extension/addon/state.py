@@ -158,26 +158,26 @@ def show_warnings(state: MshState, warnings: list[str]) -> None:
         state.warnings.add().reason = text
 
 
-def show_report(state: MshState, back: ImportResult) -> None:
+def show_report(state: MshState, result: ImportResult) -> None:
     """Replace the report of the panel."""
-    if back.kept_all:
+    if result.kept_all:
         state.outcome = "unchanged, restored byte for byte"
-    elif back.rebuilt:
-        state.outcome = f"rebuilt from the scene alone, dialect {back.dialect}"
+    elif result.rebuilt:
+        state.outcome = f"rebuilt from the scene alone, dialect {result.dialect}"
     else:
-        count = len(back.changes)
+        count = len(result.changes)
         state.outcome = f"{count} change{'s' if count > 1 else ''}"
     state.rows.clear()
     # what was kept is counted, what was not is listed
-    for fact in sorted(back.report, key=lambda fact: fact["status"] == "kept"):
+    for fact in sorted(result.report, key=lambda fact: fact["status"] == "kept"):
         row = state.rows.add()
         for key, value in fact.items():
             setattr(row, key, value)
-    if not back.report:
-        for change in back.changes:
+    if not result.report:
+        for change in result.changes:
             row = state.rows.add()
             row.what, row.name, row.status, row.reason = "", change.where, "rebuilt", change.what
-    show_warnings(state, back.warnings)
+    show_warnings(state, result.warnings)
 
 
 _CLASSES = (MshRow, MshState, MshPreferences)

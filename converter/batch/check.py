@@ -14,7 +14,7 @@ from ..formats.kinds import Kind
 from ..pipeline.check import Checked, check_file
 from .export_run import Engine, Progress
 from .outcome import FAILED, Outcome, guarded
-from .walk import Passed, files_below, foreign
+from .walk import Skipped, files_below, foreign
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class CheckRun:
 
     Attributes:
         checked: files and their entries, in the order of sorted paths and directories.
-        passed: files of other kinds, and those that are not opened.
+        skipped: files of other kinds, and those that are not opened.
         failures: ``(file, error)`` of faults of the machine or of this program.
         interrupted: the user stopped it.
     """
 
     checked: list[Checked] = field(default_factory=list)
-    passed: list[Passed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
     failures: list[tuple[str, str]] = field(default_factory=list)
     interrupted: bool = False
 
@@ -80,13 +80,13 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
     named = {str(Path(path).absolute()) for path in inputs}
     folders = tuple(str(path.absolute()) for path in inputs if path.is_dir())
     tasks = []
-    run = CheckRun(passed=below.found.passed)
-    for broken in below.found.broken:
+    run = CheckRun(skipped=below.found.skipped)
+    for broken in below.found.unreadable:
         finding = Finding(UNREADABLE, broken.reason)
         run.checked.append(Checked(broken.id, None, None, Kind.UNKNOWN.file_format, [finding]))
     for source, path, reason in below.opened:
         if reason is not None:
-            run.passed.append(Passed(source, reason))
+            run.skipped.append(Skipped(source, reason))
         else:
             tasks.append(CheckTask(str(path), source, folders, str(path) in named))
     return tasks, run
@@ -123,7 +123,7 @@ def check_run(
             run.checked += outcome.result
         else:
             reason = foreign(Path(tasks[at].path)) or "of no kind known here"
-            run.passed.append(Passed(outcome.id, reason))
+            run.skipped.append(Skipped(outcome.id, reason))
     return run
 
 

@@ -113,7 +113,7 @@ def write_report(run: Run, path: Path) -> None:
 
 
 def show_summary(console: Console, run: Run, verbose: bool) -> None:
-    """The end of a run: counts, what was passed by and why, what failed."""
+    """The end of a run: counts, what was skipped and why, what failed."""
     from rich import box
     from rich.table import Table
 
@@ -124,9 +124,9 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
         table.add_row(str(count), status)
     for status, count in run.texture_counts.items():
         table.add_row(str(count), f"textures {status}")
-    if run.broken:
-        table.add_row(str(len(run.broken)), "cannot be read")
-    for reason, count in sorted(Counter(p.reason for p in run.passed).items()):
+    if run.unreadable:
+        table.add_row(str(len(run.unreadable)), "cannot be read")
+    for reason, count in sorted(Counter(p.reason for p in run.skipped).items()):
         table.add_row(str(count), f"skipped: {reason}")
     console.print(table, markup=False)
     warnings: dict[str, list[str]] = {}
@@ -144,7 +144,7 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
     for note in run.notes:
         console.print(note, markup=False)
     if verbose:
-        _show_lines(console, "skipped", [(p.id, p.reason) for p in run.passed], True)
+        _show_lines(console, "skipped", [(p.id, p.reason) for p in run.skipped], True)
     if run.interrupted:
         left = run.total - len(run.outcomes)
         console.print(

@@ -1,4 +1,4 @@
-"""One model out: what a worker of ``msh2gltf GAME_DIR`` does."""
+"""Export one model or texture: what a worker of ``msh2gltf GAME_DIR`` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A whole run out: ``msh2gltf GAME_DIR -o OUT_DIR``."""
+"""Export a whole run: ``msh2gltf GAME_DIR -o OUT_DIR``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .manifest import Manifest, Record, has_journal, read_manifest, write_manife
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
 from .resume import Journal
-from .walk import MANIFEST, Found, Item, Passed, by_size, common_root, select, walk
+from .walk import MANIFEST, Found, Item, Skipped, by_size, common_root, select, walk
 from .workers import run_here, run_on_dask
 
 T = TypeVar("T")
@@ -88,8 +88,8 @@ def found_in(
                 hint="--list shows what they are matched with",
             )
         problem = "holds no core model"
-        if found.broken:
-            problem += f", and {found.broken[0].id} {found.broken[0].reason}"
+        if found.unreadable:
+            problem += f", and {found.unreadable[0].id} {found.unreadable[0].reason}"
         raise ConversionError(problem, file=where)
     return items, found
 
@@ -141,7 +141,7 @@ def export_run(
         ConversionError: the output directory cannot be used.
     """
     started = perf_counter()
-    run = Run("msh2gltf", total=len(items), passed=found.passed, broken=found.broken)
+    run = Run("msh2gltf", total=len(items), skipped=found.skipped, unreadable=found.unreadable)
     items = [*items, *picture_items(items, options)]
     with nullcontext() if dry_run else only_run(out):
         before = read_manifest(out) or Manifest(__version__)
@@ -153,8 +153,8 @@ def export_run(
             __version__,
             dict(before.records),
             {archive.source: archive for archive in found.archives},
-            found.passed,
-            found.broken,
+            found.skipped,
+            found.unreadable,
         )
         order = list(by_size(items))
         tasks = [
@@ -189,11 +189,13 @@ def export_run(
         run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind is not Kind.TEXTURE]
         run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind is Kind.TEXTURE]
         if not dry_run:
-            manifest.failed = [Passed(o.id, o.detail) for o in run.everything if o.status == FAILED]
+            manifest.failed = [
+                Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED
+            ]
             try:
                 write_manifest(out, manifest)
             except ConversionError as error:  # what was converted is there all the same
-                run.broken = [*run.broken, Passed(MANIFEST, str(error))]
+                run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")

@@ -100,27 +100,27 @@ def _import_known(task: ImportTask) -> Outcome:
     options = task.options
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
-    back = import_gltf(gltf, None, options)
+    result = import_gltf(gltf, None, options)
     outcome = Outcome(
         task.id,
         "unchanged",
-        warnings=back.warnings,
+        warnings=result.warnings,
         seconds={"convert": perf_counter() - started},
     )
-    if back.kept_all or sha256(back.data) == record.sha256:
+    if result.kept_all or sha256(result.data) == record.sha256:
         return outcome
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
-    needed, index = _target(task, record, back.data)
+    needed, index = _target(task, record, result.data)
     if not needed:
         outcome.detail = "the game has it already"
         return outcome
     outcome.status = "changed"
     outcome.facts = {
-        "changes": [str(change) for change in back.changes],
-        "items": [row for row in back.report if row["status"] != "kept"],
+        "changes": [str(change) for change in result.changes],
+        "items": [row for row in result.report if row["status"] != "kept"],
     }
-    outcome.result = Edited(task.source, index, None, back.data)
+    outcome.result = Edited(task.source, index, None, result.data)
     return outcome
 
 
@@ -217,13 +217,13 @@ def _import_new(task: ImportTask) -> Outcome:
         decision = archive_majority(task.game_file, task.source, stamp(task.game_file))
         options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)
     gltf = Path(task.out, *task.target.split("/"))
-    back = import_gltf(gltf, None, options)
+    result = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
     return Outcome(
         task.id,
         "added",
-        warnings=back.warnings,
-        facts={"dialect": back.dialect, "items": back.report, "wear": back.wear},
+        warnings=result.warnings,
+        facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
-        result=Edited(task.source, None, name, back.data, back.wear),
+        result=Edited(task.source, None, name, result.data, result.wear),
     )

@@ -1,4 +1,4 @@
-"""A whole run back: ``gltf2msh OUT_DIR -o NEW_GAME_DIR --game GAME_DIR``.
+"""Import a whole run: ``gltf2msh OUT_DIR -o NEW_GAME_DIR --game GAME_DIR``.
 
 Everything is converted before anything is written. The game's directory is read, never written,
 unless the user asks for it to be changed in place.
@@ -35,7 +35,7 @@ from .import_item import Edited, ImportTask, import_item
 from .manifest import Manifest, read_manifest
 from .outcome import FAILED, Outcome, Run
 from .replace_entry import replace_file
-from .walk import BACKUP, MANIFEST, Passed, Tree, text_of, tree
+from .walk import BACKUP, MANIFEST, Skipped, Tree, text_of, tree
 
 _MESH = int.from_bytes(b"MESH", "little")
 
@@ -75,7 +75,7 @@ class Places:
                 )
 
 
-def restore_run(
+def import_run(
     places: Places,
     options: ImportOptions,
     engine: Engine,
@@ -85,7 +85,7 @@ def restore_run(
     force: bool = False,
     dry_run: bool = False,
 ) -> Run:
-    """Put what changed back into the game's archives.
+    """Write what changed into the game's archives.
 
     Args:
         places: where to read and write.
@@ -111,7 +111,7 @@ def restore_run(
             )
         below = tree(places.game)
         files = {text_of(path): path for path in below.files}
-        run = Run("gltf2msh", broken=below.unreadable)
+        run = Run("gltf2msh", unreadable=below.unreadable)
         tasks = _tasks(places, manifest, files, options, force)
         new = _new_files(places.out, manifest, tasks)
         if add:
@@ -123,8 +123,8 @@ def restore_run(
                 for target, source, name in new
                 if source is not None
             ]  # fmt: skip
-        run.passed += [
-            Passed(
+        run.skipped += [
+            Skipped(
                 target,
                 "new, but not in an archive's folder"
                 if source is None
@@ -140,7 +140,7 @@ def restore_run(
         with nullcontext() if dry_run else only_run(goal):
             if not dry_run:
                 remove_temporary(goal)
-            _convert(run, tasks, engine, progress)
+            _import_all(run, tasks, engine, progress)
             stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
             if not stopped:
                 writer = _Writer(places, below, run, force)
@@ -199,7 +199,7 @@ def _new_files(
     return found
 
 
-def _convert(
+def _import_all(
     run: Run,
     tasks: list[ImportTask],
     engine: Engine,
@@ -291,20 +291,20 @@ class _Writer:
         self._made_from[path] = sha256(before)
         archive = None
         for outcome in outcomes:
-            back: Edited = outcome.result
-            if back.index is None and back.name is None:
-                return back.data
+            edited: Edited = outcome.result
+            if edited.index is None and edited.name is None:
+                return edited.data
             try:
-                archive = archive or read_nres(before, back.source)
-                if back.name is not None:
-                    archive = add_entry(archive, back.name, _MESH, back.data)
-                    archive, said = with_wear(archive, back.name, back.wear)
-                    outcome.warnings += said
+                archive = archive or read_nres(before, edited.source)
+                if edited.name is not None:
+                    archive = add_entry(archive, edited.name, _MESH, edited.data)
+                    archive, messages = with_wear(archive, edited.name, edited.wear)
+                    outcome.warnings += messages
                 else:
-                    assert back.index is not None
-                    width, height = back.sizes
+                    assert edited.index is not None
+                    width, height = edited.sizes
                     archive = replace_entry(
-                        archive, back.index, back.data, attr1=width, attr2=height
+                        archive, edited.index, edited.data, attr1=width, attr2=height
                     )
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
@@ -321,7 +321,7 @@ class _Writer:
                 outcome = self._write_one(path, data)
                 done += 1
                 if outcome.status == FAILED:
-                    self._run.broken.append(Passed(outcome.id, outcome.detail))
+                    self._run.unreadable.append(Skipped(outcome.id, outcome.detail))
                 progress(outcome, done, len(self.jobs))
         except KeyboardInterrupt:
             self._run.interrupted = True

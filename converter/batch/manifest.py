@@ -16,7 +16,7 @@ from ...importers.nres import read_file
 from ..errors import ConversionError
 from ..formats.kinds import Kind
 from ..storage import TEMPORARY, read_json, write_outputs
-from .walk import MANIFEST, Folder, Passed
+from .walk import MANIFEST, Folder, Skipped
 
 FORMAT = 1
 #: The file of records that a run keeps until it writes the manifest.
@@ -92,16 +92,16 @@ class Manifest:
         converter: version that wrote it.
         records: by target.
         archives: every archive and the folder of its models, by source.
-        passed, broken: what the last run passed by or could not read.
+        skipped, unreadable: what the last run skipped or could not read.
         failed: what it could not convert.
     """
 
     converter: str
     records: dict[str, Record] = field(default_factory=dict)
     archives: dict[str, Folder] = field(default_factory=dict)
-    passed: list[Passed] = field(default_factory=list)
-    broken: list[Passed] = field(default_factory=list)
-    failed: list[Passed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
+    failed: list[Skipped] = field(default_factory=list)
 
     def put(self, record: Record) -> None:
         """Add a record, or replace the one of its target."""
@@ -161,9 +161,9 @@ def _parse(data: bytes, path: Path) -> Manifest:
         for row in [*facts["models"], *facts.get("textures", ())]:
             manifest.put(_record(row))
         manifest.archives = {row["source"]: _made(Folder, row) for row in facts["archives"]}
-        manifest.passed = [_made(Passed, row) for row in facts["skipped"]]
-        manifest.broken = [_made(Passed, row) for row in facts["unreadable"]]
-        manifest.failed = [_made(Passed, row) for row in facts["failed"]]
+        manifest.skipped = [_made(Skipped, row) for row in facts["skipped"]]
+        manifest.unreadable = [_made(Skipped, row) for row in facts["unreadable"]]
+        manifest.failed = [_made(Skipped, row) for row in facts["failed"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConversionError(
             "manifest cannot be read",
@@ -190,7 +190,7 @@ _TYPES: dict[Any, Any] = {
     "int | None": (int, type(None)),
     "dict[str, int]": dict,
 }
-_Row = TypeVar("_Row", Output, Record, Folder, Passed)
+_Row = TypeVar("_Row", Output, Record, Folder, Skipped)
 
 
 def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
@@ -230,8 +230,8 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
         "models": [asdict(record) for record in records if record.kind is not Kind.TEXTURE],
         "textures": [asdict(record) for record in records if record.kind is Kind.TEXTURE],
         "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
-        "skipped": [asdict(passed) for passed in manifest.passed],
-        "unreadable": [asdict(passed) for passed in manifest.broken],
+        "skipped": [asdict(passed) for passed in manifest.skipped],
+        "unreadable": [asdict(passed) for passed in manifest.unreadable],
         "failed": [asdict(passed) for passed in manifest.failed],
     }
     data = json.dumps(facts, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"

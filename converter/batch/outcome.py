@@ -9,7 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import ConversionError, fault_of
-from .walk import Passed
+from .walk import Skipped
 
 #: Statuses that mean that something is not as the user asked.
 FAILED = "failed"
@@ -60,9 +60,9 @@ class Run:
     Attributes:
         command: which command ran.
         outcomes: by model; those of a run that was interrupted may be fewer.
-        textures: by picture that the models wear.
+        textures: by picture that the models use.
         total: how many models there were.
-        passed, broken: files and entries that are no items.
+        skipped, unreadable: files and entries that are no items.
         notes: what the run as a whole has to say.
         interrupted: the user stopped it.
         seconds: how long it took.
@@ -72,8 +72,8 @@ class Run:
     outcomes: list[Outcome] = field(default_factory=list)
     textures: list[Outcome] = field(default_factory=list)
     total: int = 0
-    passed: list[Passed] = field(default_factory=list)
-    broken: list[Passed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     interrupted: bool = False
     seconds: float = 0.0
@@ -97,7 +97,7 @@ class Run:
     def failures(self) -> list[tuple[str, str]]:
         """``(id, error)`` of everything that failed, files that cannot be read first."""
         failed = [(o.id, o.detail) for o in self.everything if o.status == FAILED]
-        return [*((b.id, b.reason) for b in self.broken), *failed]
+        return [*((b.id, b.reason) for b in self.unreadable), *failed]
 
     @property
     def exit_code(self) -> int:
@@ -121,8 +121,8 @@ class Run:
             "texture_counts": self.texture_counts,
             "items": _rows(self.outcomes),
             "textures": _rows(self.textures),
-            "skipped": [{"id": p.id, "reason": p.reason} for p in self.passed],
-            "unreadable": [{"id": p.id, "reason": p.reason} for p in self.broken],
+            "skipped": [{"id": p.id, "reason": p.reason} for p in self.skipped],
+            "unreadable": [{"id": p.id, "reason": p.reason} for p in self.unreadable],
             "notes": self.notes,
             "times": {
                 "seconds": round(self.seconds, 3),

@@ -1,4 +1,4 @@
-"""The pictures of a run: every texture and lightmap that its models wear, each once.
+"""The pictures of a run: every texture and lightmap that its models use, each once.
 
 They are items like models, in ``textures/`` of the output directory, so that an edited one is not
 overwritten and a second run makes only what changed (``gltf-mapping`` page, Materials).
@@ -22,16 +22,16 @@ from .walk import Item, text_of
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
-    """What the models of a run wear; textures first, in the order of their names.
+    """Find the pictures that the models of a run use; textures first, in the order of their names.
 
-    Names that lead nowhere and textures that cannot be read are left out: the models that wear
-    them say so.
+    Names that lead nowhere and textures that cannot be read are left out: the models that use
+    them report it.
 
     Args:
         items: the models and terrains.
         options: where the libraries are.
     """
-    if not items or not options.dressed or options.embed or not options.textures:
+    if not items or not options.find_textures or options.embed or not options.textures:
         return []
     found = libraries([Path(folder) for folder in options.textures])
     materials: dict[str, None] = {}
@@ -46,7 +46,7 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
         materials.update(dict.fromkeys(read_wear_names(text)))
         if options.lightmaps:
             lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))
-    textures = {found.look(name).texture: None for name in materials if name}
+    textures = {found.material(name).texture: None for name in materials if name}
     root = Path(items[0].path).parents[items[0].source.count("/")]
     out: dict[str, Item] = {}
     for library, names in ((TEXTURES, textures), (LIGHTMAPS, lightmaps)):

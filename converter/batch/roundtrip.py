@@ -1,4 +1,4 @@
-"""There and back, for one model: what a worker of ``msh-inspect --roundtrip`` does."""
+"""Round-trip one model: what a worker of ``msh-inspect --roundtrip`` does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ IDENTICAL, DIFFERENT = "identical", "different"
 
 @dataclass(frozen=True)
 class RoundTripTask:
-    """One item to take there and back.
+    """One item to take there and result.
 
     Attributes:
         item: the model.
@@ -46,15 +46,15 @@ def roundtrip_item(task: RoundTripTask) -> Outcome:
 
     The status is ``IDENTICAL``, ``DIFFERENT`` (``detail`` says where first) or ``failed``.
     """
-    return guarded(task.item.id, partial(_there_and_back, task))
+    return guarded(task.item.id, partial(_round_trip, task))
 
 
-def _there_and_back(task: RoundTripTask) -> Outcome:
+def _round_trip(task: RoundTripTask) -> Outcome:
     item, path = task.item, Path(task.item.path)
     started = perf_counter()
     now = stamp(path)
     archive = archive_of(item, now)
-    options = ExportOptions(task.dialect, dressed=False, mode=task.mode)
+    options = ExportOptions(task.dialect, find_textures=False, mode=task.mode)
     with TemporaryDirectory(dir=task.folder) as folder:
         target = Path(folder, "model.glb")
         others = None
@@ -63,17 +63,17 @@ def _there_and_back(task: RoundTripTask) -> Outcome:
         loaded = load(item.kind, archive, path, item.index, options, fallback=others)
         files = gltf_files(loaded, target, options)
         write_outputs(files, force=False)
-        there = perf_counter()
-        back = import_gltf(target)
+        exported = perf_counter()
+        result = import_gltf(target)
     source = payload_of(archive, item)
-    status = IDENTICAL if source == back.data else DIFFERENT
+    status = IDENTICAL if source == result.data else DIFFERENT
     return Outcome(
         item.id,
         status,
-        "" if status == IDENTICAL else _difference(bytes(source), back.data, item.kind),
-        back.warnings,
-        {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in back.changes]},
-        {"out": there - started, "back": perf_counter() - there},
+        "" if status == IDENTICAL else _difference(bytes(source), result.data, item.kind),
+        result.warnings,
+        {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in result.changes]},
+        {"out": exported - started, "back": perf_counter() - exported},
     )
 
 
@@ -84,9 +84,11 @@ def _difference(before: bytes, after: bytes, kind: Kind) -> str:
         from ...importers.nres import read_nres
         from ..pipeline.inspect_diff import diff_models, lines
 
-        told = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
-        if told:
-            return str(told[0])
+        differences = lines(
+            diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after)))
+        )
+        if differences:
+            return str(differences[0])
     if len(before) != len(after):
         return f"{len(after)} bytes instead of {len(before)}"
     at = int((np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)).argmax())

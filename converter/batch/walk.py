@@ -1,4 +1,4 @@
-"""What lies in a game directory: every model, and every file that is passed by, with the reason.
+"""What lies in a game directory: every model, and every file that is skipped, with the reason.
 
 Containers are recognised by content, never by name. Symbolic links to directories are not
 followed (a loop ends nowhere); links to files are read like files.
@@ -59,8 +59,8 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Passed:
-    """A file or entry that is passed by.
+class Skipped:
+    """A file or entry that is skipped.
 
     Attributes:
         id: ``path`` or ``path::entry``.
@@ -91,8 +91,8 @@ class Found:
     """Everything that a walk met, in the order of sorted paths and directory entries."""
 
     items: list[Item] = field(default_factory=list)
-    passed: list[Passed] = field(default_factory=list)
-    broken: list[Passed] = field(default_factory=list)
+    skipped: list[Skipped] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
     archives: list[Folder] = field(default_factory=list)
 
 
@@ -103,7 +103,7 @@ class Tree:
     files: list[Path] = field(default_factory=list)
     directories: list[Path] = field(default_factory=list)
     directory_links: list[Path] = field(default_factory=list)
-    unreadable: list[Passed] = field(default_factory=list)
+    unreadable: list[Skipped] = field(default_factory=list)
 
 
 def common_root(inputs: Sequence[Path]) -> Path:
@@ -143,7 +143,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
 
     def refused(error: OSError) -> None:
         where = Path(error.filename).relative_to(root)
-        out.unreadable.append(Passed(text_of(where), f"cannot be read ({error.strerror})"))
+        out.unreadable.append(Skipped(text_of(where), f"cannot be read ({error.strerror})"))
 
     for here, directories, files in os.walk(root, onerror=refused):
         directories.sort()
@@ -200,18 +200,20 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
             continue
         base, below = path.relative_to(root), tree(path, leave_out=leave_out)
         files.update(dict.fromkeys(base / file for file in below.files))
-        found.broken += below.unreadable
-        found.passed += [
-            Passed(text_of(base / link), "a link to a directory is not followed")
+        found.unreadable += below.unreadable
+        found.skipped += [
+            Skipped(text_of(base / link), "a link to a directory is not followed")
             for link in below.directory_links
         ]
     opened: dict[str, tuple[str, Path, str | None]] = {}
     for file in sorted(files, key=_parts):
         source = text_of(file)
         if source in opened:
-            found.broken.append(Passed(source, "two files have this name, as UTF-8 and as CP1251"))
+            found.unreadable.append(
+                Skipped(source, "two files have this name, as UTF-8 and as CP1251")
+            )
             continue
-        opened[source] = source, root / file, _passed_by(root, file, files)
+        opened[source] = source, root / file, _reason_to_skip(root, file, files)
     return Files(root, list(opened.values()), found)
 
 
@@ -232,13 +234,13 @@ def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, F
     targets = _Targets()
     for source, path, reason in below.opened:
         if reason := reason or foreign(path):
-            below.found.passed.append(Passed(source, reason))
+            below.found.skipped.append(Skipped(source, reason))
         else:
             _look_into(path, source, targets, below.found)
     return below.root, below.found
 
 
-def _passed_by(root: Path, file: Path, files: Iterable[Path]) -> str | None:
+def _reason_to_skip(root: Path, file: Path, files: Iterable[Path]) -> str | None:
     """Why a file is not even opened."""
     path = root / file
     if file.name.startswith(TEMPORARY):
@@ -248,7 +250,7 @@ def _passed_by(root: Path, file: Path, files: Iterable[Path]) -> str | None:
     try:
         return None if stat.S_ISREG(path.stat().st_mode) else "not a regular file"
     except OSError:
-        # a link that leads nowhere is passed by, a file that refuses is worth an error
+        # a link that leads nowhere is skipped, a file that refuses is worth an error
         return "a link that leads nowhere" if path.is_symlink() else None
 
 
@@ -269,7 +271,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
         archive = open_nres(path, source)
         kind = archive_kind(archive)
     except ConversionError as error:
-        found.broken.append(Passed(source, _without_file(error)))
+        found.unreadable.append(Skipped(source, _without_file(error)))
         return
     if kind is not Kind.ARCHIVE:
         name = PurePosixPath(source).name
@@ -282,7 +284,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
         try:
             _look_at_entries(path, source, archive, folder, found)
         except ConversionError as error:  # the file has changed meanwhile
-            found.broken.append(Passed(source, _without_file(error)))
+            found.unreadable.append(Skipped(source, _without_file(error)))
 
 
 def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, found: Found) -> None:
@@ -292,7 +294,7 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
         payload = entry.payload
         if not is_nres(payload):
             if entry.type_id == _MESH:
-                found.passed.append(Passed(id, "called a model (MESH), but not an NRes file"))
+                found.skipped.append(Skipped(id, "called a model (MESH), but not an NRes file"))
             continue
         try:
             kind = content_kind(payload, source)
@@ -301,7 +303,7 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
         if kind is Kind.ARCHIVE and entry.type_id == _MESH:
             kind = Kind.MODEL
         if kind is Kind.ARCHIVE:
-            found.passed.append(Passed(id, "an archive in an archive is not looked into"))
+            found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))
         else:
             target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
             found.items.append(Item(str(path), source, index, entry.name, kind, entry.size, target))

@@ -12,7 +12,7 @@ import click
 
 from ..batch.console import open_log, progress_bar, show_summary, write_report
 from ..batch.export_run import Engine, export_run, found_in, run_options
-from ..batch.import_run import Places, restore_run
+from ..batch.import_run import Places, import_run
 from ..batch.outcome import Run
 from ..batch.workers import cores
 from ..pipeline.options import ExportOptions, ImportOptions
@@ -88,7 +88,7 @@ def export_many(
     finish(run, settings, f"{out}/manifest.json says what came from where")
 
 
-def restore_many(
+def import_many(
     source: Path,
     output: str | None,
     game: Path | None,
@@ -107,7 +107,7 @@ def restore_many(
     if settings.log_file is not None:
         open_log(settings.log_file)
     places = Places(source, game, None if output is None else Path(output))
-    run = restore_run(
+    run = import_run(
         places,
         options,
         settings.engine,

@@ -123,7 +123,7 @@ def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
     if run.checked or run.failures or run.interrupted:
         return
     where = ", ".join(map(str, sources))
-    reason = f"{run.passed[0].id}: {run.passed[0].reason}" if run.passed else "no files"
+    reason = f"{run.skipped[0].id}: {run.skipped[0].reason}" if run.skipped else "no files"
     raise ConversionError("holds nothing that can be checked", file=where, value=reason)
 
 
@@ -173,7 +173,7 @@ def as_json(run: CheckRun, mode: Mode, valid: bool) -> dict[str, Any]:
             }
             for one in run.checked
         ],
-        "skipped": [{"id": p.id, "reason": p.reason} for p in run.passed],
+        "skipped": [{"id": p.id, "reason": p.reason} for p in run.skipped],
         "failures": [{"id": id, "error": error} for id, error in run.failures],
         "interrupted": run.interrupted,
     }
@@ -232,7 +232,7 @@ def _show(run: CheckRun, options: CheckOptions) -> None:
         if hidden and not options.verbose:
             out.print(f"{hidden} more like these are not listed (-v lists all)")
     if options.verbose:
-        for passed in run.passed:
+        for passed in run.skipped:
             out.print(f"skipped {passed.id}: {passed.reason}", markup=False, soft_wrap=True)
     out.print(_result(run, options.mode), markup=False, soft_wrap=True)
 
@@ -266,6 +266,6 @@ def _result(run: CheckRun, mode: Mode) -> str:
         text += f"; has {what} ({mode}), see msh-inspect --explain {first}"
     elif run.checked and not run.interrupted:
         text += "; valid" + ("" if mode == "default" else f" ({mode})")
-    if run.passed:
-        text += f"; {len(run.passed):,} other files skipped"
+    if run.skipped:
+        text += f"; {len(run.skipped):,} other files skipped"
     return text + ("; interrupted" if run.interrupted else "")

@@ -175,7 +175,7 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
         else:
             overview.show_archive(console(), str(source), entries, models)
         return
-    options = ExportOptions(dialect=dialect, dressed=False)
+    options = ExportOptions(dialect=dialect, find_textures=False)
     _print(dispatch.describe(dispatch.load_file(source, entry, options)), as_json)
 
 

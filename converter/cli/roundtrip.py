@@ -53,7 +53,7 @@ def roundtrip(
     try:
         with (
             TemporaryDirectory(prefix="msh-gltf-") as folder,
-            progress_bar("there and back", len(items), silent) as progress,
+            progress_bar("converting", len(items), silent) as progress,
             closing(
                 engine.run(
                     roundtrip_item,
@@ -79,22 +79,22 @@ def roundtrip(
                     {"id": o.id, "verdict": o.status, "detail": o.detail, **o.facts}
                     for o in outcomes
                 ],
-                "unreadable": [{"id": p.id, "reason": p.reason} for p in found.broken],
+                "unreadable": [{"id": p.id, "reason": p.reason} for p in found.unreadable],
             }
         )
     else:
         for outcome in outcomes:
             good = outcome.status == IDENTICAL
             if not (good and quiet):
-                said = f"{outcome.status:10}{outcome.id}"
-                say(said if good else f"{said}: {outcome.detail}", error=quiet)
-        for broken in found.broken:
+                message = f"{outcome.status:10}{outcome.id}"
+                say(message if good else f"{message}: {outcome.detail}", error=quiet)
+        for broken in found.unreadable:
             say(f"{'unread':10}{broken.id}: {broken.reason}", error=quiet)
         if not quiet:
             say(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
     if interrupted:
         sys.exit(EXIT_INTERRUPTED)
-    if counts[IDENTICAL] < len(items) or found.broken:
+    if counts[IDENTICAL] < len(items) or found.unreadable:
         sys.exit(1)
 
 

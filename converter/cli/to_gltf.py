@@ -236,7 +236,7 @@ def command(
         dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
         points,
         tuple(str(folder.absolute()) for folder in folders),
-        dressed=not no_textures,
+        find_textures=not no_textures,
         embed=embed_textures or not (many or single_gltf),
         lightmaps=lightmaps == "on",
         mode="strict" if strict else "tolerant" if tolerant else "default",
@@ -325,8 +325,8 @@ def _export_one(
         from ..pipeline.obj import not_in_obj
 
         if lost := not_in_obj(loaded.scene, options.lod, options.group):
-            said = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
-            say(f"warning: {source}: {said}", error=True)
+            message = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
+            say(f"warning: {source}: {message}", error=True)
     if quiet:
         return
     say(f"{loaded.name}: {loaded.summary}")

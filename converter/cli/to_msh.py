@@ -205,12 +205,12 @@ def command(
         not no_sidecar, _shares(generate_lods), weld or 0.0,
     )  # fmt: skip
     if source.is_dir():
-        from .batch import Settings, restore_many
+        from .batch import Settings, import_many
 
         if sidecar_file is not None:
             raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
         settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
-        restore_many(source, output, game, in_place, add, options, settings)
+        import_many(source, output, game, in_place, add, options, settings)
         return
     refuse_batch_options(
         context,
@@ -251,8 +251,8 @@ def _import_one(
         target = output_path(output, _file_name(result.name), (".msh", ".map"))
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:
-        wear, said = wear_beside(target, result.wear, force)
-        result.warnings += said
+        wear, messages = wear_beside(target, result.wear, force)
+        result.warnings += messages
         files += wear
     if report is not None:
         files.append((report, _report_bytes(result)))

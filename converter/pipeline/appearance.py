@@ -31,7 +31,7 @@ def find_appearance(
     Returns:
         ``None`` where nobody asked and no library is at hand.
     """
-    if not options.dressed:
+    if not options.find_textures:
         return None
     folders = [Path(folder) for folder in options.textures]
     if options.own_folder and (folders or has_libraries(path.absolute().parent)):
@@ -41,7 +41,7 @@ def find_appearance(
     from .texture_lookup import libraries
 
     lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
-    return libraries(folders).dress(read_wear_names(text), lightmaps, pairs)
+    return libraries(folders).appearance(read_wear_names(text), lightmaps, pairs)
 
 
 def has_libraries(folder: Path) -> bool:

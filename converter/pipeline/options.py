@@ -11,11 +11,13 @@ from ..findings import Mode
 class ExportOptions:
     """How a model becomes glTF; see ``msh2gltf --help``.
 
-    ``dressed``: whether the game's libraries are looked for: in the folders ``textures``, then in
-    the model's own (``own_folder``). ``embed``: whether pictures go into the glTF or beside it;
-    ``lightmaps``: whether they are shown. ``mode``: what is refused; ``strict``: all that
-    ``msh-inspect --check --strict`` does not call sound; ``tolerant``: only what cannot be left out
-    (``converter.checks.recover``).
+    Attributes:
+        find_textures: whether to look for the game's libraries: in the folders ``textures``, then
+            in the model's own (``own_folder``).
+        embed: whether pictures go into the glTF or beside it.
+        lightmaps: whether they are shown.
+        mode: what is refused; ``strict``: all that ``msh-inspect --check --strict`` reports;
+            ``tolerant``: only what cannot be left out (``converter.checks.recover``).
     """
 
     dialect: str = "auto"
@@ -29,7 +31,7 @@ class ExportOptions:
     paths: bool = False
     points: bool = False
     textures: tuple[str, ...] = ()
-    dressed: bool = True
+    find_textures: bool = True
     own_folder: bool = True
     embed: bool = True
     lightmaps: bool = True

@@ -92,7 +92,7 @@ class Libraries:
                 return None
         return self._open[name]
 
-    def look(self, name: str) -> MaterialAppearance:
+    def material(self, name: str) -> MaterialAppearance:
         """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first."""
         library = self.library(MATERIALS)
         found = None if library is None else find_material(library, name)
@@ -152,7 +152,7 @@ class Libraries:
         self._pictures[library, name] = picture
         return picture
 
-    def dress(
+    def appearance(
         self,
         wear: Sequence[str],
         lightmaps: Sequence[str] = (),
@@ -168,7 +168,7 @@ class Libraries:
             up: see :class:`~converter.scene.appearance.Appearance`.
         """
         self.warnings = []
-        looks = {row: self.look(name) for row, name in enumerate(wear) if name}
+        looks = {row: self.material(name) for row, name in enumerate(wear) if name}
         pictures: dict[str, Picture] = {}
         for name in {look.texture: None for look in looks.values() if look.texture}:
             found = self.picture(TEXTURES, name)

@@ -262,7 +262,7 @@ def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")
-    looks = [libraries.look(entry.name) for entry in archive.entries]
+    looks = [libraries.material(entry.name) for entry in archive.entries]
     animated = [look for look in looks if look.phases > 1]
     assert animated
     assert all(look.animation for look in animated)

@@ -126,7 +126,7 @@ def _bare() -> Any:
     from msh_gltf.converter.pipeline.dispatch import load_file
     from msh_gltf.converter.pipeline.options import ExportOptions
 
-    return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(dressed=False))
+    return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions(find_textures=False))
 
 
 def _library(data: bytes) -> Any:
@@ -150,7 +150,7 @@ def _dressed(folder: Path) -> None:
     from msh_gltf.converter.pipeline.options import ExportOptions
     from msh_gltf.converter.pipeline.texture_lookup import Libraries
 
-    appearance = Libraries([folder]).dress(_material_names(), _lightmap_names(), {(0, 1): 0.5})
+    appearance = Libraries([folder]).appearance(_material_names(), _lightmap_names(), {(0, 1): 0.5})
     gltf_files(replace(_bare(), appearance=appearance), folder / "x.glb", ExportOptions())
 
 

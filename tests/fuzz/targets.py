@@ -392,7 +392,7 @@ def _obj_rest(path: Any) -> None:
 @cache
 def _manifest_seeds() -> list[bytes]:
     from msh_gltf.converter.batch.manifest import Manifest, Output, Record, write_manifest
-    from msh_gltf.converter.batch.walk import MANIFEST, Folder, Passed
+    from msh_gltf.converter.batch.walk import MANIFEST, Folder, Skipped
 
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
@@ -404,7 +404,7 @@ def _manifest_seeds() -> list[bytes]:
                    (outputs[0], Output(f"a/{index}.glb", 1, "ee")), (finding,))
         )  # fmt: skip
     made.archives = {"a.rlb": Folder("a.rlb", "a", {"MESH": 2})}
-    made.passed = [Passed(*["x"] * len(Passed.__dataclass_fields__))]
+    made.skipped = [Skipped(*["x"] * len(Skipped.__dataclass_fields__))]
     with tempfile.TemporaryDirectory() as folder:
         write_manifest(Path(folder), made)
         return [(Path(folder) / MANIFEST).read_bytes()]

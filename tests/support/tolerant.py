@@ -18,7 +18,7 @@ from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Nres
 
-TOLERANT = ExportOptions(dressed=False, mode="tolerant")
+TOLERANT = ExportOptions(find_textures=False, mode="tolerant")
 #: Kinds of the catalogue that a default conversion refuses.
 REFUSED = [
     kind

@@ -27,7 +27,7 @@ def test_everything_is_found_or_named(tmp_path: Path) -> None:
         "static.rlb/R_H_002.glb", "SYSTEM.RLB/птица.glb", "DATA/Loose/Дом.glb",
         "DATA/MAPS/M1/Land.glb", "DATA/MAPS/M1/Land.map.glb",
     }  # fmt: skip
-    assert {(p.id, p.reason) for p in found.passed} == {
+    assert {(p.id, p.reason) for p in found.skipped} == {
         ("gamefont.rlb", "RsLi, a container of another kind"),
         ("DATA/MAPS/M1/Land1.wea", "not an NRes file"),
         ("DATA/MAPS/M1/Land2.wea", "not an NRes file"),
@@ -36,7 +36,7 @@ def test_everything_is_found_or_named(tmp_path: Path) -> None:
         ("zero.dat", "not an NRes file"),
         ("short.bin", "not an NRes file"),
     }
-    assert found.broken == []
+    assert found.unreadable == []
     assert [a.source for a in found.archives] == [
         "OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb",
     ]  # fmt: skip
@@ -96,12 +96,12 @@ def test_links_and_special_files(tmp_path: Path) -> None:
     (game / "linked.rlb").symlink_to("static.rlb")
     os.mkfifo(game / "pipe")
     _, found = walk([game])
-    reasons = {p.id: p.reason for p in found.passed}
+    reasons = {p.id: p.reason for p in found.skipped}
     assert reasons["loop"] == reasons["DATA/up"] == "a link to a directory is not followed"
     assert reasons["self"] == reasons["nowhere"] == "a link that leads nowhere"
     assert reasons["pipe"] == "not a regular file"
     assert sum(item.source == "linked.rlb" for item in found.items) == len(MODELS["static.rlb"])
-    assert found.broken == []
+    assert found.unreadable == []
 
 
 @linux
@@ -113,7 +113,7 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
     write(tmp_path / "Дом.msh", model(ROCK))
     _, found = walk([tmp_path])
     assert len(found.items) == 1
-    assert found.broken[0].reason == "two files have this name, as UTF-8 and as CP1251"
+    assert found.unreadable[0].reason == "two files have this name, as UTF-8 and as CP1251"
 
 
 def test_broken_archives_and_entries(tmp_path: Path) -> None:
@@ -132,10 +132,10 @@ def test_broken_archives_and_entries(tmp_path: Path) -> None:
         ),
     )
     _, found = walk([tmp_path])
-    assert [b.id for b in found.broken] == ["cut.rlb"]
-    assert "total_size is not the file's length" in found.broken[0].reason
+    assert [b.id for b in found.unreadable] == ["cut.rlb"]
+    assert "total_size is not the file's length" in found.unreadable[0].reason
     assert [item.name for item in found.items] == ["cut.msh", "tables.msh", "model.dat"]
-    assert {p.id: p.reason for p in found.passed} == {
+    assert {p.id: p.reason for p in found.skipped} == {
         "odd.rlb::text.msh": "called a model (MESH), but not an NRes file",
         "odd.rlb::nested.rlb": "an archive in an archive is not looked into",
     }

@@ -16,7 +16,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
 from msh_gltf.converter.batch.console import progress_bar
 from msh_gltf.converter.batch.export_run import Engine
-from msh_gltf.converter.batch.import_run import Places, restore_run
+from msh_gltf.converter.batch.import_run import Places, import_run
 from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
@@ -210,7 +210,7 @@ def test_in_place_is_killed(tmp_path: Path) -> None:
     old, states = snapshot(clean), []
 
     def in_place() -> None:
-        run = restore_run(
+        run = import_run(
             Places(out, game, None), ImportOptions(), Here(), lambda *_: progress_bar("", 0, True)
         )
         assert run.exit_code == 0

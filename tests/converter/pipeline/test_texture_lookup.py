@@ -18,10 +18,10 @@ from tests.support.runs import require
 def test_missing_libraries(tmp_path: Path) -> None:
     """Nothing there: a grey look, and one warning that names the places tried."""
     libraries = Libraries([tmp_path, tmp_path / "nowhere"])
-    look = libraries.look("Metal_002")
+    look = libraries.material("Metal_002")
     assert (look.step, look.material, look.texture) == ("missing", "", "")
     assert libraries.texture("TEX_000.0") is None
-    assert libraries.look("other").colour == look.colour
+    assert libraries.material("other").colour == look.colour
     assert len(libraries.warnings) == 2
     assert f"no Material.lib in {tmp_path}, {tmp_path / 'nowhere'}" in libraries.warnings[0]
 
@@ -30,13 +30,13 @@ def test_unknown_names_and_case(tmp_path: Path) -> None:
     for name in ("Material.lib", "Textures.lib"):
         (tmp_path / name.upper()).write_bytes((LIBS / name).read_bytes())
     libraries = Libraries([tmp_path])
-    assert libraries.look("mEtAl_002").step == "name"
-    look = libraries.look("of no library")
+    assert libraries.material("mEtAl_002").step == "name"
+    look = libraries.material("of no library")
     assert look.step == "DEFAULT"
     assert look.material == "DEFAULT"
     assert libraries.texture(look.texture.lower()) is not None
     assert libraries.texture("no such") is None
-    libraries.look("of no library")
+    libraries.material("of no library")
     assert len(libraries.warnings) == 2
     assert "has no material 'of no library': 'DEFAULT' is shown" in libraries.warnings[0]
     assert "has no texture 'no such'" in libraries.warnings[1]
@@ -65,7 +65,7 @@ def test_whole_games(name: str) -> None:
             (game / "truth" / model["truth"]).with_suffix(".json").read_text("utf-8")
         )
         for _, row in truth["wear"]:
-            look = libraries.look(row)
+            look = libraries.material(row)
             expected = known.get(row.casefold(), known["default"])
             assert look.step == ("name" if row.casefold() in known else "DEFAULT")
             assert look.colour[:3] == tuple(v / 255 for v in expected["diffuse"])
