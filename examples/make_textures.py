@@ -22,9 +22,9 @@ from msh_gltf.converter.formats.material import (
     Material,
     MaterialKind,
 )
-from msh_gltf.converter.formats.material import material_bytes as bytes_of_material
 from msh_gltf.converter.formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from msh_gltf.converter.formats.texture import new_texm
+from msh_gltf.exporters.material import write_material as bytes_of_material
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.exporters.texm import write_texm
 

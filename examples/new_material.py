@@ -14,12 +14,8 @@ import sys
 from pathlib import Path
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.material import (
-    MATERIAL_TYPE,
-    MATERIAL_VERSION,
-    material_bytes,
-    new_material,
-)
+from msh_gltf.converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, new_material
+from msh_gltf.exporters.material import write_material
 from msh_gltf.exporters.nres import add_entry, write_nres
 from msh_gltf.importers.material import read_material
 from msh_gltf.importers.nres import read_nres
@@ -38,7 +34,7 @@ def main(arguments: list[str]) -> None:
     made = new_material(read_material(entry, str(path)), name, texture)
     attributes = (made.kind, MATERIAL_VERSION, entry.attr3)
     raw = name.encode("cp1251")
-    library = add_entry(library, raw, MATERIAL_TYPE, material_bytes(made), attributes)
+    library = add_entry(library, raw, MATERIAL_TYPE, write_material(made), attributes)
     backup = Path(f"{path}.bak")
     if not backup.exists():
         shutil.copy(path, backup)

@@ -42,13 +42,14 @@ if TYPE_CHECKING:
     from .converter.errors import ConversionError
     from .converter.findings import Finding
     from .converter.formats.archive import Archive, Entry
-    from .converter.formats.areal_map import ArealMap, areal_at, shortest_path
+    from .converter.formats.areal_map import ArealMap
     from .converter.formats.model import MshModel
     from .converter.formats.terrain import Terrain
     from .converter.pipeline.check import Checked
     from .converter.pipeline.import_result import ImportResult
     from .converter.pipeline.level import Level, load_level
     from .converter.pipeline.options import ExportOptions, ImportOptions
+    from .converter.queries.areal_map import areal_at, shortest_path
     from .converter.queries.model import (
         neighbours,
         pick,
@@ -115,7 +116,8 @@ _DEFINED_IN = {
     "converter.errors": "ConversionError",
     "converter.findings": "Finding",
     "converter.formats.archive": "Archive Entry",
-    "converter.formats.areal_map": "ArealMap areal_at shortest_path",
+    "converter.formats.areal_map": "ArealMap",
+    "converter.queries.areal_map": "areal_at shortest_path",
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.pipeline.check": "Checked",

@@ -4,7 +4,7 @@ Source: docs/reference/material.md. The order of the parts (header, all phases, 
 tracks, each followed by its keys) is derived from the files: it accounts for every byte of
 every entry, and the keys' entries are rows of the phases.
 
-Reading an entry is ``importers.material``.
+Reading an entry is ``importers.material``, writing it ``exporters.material``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from ..errors import ConversionError, printable
 from ..findings import Rule
 from ..numeric.arrays import Records
 from .archive import Archive, decode_text
-from .tables import MATERIAL_TRACK_DTYPE
 
 #: Type of a material's directory entry: ``MAT0``.
 MATERIAL_TYPE = int.from_bytes(b"MAT0", "little")
@@ -240,22 +239,6 @@ def new_material(
     if alpha is not None:
         phases["ambient"][:, 3] = steps("alpha", [alpha], 100)
     return replace(like, name=name, kind=like.kind if kind is None else kind, phases=phases)
-
-
-def material_bytes(material: Material) -> bytes:
-    """The payload of a material: the bytes it was read from, where nothing was edited.
-
-    The header's counts are those of the phases and tracks.
-    """
-    header = material.header.copy()
-    header["phase_count"] = len(material.phases)
-    header["track_count"] = len(material.tracks)
-    parts = [header.tobytes(), material.phases.tobytes()]
-    for track in material.tracks:
-        head = np.zeros(1, MATERIAL_TRACK_DTYPE)
-        head["word"], head["key_count"] = track.word, len(track.keys)
-        parts += [head.tobytes(), track.keys.tobytes()]
-    return b"".join([*parts, material.trailing])
 
 
 @dataclass(frozen=True)

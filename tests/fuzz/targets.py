@@ -238,15 +238,16 @@ def _material(data: bytes) -> Any:
 
 
 def _material_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.material import find_material, material_bytes, new_material
+    from msh_gltf.converter.formats.material import find_material, new_material
     from msh_gltf.converter.scene.appearance import appearance_of
+    from msh_gltf.exporters.material import write_material
     from msh_gltf.importers.material import read_material
 
     archive, entries = opened
     find_material(archive, "DEFAULT")
     for entry in entries:
         material = read_material(entry, "Material.lib")
-        material_bytes(material)
+        write_material(material)
         appearance_of("a", material, "name")
         new_material(material, "b", "wall.0", alpha=0.5)
 

@@ -14,12 +14,8 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import Archive, Entry, name_field
-from msh_gltf.converter.formats.material import (
-    FoundMaterial,
-    MaterialKind,
-    find_material,
-    material_bytes,
-)
+from msh_gltf.converter.formats.material import FoundMaterial, MaterialKind, find_material
+from msh_gltf.exporters.material import write_material
 from msh_gltf.exporters.nres import new_archive
 from msh_gltf.importers.material import read_material
 from msh_gltf.importers.nres import read_file, read_nres
@@ -63,7 +59,7 @@ def test_bytes_come_back(path: Path, truth: dict[str, Any]) -> None:
     assert archive.entries
     for item in archive.entries:
         material = read_material(item, path.name)
-        assert material_bytes(material) == item.payload
+        assert write_material(material) == item.payload
         assert material.trailing == b"", "header, phases and tracks are all there is"
 
 
@@ -130,13 +126,13 @@ def test_every_byte_has_its_place() -> None:
     assert (only.mode, only.lerp_mask) == (2, 0b10101)
     assert only.keys.tolist() == [(1, 500, 3)]
     assert material.trailing == b"tail"
-    assert material_bytes(material) == data + b"tail"
+    assert write_material(material) == data + b"tail"
 
 
 def test_counts_follow_an_edit() -> None:
     track = struct.pack("<IH", 1, 0)
     material = read_material(entry(header(2, 1) + phase(b"a") + phase(b"b") + track), "x")
-    edited = material_bytes(replace(material, phases=material.phases[1:], tracks=()))
+    edited = write_material(replace(material, phases=material.phases[1:], tracks=()))
     assert edited == header(1, 0) + phase(b"b")
 
 
@@ -174,7 +170,7 @@ def test_any_bytes_come_back(
     for word, keys in tracks:
         data += struct.pack("<IH", word, len(keys)) + b"".join(keys)
     material = read_material(entry(data + tail), "x")
-    assert material_bytes(material) == data + tail
+    assert write_material(material) == data + tail
     assert material.trailing == tail
     assert [(t.word, len(t.keys)) for t in material.tracks] == [(w, len(k)) for w, k in tracks]
 

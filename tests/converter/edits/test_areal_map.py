@@ -24,10 +24,10 @@ from msh_gltf.converter.formats.areal_map import (
     CELLS,
     ArealMap,
     anchor_inside,
-    areal_at,
     signed_areas,
 )
 from msh_gltf.converter.numeric.polygon_cells import cells_under
+from msh_gltf.converter.queries.areal_map import areal_at
 from msh_gltf.exporters.areal_map import areal_payload, write_areal_map
 from msh_gltf.importers.areal_map import read_areal_map
 from msh_gltf.importers.nres import read_file, read_nres

@@ -26,16 +26,14 @@ from msh_gltf.converter.formats.areal_map import (
     LINKS,
     ArealMap,
     anchor_inside,
-    areal_at,
     cell_words,
-    link_graph,
     link_targets,
     pack_cells,
     points_inside,
-    shortest_path,
     signed_areas,
     unpack_cells,
 )
+from msh_gltf.converter.queries.areal_map import areal_at, link_graph, shortest_path
 from msh_gltf.exporters.areal_map import areal_payload
 from msh_gltf.importers.areal_map import read_areal_map
 from msh_gltf.importers.nres import read_file, read_nres
@@ -118,7 +116,7 @@ def test_areal_at_equals_brute_force(level) -> None:
 def test_areal_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     points = probes(sample(), 4)
     whole = areal_at(sample(), points)
-    monkeypatch.setattr("msh_gltf.converter.formats.areal_map._POINTS_AT_ONCE", 7)
+    monkeypatch.setattr("msh_gltf.converter.queries.areal_map._POINTS_AT_ONCE", 7)
     np.testing.assert_array_equal(areal_at(sample(), points), whole)
 
 

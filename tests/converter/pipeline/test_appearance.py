@@ -13,7 +13,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.material import MaterialKind, material_bytes, new_material
+from msh_gltf.converter.formats.material import MaterialKind, new_material
+from msh_gltf.exporters.material import write_material
 from msh_gltf.importers.material import read_material
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.exporters.test_gltf_appearance import picture
@@ -74,13 +75,13 @@ def test_new_materials() -> None:
     several = 0
     for entry in library.entries:
         like = read_material(entry, "x")
-        assert material_bytes(new_material(like, "copy")) == entry.payload
+        assert write_material(new_material(like, "copy")) == entry.payload
         made = new_material(
             like, "new", "T.0", diffuse=(1, 0.5, 0), alpha=0.4, self_light=(0, 0, 0.25), kind=8
         )
         assert (made.name, made.texture, made.kind) == ("new", "T.0", MaterialKind.ADDITIVE)
         several += len(like.phases) > 1
-        old, new = bytearray(entry.payload), material_bytes(made)
+        old, new = bytearray(entry.payload), write_material(made)
         for at in range(14, 14 + 34 * len(like.phases), 34):
             old[at : at + 4] = bytes([0, 0, 64, 40])
             old[at + 4 : at + 7] = bytes([255, 128, 0])
