@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.formats.gltf import Mode
+from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
@@ -26,7 +26,6 @@ from ..converter.scene.extras import (
 from ..converter.scene.scene import Channel, Material, Node, Part, Scene, Track
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, Document, row_colour
-from .gltf_json import Json
 from .gltf_primitives import add_primitives
 
 
@@ -277,10 +276,10 @@ def _material(material: Material, pictures: Pictures, lit: bool) -> Json:
         "pbrMetallicRoughness": row_colour(material.row),
         "doubleSided": True,
     }
-    look, picture = pictures.appearance.of(material.row)
-    if look is not None and look.step != "missing":
+    shown, picture = pictures.appearance.of(material.row)
+    if shown is not None and shown.step != "missing":
         light = pictures.appearance.lightmaps.get(material.lightmap) if lit else None
-        set_appearance(out, values, look, picture, pictures=pictures, light=light)
+        set_appearance(out, values, shown, picture, pictures=pictures, light=light)
         if light is not None:
             values["light"] = light.name
     return {**out, "extras": to_extras(values)}

@@ -6,10 +6,10 @@ from urllib.parse import quote
 
 import numpy as np
 
+from ..converter.formats.gltf import Json
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.extras import MaterialExtras
 from .gltf_file import Builder
-from .gltf_json import Json
 from .png import png_bytes
 
 #: Light goes through the lightmap by its own UV set.
@@ -42,7 +42,7 @@ class Pictures:
 def set_appearance(
     out: Json,
     values: MaterialExtras,
-    look: MaterialAppearance,
+    appearance: MaterialAppearance,
     picture: Picture | None,
     *,
     pictures: Pictures,
@@ -53,41 +53,43 @@ def set_appearance(
     Args:
         out: the material; it has ``pbrMetallicRoughness``. Changed in place.
         values: its extras. Changed in place.
-        look: what its WEAR row leads to.
+        appearance: what its WEAR row leads to.
         picture: its texture.
         pictures: the document's textures.
         light: its lightmap. glTF has no such thing; what Blender and viewers show through a second
             UV set is emission, so it takes the place of the texture there (decision 0019).
     """
     surface = out["pbrMetallicRoughness"]
-    surface["baseColorFactor"] = [round(value, 6) for value in look.colour]
+    surface["baseColorFactor"] = [round(value, 6) for value in appearance.colour]
     if picture is not None:
         surface["baseColorTexture"] = {"index": pictures.texture(picture)}
-    cutout = look.translucent and not look.additive and look.colour[3] == 1.0
+    cutout = appearance.translucent and not appearance.additive and appearance.colour[3] == 1.0
     if cutout and picture is not None and picture.cutout:
         out["alphaMode"] = "MASK"  # a silhouette: no half-clear texel to blend
-    elif look.translucent:
+    elif appearance.translucent:
         out["alphaMode"] = "BLEND"
-    own = look.self_light
-    if not any(own) and (light is not None or look.additive):
+    own = appearance.self_light
+    if not any(own) and (light is not None or appearance.additive):
         # light from elsewhere comes back in the surface's own colour
-        own = _mean_colour(look, None if look.additive else picture)
+        own = _mean_colour(appearance, None if appearance.additive else picture)
     if any(own):
         out["emissiveFactor"] = [round(value, 6) for value in own]
         if light is not None:
             out["emissiveTexture"] = {"index": pictures.texture(light), "texCoord": _LIGHTMAP_UV}
         elif picture is not None:  # its own light goes through the texture too
             out["emissiveTexture"] = {"index": pictures.texture(picture)}
-    values["material"], values["phases"] = look.material, look.phases
-    if look.additive:
+    values["material"], values["phases"] = appearance.material, appearance.phases
+    if appearance.additive:
         values["additive"] = 1
-    if look.animation:
-        values["animation"] = look.animation
-    if look.cell >= 0:
-        values["cell"] = look.cell
+    if appearance.animation:
+        values["animation"] = appearance.animation
+    if appearance.cell >= 0:
+        values["cell"] = appearance.cell
 
 
-def _mean_colour(look: MaterialAppearance, picture: Picture | None) -> tuple[float, float, float]:
+def _mean_colour(
+    appearance: MaterialAppearance, picture: Picture | None
+) -> tuple[float, float, float]:
     """The colour of a surface as a whole: its diffuse colour, times the texture's mean."""
     red, green, blue = picture.mean if picture is not None else (1.0, 1.0, 1.0)
-    return look.colour[0] * red, look.colour[1] * green, look.colour[2] * blue
+    return appearance.colour[0] * red, appearance.colour[1] * green, appearance.colour[2] * blue

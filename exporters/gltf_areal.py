@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.areal_map import ArealMap
-from ..converter.formats.gltf import Mode
+from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.triangulate import triangulate
 from ..converter.scene.extras import (
@@ -17,7 +17,6 @@ from ..converter.scene.extras import (
     to_extras,
 )
 from .gltf_file import Builder, Document, row_colour
-from .gltf_json import Json
 
 
 def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Document:

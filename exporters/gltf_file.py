@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..converter import __version__
 from ..converter.errors import ConversionError
-from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Target
+from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
 from ..converter.scene.extras import BufferExtras, to_extras
-from .gltf_json import Json, Text, json_object
+from .gltf_json import Text, json_object
 
 _COMPONENT_TYPES = {np.dtype(dtype): int(number) for number, dtype in DTYPES.items()}
 _TYPES = {width: name for name, width in WIDTHS.items()}

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.formats.gltf import RESTART16, ComponentType, Target
+from ..converter.formats.gltf import RESTART16, ComponentType, Json, Target
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.scene import Primitive, Streams
 from .gltf_file import Builder
-from .gltf_json import Json, Text, json_rows
+from .gltf_json import Text, json_rows
 
 
 def add_primitives(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..converter.formats.gltf import Json
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.appearance import Appearance
@@ -16,7 +17,6 @@ from ..converter.scene.extras import (
 from ..converter.scene.terrain import MaterialPair, TerrainScene
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, Document, row_colour
-from .gltf_json import Json
 
 #: Names of the nodes and meshes of the two levels.
 NODE_NAMES = ("terrain", "coarse")
@@ -81,21 +81,21 @@ def _attributes(file: Builder, scene: TerrainScene) -> Json:
     return out
 
 
-def _material(ground: MaterialPair, pictures: Pictures) -> Json:
+def _material(pair: MaterialPair, pictures: Pictures) -> Json:
     """The first material; where there is a second, both textures in one (decision 0019)."""
-    values = MaterialExtras(first=ground.first, second=ground.second, microtexture=ground.micro)
-    if ground.second != NO_MATERIAL:
-        values["microtexture2"] = ground.micro2
+    values = MaterialExtras(first=pair.first, second=pair.second, microtexture=pair.micro)
+    if pair.second != NO_MATERIAL:
+        values["microtexture2"] = pair.micro2
     out: Json = {
-        "name": ground.name,
+        "name": pair.name,
         "pbrMetallicRoughness": row_colour(
-            ground.first if ground.second == NO_MATERIAL else 31 * ground.first + ground.second + 7
+            pair.first if pair.second == NO_MATERIAL else 31 * pair.first + pair.second + 7
         ),
         "doubleSided": True,
     }
-    look, picture = pictures.appearance.of(ground.first)
-    if look is not None and look.step != "missing":
-        both = pictures.appearance.mixed.get((ground.first, ground.second), picture)
-        set_appearance(out, values, look, both, pictures=pictures)
+    shown, picture = pictures.appearance.of(pair.first)
+    if shown is not None and shown.step != "missing":
+        both = pictures.appearance.mixed.get((pair.first, pair.second), picture)
+        set_appearance(out, values, shown, both, pictures=pictures)
     out["extras"] = to_extras(values)
     return out

@@ -23,7 +23,7 @@ import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.formats.gltf import DTYPES, WIDTHS
+from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
@@ -37,7 +37,6 @@ from .gltf_types import (
     GltfPrimitive,
     GltfScene,
     GltfSkin,
-    Json,
 )
 from .nres import read_file
 

@@ -5,9 +5,9 @@ A malformed document may have other values; what Python raises then is reported 
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
-Json = dict[str, Any]
+from ..converter.formats.gltf import Json
 
 
 class GltfScene(Protocol):

@@ -8,10 +8,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from ...exporters.gltf_file import Document, glb_bytes
-from ...exporters.gltf_json import Json
 from ...importers.gltf_file import broken_gltf, open_gltf
 from ...importers.nres import read_file
 from ..errors import ConversionError
+from ..formats.gltf import Json
 from ..scene.extras import raw_extras
 
 _TRIANGLES = 4

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Any
+
+#: An object of a document.
+Json = dict[str, Any]
 
 
 class ComponentType(IntEnum):

@@ -362,6 +362,28 @@ def test_cameras_lights_points_lines(tmp_path: Path) -> None:
     same_triangles(world(scene), quad())
 
 
+def test_lines_without_a_name_are_skipped(tmp_path: Path) -> None:
+    b = Builder()
+    nodes = [b.node(name="body", mesh=b.mesh()), b.node(name="wire", mesh=b.mesh(mode=1))]
+    b.json["scenes"][0]["nodes"] = nodes
+    for mesh in b.json["meshes"]:
+        mesh.pop("name", None)
+    scene, warnings = convert(b.save(tmp_path))
+    assert warnings == ["mesh None: lines are skipped"]
+    same_triangles(world(scene), quad())
+
+
+@pytest.mark.parametrize("extras", [3, [], "text", {"msh": 3}])
+def test_extras_of_a_buffer_may_be_anything(tmp_path: Path, extras: object) -> None:
+    b = Builder()
+    b.json["scenes"][0]["nodes"] = [b.node(name="body", mesh=b.mesh())]
+    path = b.save(tmp_path)
+    document = json.loads(path.read_text("utf-8"))
+    document["buffers"][0]["extras"] = extras
+    path.write_text(json.dumps(document), "utf-8")
+    same_triangles(world(convert(path)[0]), quad())
+
+
 @pytest.mark.parametrize(
     ("kind", "values", "expected"),
     [
