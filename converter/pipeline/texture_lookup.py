@@ -54,7 +54,7 @@ class Libraries:
 
     Attributes:
         folders: where they are looked for, in this order.
-        warnings: what was not found or not readable since the last :meth:`dress`, each once.
+        warnings: what was not found or not readable since the last :meth:`appearance`, each once.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
