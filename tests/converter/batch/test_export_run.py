@@ -244,7 +244,7 @@ def test_one_bad_file_does_not_stop_the_run(game: Path, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "10   converted" in result.stdout
     assert "1   cannot be read" in result.stdout
-    assert "bad.rlb, entry bad.msh, Res13 (batches), row 1, byte 0x316c: batch reaches" in (
+    assert "bad.rlb, entry bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses" in (
         result.stdout
     )
     assert "Traceback" not in result.stderr + result.stdout

@@ -114,7 +114,7 @@ def test_cp1251_file_names(tmp_path: Path) -> None:
         (["cut.msh"], "cut.msh, NRes header, byte 0xc: total_size is not the file's length"),
         (
             ["bad.msh"],
-            "bad.msh, Res13 (batches), row 1, byte 0x316c: batch reaches a vertex past the table: ",
+            "bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses a vertex past the table: ",
         ),
         (["good.msh", "-o", "x.stl"], "a directory or a file ending in .glb, .gltf or .obj"),
         (["good.msh", "--frame", "3"], "--frame and --up are for -o NAME.obj"),
