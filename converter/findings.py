@@ -165,13 +165,13 @@ def first_bad(
     yield Finding(
         rule,
         more(problem, rows.size),
-        place.table,
-        row,
-        place.offset(row),
-        _of_row(value, row),
-        _of_row(expected, row),
-        rows,
-        rows.size,
+        table=place.table,
+        row=row,
+        offset=place.offset(row),
+        value=_of_row(value, row),
+        expected=_of_row(expected, row),
+        rows=rows,
+        count=rows.size,
     )
 
 
@@ -187,7 +187,15 @@ def about_table(
     rule: Rule, problem: str, place: Place, value: object = None, expected: object = None
 ) -> Finding:
     """Return a finding about a table as a whole; arguments as of :func:`first_bad`."""
-    return Finding(rule, problem, place.table, None, place.offset(0), value, expected)
+    return Finding(
+        rule,
+        problem,
+        table=place.table,
+        row=None,
+        offset=place.offset(0),
+        value=value,
+        expected=expected,
+    )
 
 
 def more(problem: str, count: int, what: str = "rows") -> str:

@@ -196,11 +196,11 @@ def _item(file: GltfFile, i: int, parent: int) -> Item:
     return Item(
         node.name or "",
         parent,
-        gltf_to_game(translation.astype(np.float32)),
-        turned,
-        linear,
-        mesh,
-        read_extras(NodeExtras, node.extras),
+        translation=gltf_to_game(translation.astype(np.float32)),
+        rotation=turned,
+        linear=linear,
+        mesh=mesh,
+        extras=read_extras(NodeExtras, node.extras),
     )
 
 
@@ -210,9 +210,9 @@ def _material(material: GltfMaterial) -> Material:
     return Material(
         material.name or "",
         extras.get("row", -1),
-        extras.get("lightmap", -1),
-        extras.get("batch_flags", -1),
-        extras.get("w2", -1),
-        extras.get("w4", -1),
-        extras.get("w6", -1),
+        lightmap=extras.get("lightmap", -1),
+        batch_flags=extras.get("batch_flags", -1),
+        w2=extras.get("w2", -1),
+        w4=extras.get("w4", -1),
+        w6=extras.get("w6", -1),
     )

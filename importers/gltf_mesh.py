@@ -69,11 +69,11 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
     return meshes, Streams(
         gltf_to_game(positions.astype(np.float32)),
         np.concatenate(indices).astype("<u4") if indices else np.empty(0, "<u4"),
-        None if normals is None else gltf_to_game(normals.astype(np.float32)),
-        joined.get("TEXCOORD_0"),
-        joined.get("TEXCOORD_1"),
-        joined.get("COLOR_0"),
-        joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
+        normals=None if normals is None else gltf_to_game(normals.astype(np.float32)),
+        uv0=joined.get("TEXCOORD_0"),
+        uv1=joined.get("TEXCOORD_1"),
+        colours=joined.get("COLOR_0"),
+        blend=joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
     )
 
 

@@ -87,7 +87,10 @@ def read_obj(path: Path, *, up: str | None = None) -> Imported:
     name = stem(readable(path.name))
     out = Imported(name, info)
     objects, materials, state = _states(lines, name)
-    out.materials = [Material(unescape(text), -1, -1, -1, -1, -1, -1) for text in materials]
+    out.materials = [
+        Material(unescape(text), -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1)
+        for text in materials
+    ]
     out.material_extras = [{} for _ in materials]
     faces = _faces(lines, state, out.warnings)
     geometry = _trimesh(lines, [written for _, written in faces])
@@ -354,7 +357,15 @@ def _fill(
     still = np.array([1.0, 0.0, 0.0, 0.0])
     for name in objects:
         plain = unescape(name)
-        item = Item(plain, -1, np.zeros(3, np.float32), still.copy(), None, len(out.meshes), {})
+        item = Item(
+            plain,
+            -1,
+            translation=np.zeros(3, np.float32),
+            rotation=still.copy(),
+            linear=None,
+            mesh=len(out.meshes),
+            extras={},
+        )
         out.items.append(item)
         out.meshes.append(Mesh(plain, []))
     positions, normals, uvs, indices = [], [], [], []

@@ -126,15 +126,15 @@ def _export(task: ExportTask) -> Outcome:
     return Outcome(
         item.id,
         "converted",
-        note if current else "",
-        messages(findings),
-        {"dialect": record.dialect, "outputs": [output.path for output in outputs]},
-        {
+        detail=note if current else "",
+        warnings=messages(findings),
+        facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
+        seconds={
             "read": read - started,
             "convert": converted - read,
             "write": perf_counter() - converted,
         },
-        record,
+        result=record,
     )
 
 

@@ -161,11 +161,11 @@ def export_run(
             ExportTask(
                 items[i],
                 str(out.absolute()),
-                options,
-                sidecar,
-                force,
-                dry_run,
-                before.records.get(items[i].target),
+                options=options,
+                sidecar=sidecar,
+                force=force,
+                dry_run=dry_run,
+                before=before.records.get(items[i].target),
             )
             for i in order
         ]

@@ -209,12 +209,22 @@ def _show(task: GalleryTask) -> Outcome:
     write_outputs(made, force=True)
     archive = record.source if record.index is not None else record.source.rpartition("/")[0]
     shown = Shown(
-        stem(record.target), path.relative_to(out).as_posix(), archive, record.name,
-        record.kind, packed.nodes, packed.triangles, packed.frames, digest, has_picture,
-    )  # fmt: skip
+        stem(record.target),
+        path.relative_to(out).as_posix(),
+        archive=archive,
+        name=record.name,
+        kind=record.kind,
+        nodes=packed.nodes,
+        triangles=packed.triangles,
+        frames=packed.frames,
+        digest=digest,
+        picture=has_picture,
+    )
     status = "drawn" if any(path == picture for path, _ in made) else "unchanged"
     seconds = {"picture": perf_counter() - started}
-    return Outcome(record.id, status, "", warnings, {}, seconds, shown)
+    return Outcome(
+        record.id, status, detail="", warnings=warnings, facts={}, seconds=seconds, result=shown
+    )
 
 
 def _place(target: str) -> str:

@@ -117,12 +117,18 @@ def import_run(
         if add:
             tasks += [
                 ImportTask(
-                    f"{source}::{name}", str(places.out.absolute()), target, source,
-                    _absolute(places.game, files.get(source)), None, options, force,
+                    f"{source}::{name}",
+                    str(places.out.absolute()),
+                    target=target,
+                    source=source,
+                    game_file=_absolute(places.game, files.get(source)),
+                    record=None,
+                    options=options,
+                    force=force,
                 )
                 for target, source, name in new
                 if source is not None
-            ]  # fmt: skip
+            ]
         run.skipped += [
             Skipped(
                 target,
@@ -166,12 +172,12 @@ def _tasks(
         ImportTask(
             record.id,
             out,
-            record.target,
-            record.source,
-            _absolute(places.game, files.get(record.source)),
-            record,
-            options,
-            force,
+            target=record.target,
+            source=record.source,
+            game_file=_absolute(places.game, files.get(record.source)),
+            record=record,
+            options=options,
+            force=force,
         )
         for record in manifest.in_order()
     ]

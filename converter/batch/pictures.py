@@ -67,4 +67,12 @@ def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
     inside = path.is_relative_to(root)
     source = text_of(path.relative_to(root)) if inside else readable(str(path))
     target = picture_path(library, entry.name)
-    return Item(str(path), source, index, entry.name, Kind.TEXTURE, entry.size, target)
+    return Item(
+        str(path),
+        source,
+        index=index,
+        name=entry.name,
+        kind=Kind.TEXTURE,
+        size=entry.size,
+        target=target,
+    )

@@ -276,7 +276,17 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
     if kind is not Kind.ARCHIVE:
         name = PurePosixPath(source).name
         target = targets.file(source, file_stem(name))
-        found.items.append(Item(str(path), source, None, name, kind, archive.total_size, target))
+        found.items.append(
+            Item(
+                str(path),
+                source,
+                index=None,
+                name=name,
+                kind=kind,
+                size=archive.total_size,
+                target=target,
+            )
+        )
     else:
         folder = targets.folder(source)
         types = Counter(printable(entry.type_text) for entry in archive.entries)
@@ -306,7 +316,17 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
             found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))
         else:
             target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
-            found.items.append(Item(str(path), source, index, entry.name, kind, entry.size, target))
+            found.items.append(
+                Item(
+                    str(path),
+                    source,
+                    index=index,
+                    name=entry.name,
+                    kind=kind,
+                    size=entry.size,
+                    target=target,
+                )
+            )
 
 
 def _without_file(error: ConversionError) -> str:

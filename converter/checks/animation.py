@@ -408,9 +408,9 @@ def _maps(model: MshModel) -> Iterator[Finding]:
     expected = np.arange(len(mapped)) * frames
     if not np.array_equal(start[mapped], expected) or len(words) != len(mapped) * frames:
         yield Finding(
-            MAP_TILE, "maps do not follow one another", _MAP, None,
-            model.offset_of(StreamType.FRAME_MAP), f"{len(words)} words",
-            f"{len(mapped)} maps of {frames} frames",
+            MAP_TILE, "maps do not follow one another", table=_MAP, row=None,
+            offset=model.offset_of(StreamType.FRAME_MAP), value=f"{len(words)} words",
+            expected=f"{len(mapped)} maps of {frames} frames",
         )  # fmt: skip
     runs = _runs(model)
     if runs is not None and len(mapped) and len(mapped) * frames <= MAX_USES * len(words):

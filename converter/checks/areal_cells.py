@@ -117,11 +117,11 @@ def _ids(areals: ArealMap, start: int) -> Iterator[Finding]:
         yield Finding(
             AREAL_CELL_ID,
             more("cell lists an areal that does not exist", bad.size, "ids"),
-            CELLS,
-            row,
-            start + 2 * (row + 1 + first),
-            int(areals.cell_ids[first]),
-            f"below {len(areals.records)}",
-            np.unique(cells),
-            bad.size,
+            table=CELLS,
+            row=row,
+            offset=start + 2 * (row + 1 + first),
+            value=int(areals.cell_ids[first]),
+            expected=f"below {len(areals.records)}",
+            rows=np.unique(cells),
+            count=bad.size,
         )

@@ -75,13 +75,13 @@ def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]
     yield Finding(
         AREAL_VERTEX_FINITE,
         more(f"vertex {corner} is not a finite number", count, "vertices"),
-        AREALS,
-        row,
-        start + AREAL_VERTEX_DTYPE.itemsize * corner,
-        areals.vertices[vertex].tolist(),
-        "finite",
-        np.flatnonzero(broken),
-        count,
+        table=AREALS,
+        row=row,
+        offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
+        value=areals.vertices[vertex].tolist(),
+        expected="finite",
+        rows=np.flatnonzero(broken),
+        count=count,
     )
 
 

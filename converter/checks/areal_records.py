@@ -73,13 +73,21 @@ AREAL_NONE = Rule(
 def _none(areals: ArealMap) -> Iterator[Finding]:
     if not len(areals.records):
         start = areals.entry.data_offset
-        yield Finding(AREAL_NONE, "map has no areals", AREALS, None, start, 0, "at least 1")
+        yield Finding(
+            AREAL_NONE,
+            "map has no areals",
+            table=AREALS,
+            row=None,
+            offset=start,
+            value=0,
+            expected="at least 1",
+        )
 
 
 def _about_grid(areals: ArealMap, rule: Rule, problem: str, expected: str) -> Finding:
     at = areals.entry.data_offset + int(areals.record_offsets[-1])
     size = f"{areals.cells_x} x {areals.cells_y}"
-    return Finding(rule, problem, CELLS, None, at, size, expected)
+    return Finding(rule, problem, table=CELLS, row=None, offset=at, value=size, expected=expected)
 
 
 AREAL_GRID = Rule(

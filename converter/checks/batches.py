@@ -156,7 +156,15 @@ def check_tiling(model: MshModel) -> Iterator[Finding]:
     if not bad.any() and len(end) and end[-1] != total:
         place, row = in_table(model, StreamType.INDICES), int(end[-1])
         problem = "batches do not cover the end of the indices"
-        yield Finding(BATCH_TILE, problem, place.table, row, place.offset(row), row, total)
+        yield Finding(
+            BATCH_TILE,
+            problem,
+            table=place.table,
+            row=row,
+            offset=place.offset(row),
+            value=row,
+            expected=total,
+        )
 
 
 def check_materials(

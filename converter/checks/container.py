@@ -120,7 +120,16 @@ def _regions(archive: Archive) -> Iterator[Finding]:
         if found:
             start, value = found[0]
             problem = more(problem, len(found), "places")
-            yield Finding(rule, problem, DATA, None, start, value, expected, count=len(found))
+            yield Finding(
+                rule,
+                problem,
+                table=DATA,
+                row=None,
+                offset=start,
+                value=value,
+                expected=expected,
+                count=len(found),
+            )
 
 
 NRES_SORT = Rule(
@@ -164,11 +173,11 @@ def _sort_table(archive: Archive) -> Iterator[Finding]:
     yield Finding(
         NRES_ORDER,
         "sort table does not list the names in order: names are searched one by one",
-        DIRECTORY,
-        row,
-        place.offset(row),
-        printable(entries[order[row]].name),
-        f"after {printable(entries[order[row - 1]].name)}",
+        table=DIRECTORY,
+        row=row,
+        offset=place.offset(row),
+        value=printable(entries[order[row]].name),
+        expected=f"after {printable(entries[order[row - 1]].name)}",
     )
 
 

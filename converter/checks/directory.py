@@ -99,11 +99,25 @@ def check_attributes(model: MshModel) -> Iterator[Finding]:
         if entry.type_id not in _OTHER_ATTR1 and count is not None and entry.attr1 != count:
             problem = f"attr1 of {spec.label} is not its count"
             yield Finding(
-                ENTRY_ATTR1, problem, DIRECTORY, row, attr1.offset(row), entry.attr1, count
+                ENTRY_ATTR1,
+                problem,
+                table=DIRECTORY,
+                row=row,
+                offset=attr1.offset(row),
+                value=entry.attr1,
+                expected=count,
             )
         if entry.type_id not in _OTHER_ATTR2 and entry.attr2:
             problem = f"attr2 of {spec.label} is not 0"
-            yield Finding(ENTRY_ATTR2, problem, DIRECTORY, row, attr2.offset(row), entry.attr2, 0)
+            yield Finding(
+                ENTRY_ATTR2,
+                problem,
+                table=DIRECTORY,
+                row=row,
+                offset=attr2.offset(row),
+                value=entry.attr2,
+                expected=0,
+            )
 
 
 ENTRY_ATTR3 = Rule(

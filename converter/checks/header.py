@@ -64,7 +64,13 @@ def _finite(model: MshModel) -> Iterator[Finding]:
         value = infinite[0] if infinite.size else radii[0]
         offset = _offset(model, "hull")
         yield Finding(
-            HEADER_FINITE, "header has no valid bounds", _TABLE, None, offset, value, "finite"
+            HEADER_FINITE,
+            "header has no valid bounds",
+            table=_TABLE,
+            row=None,
+            offset=offset,
+            value=value,
+            expected="finite",
         )
 
 
@@ -83,9 +89,14 @@ def _corners(model: MshModel) -> Iterator[Finding]:
     corners = model.header[0]["hull"]
     if not np.array_equal(corners, hull(corners.min(axis=0), corners.max(axis=0))):
         yield Finding(
-            HEADER_CORNERS, "header's corners are not a box in the usual order", _TABLE, None,
-            _offset(model, "hull"), corners[0].tolist(), corners.min(axis=0).tolist(),
-        )  # fmt: skip
+            HEADER_CORNERS,
+            "header's corners are not a box in the usual order",
+            table=_TABLE,
+            row=None,
+            offset=_offset(model, "hull"),
+            value=corners[0].tolist(),
+            expected=corners.min(axis=0).tolist(),
+        )
 
 
 HEADER_BOX = Rule(
@@ -103,10 +114,14 @@ def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
     errors = decision.box_error
     if errors and min(errors.values()) > _BOX:
         yield Finding(
-            HEADER_BOX, "header's box does not fit the geometry at rest", _TABLE, None,
-            _offset(model, "hull"), f"off by {min(errors.values()):.2g} of its diagonal",
-            f"at most {_BOX}",
-        )  # fmt: skip
+            HEADER_BOX,
+            "header's box does not fit the geometry at rest",
+            table=_TABLE,
+            row=None,
+            offset=_offset(model, "hull"),
+            value=f"off by {min(errors.values()):.2g} of its diagonal",
+            expected=f"at most {_BOX}",
+        )
 
 
 HEADER_SPHERE = Rule(
@@ -129,9 +144,14 @@ def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
     needed = float(np.linalg.norm(points - center, axis=1).max())
     if not needed <= radius + _room(model):
         yield Finding(
-            HEADER_SPHERE, "header's sphere does not contain the geometry at rest", _TABLE, None,
-            _offset(model, "sphere_center"), radius, f"{needed:g}",
-        )  # fmt: skip
+            HEADER_SPHERE,
+            "header's sphere does not contain the geometry at rest",
+            table=_TABLE,
+            row=None,
+            offset=_offset(model, "sphere_center"),
+            value=radius,
+            expected=f"{needed:g}",
+        )
 
 
 HEADER_CYLINDER = Rule(
@@ -151,7 +171,12 @@ def _cylinder(model: MshModel) -> Iterator[Finding]:
     for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
         if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
             yield Finding(
-                HEADER_CYLINDER, "header's cylinder is not the one around its box", _TABLE, None,
-                _offset(model, "cylinder_a"), header[field].tolist(), wanted[field].tolist(),
-            )  # fmt: skip
+                HEADER_CYLINDER,
+                "header's cylinder is not the one around its box",
+                table=_TABLE,
+                row=None,
+                offset=_offset(model, "cylinder_a"),
+                value=header[field].tolist(),
+                expected=wanted[field].tolist(),
+            )
             return

@@ -41,12 +41,12 @@ def _missing(model: MshModel, strings: StringTable) -> Iterator[Finding]:
     yield Finding(
         STRING_RUN,
         "string runs past the table",
-        _STRINGS,
-        len(records),
-        model.offset_of(StreamType.STRINGS, 0, sum(4 + len(record) for record in records)),
-        f"length {length}" if len(tail) >= 4 else "no length word",
-        f"at most {max(0, len(tail) - 5)} bytes of {len(tail)} left",
-        np.arange(len(records), len(model.nodes)),
+        table=_STRINGS,
+        row=len(records),
+        offset=model.offset_of(StreamType.STRINGS, 0, sum(4 + len(record) for record in records)),
+        value=f"length {length}" if len(tail) >= 4 else "no length word",
+        expected=f"at most {max(0, len(tail) - 5)} bytes of {len(tail)} left",
+        rows=np.arange(len(records), len(model.nodes)),
     )
 
 
@@ -132,13 +132,26 @@ def check_names(model: MshModel) -> Iterator[Finding]:
     if names is None:
         value, expected = f"{entry.size} bytes", f"a multiple of {NAME_DTYPE.itemsize}"
         problem = "names cannot be read"
-        yield Finding(NAME_STRIDE, problem, _NAMES, None, offset, value, expected)
+        yield Finding(
+            NAME_STRIDE,
+            problem,
+            table=_NAMES,
+            row=None,
+            offset=offset,
+            value=value,
+            expected=expected,
+        )
         return
     if len(names) != len(model.nodes) and not model.legacy:
         yield Finding(
-            NAME_COUNT, "not one name per node", _NAMES, None, offset, len(names),
-            len(model.nodes),
-        )  # fmt: skip
+            NAME_COUNT,
+            "not one name per node",
+            table=_NAMES,
+            row=None,
+            offset=offset,
+            value=len(names),
+            expected=len(model.nodes),
+        )
     full = (names["name"] != 0).all(axis=1)
     yield from first_bad(
         NAME_NUL, full, "name has no NUL", in_table(model, StreamType.NAMES), None,

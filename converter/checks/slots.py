@@ -215,7 +215,14 @@ def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
 
 
 def _found(
-    model: MshModel, rule: Rule, rows: Ints, bad: Bools, problem: str, stored: str, wanted: Floats
+    model: MshModel,
+    rule: Rule,
+    *,
+    rows: Ints,
+    bad: Bools,
+    problem: str,
+    stored: str,
+    wanted: Floats,
 ) -> Iterator[Finding]:
     """A finding about some slots: ``bad`` and ``wanted`` are of ``rows``."""
     mask = np.zeros(len(model.slots), np.bool_)
@@ -273,14 +280,32 @@ def check_bounds(model: MshModel) -> Iterator[Finding]:
         outside = ~((low >= box_low - room) & (high <= box_high + room)).all(axis=1)
         loose = ~((low <= box_low + room) & (high >= box_high - room)).all(axis=1)
         problem = "slot's box does not contain its vertices"
-        yield from _found(model, SLOT_BOX, rows, outside, problem, "aabb_min", low)
+        yield from _found(
+            model, SLOT_BOX, rows=rows, bad=outside, problem=problem, stored="aabb_min", wanted=low
+        )
         problem = "slot's box is larger than its vertices'"
-        yield from _found(model, SLOT_BOX_LOOSE, rows, loose & ~outside, problem, "aabb_min", low)
+        yield from _found(
+            model,
+            SLOT_BOX_LOOSE,
+            rows=rows,
+            bad=loose & ~outside,
+            problem=problem,
+            stored="aabb_min",
+            wanted=low,
+        )
         center = np.repeat(slots["sphere_center"][rows].astype(np.float64), count[rows], axis=0)
         radius = np.maximum.reduceat(np.linalg.norm(points - center, axis=1), starts)
         far = ~(radius <= slots["sphere_radius"][rows].astype(np.float64) + room[:, 0])
         problem = "sphere does not contain its vertices"
-        yield from _found(model, SLOT_SPHERE, rows, far, problem, "sphere_radius", radius)
+        yield from _found(
+            model,
+            SLOT_SPHERE,
+            rows=rows,
+            bad=far,
+            problem=problem,
+            stored="sphere_radius",
+            wanted=radius,
+        )
         yield from _volume(model, rows, np.prod(box_high - box_low, axis=1))
         if (count % 3 == 0).all():
             sides = np.linalg.norm(cross_products(points.reshape(-1, 3, 3)), axis=1)
@@ -301,7 +326,9 @@ SLOT_AREA = Rule(
 def _area(model: MshModel, rows: Ints, area: Floats) -> Iterator[Finding]:
     bad = _differ(model.slots["area"][rows], area)
     problem = "word +48 is not the area of the triangles"
-    yield from _found(model, SLOT_AREA, rows, bad, problem, "area", area)
+    yield from _found(
+        model, SLOT_AREA, rows=rows, bad=bad, problem=problem, stored="area", wanted=area
+    )
 
 
 SLOT_VOLUME = Rule(
@@ -318,7 +345,9 @@ SLOT_VOLUME = Rule(
 def _volume(model: MshModel, rows: Ints, volume: Floats) -> Iterator[Finding]:
     bad = _differ(model.slots["volume"][rows], volume)
     problem = "word +52 is not the volume of the box"
-    yield from _found(model, SLOT_VOLUME, rows, bad, problem, "volume", volume)
+    yield from _found(
+        model, SLOT_VOLUME, rows=rows, bad=bad, problem=problem, stored="volume", wanted=volume
+    )
 
 
 def _differ(stored: NDArray[np.float32], computed: Floats) -> Bools:

@@ -49,10 +49,14 @@ TRIANGLE_COUNT = Rule(
 def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
     if 3 * len(triangles) != len(model.indices):
         yield Finding(
-            TRIANGLE_COUNT, "not one descriptor per index triple",
-            TABLES[StreamType.TRIANGLES].label, None, model.offset_of(StreamType.TRIANGLES),
-            len(triangles), f"{len(model.indices) / 3:g}",
-        )  # fmt: skip
+            TRIANGLE_COUNT,
+            "not one descriptor per index triple",
+            table=TABLES[StreamType.TRIANGLES].label,
+            row=None,
+            offset=model.offset_of(StreamType.TRIANGLES),
+            value=len(triangles),
+            expected=f"{len(model.indices) / 3:g}",
+        )
 
 
 TRIANGLE_LINK = Rule(
@@ -214,7 +218,11 @@ def _winding(model: MshModel, against: Bools) -> Iterator[Finding]:
     wrong = int(against.sum())
     if 2 * wrong > len(against):
         yield Finding(
-            TRIANGLE_WINDING, "winding does not agree with the vertex normals",
-            TABLES[StreamType.INDICES].label, None, model.offset_of(StreamType.INDICES),
-            f"{wrong} of {len(against)} triangles", "few",
-        )  # fmt: skip
+            TRIANGLE_WINDING,
+            "winding does not agree with the vertex normals",
+            table=TABLES[StreamType.INDICES].label,
+            row=None,
+            offset=model.offset_of(StreamType.INDICES),
+            value=f"{wrong} of {len(against)} triangles",
+            expected="few",
+        )

@@ -58,7 +58,15 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
             rule = VERTEX_COUNT if len(table) < count else VERTEX_EXTRA
             offset = model.offset_of(spec.stream)
             problem = "not one record per vertex"
-            yield Finding(rule, problem, spec.label, None, offset, len(table), count)
+            yield Finding(
+                rule,
+                problem,
+                table=spec.label,
+                row=None,
+                offset=offset,
+                value=len(table),
+                expected=count,
+            )
 
 
 VERTEX_UNREACHED = Rule(

@@ -45,6 +45,7 @@ class Settings:
 def export_many(
     sources: Sequence[Path],
     output: str | None,
+    *,
     options: ExportOptions,
     include: Sequence[str],
     exclude: Sequence[str],
@@ -91,6 +92,7 @@ def export_many(
 def import_many(
     source: Path,
     output: str | None,
+    *,
     game: Path | None,
     in_place: bool,
     add: bool,

@@ -120,7 +120,12 @@ def command(
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
         mode: Mode = "strict" if strict else "tolerant" if tolerant else "default"
         codes = frozenset(map(known_code, ignore))
-        check_sources(sources, CheckOptions(mode, codes, entry, jobs, as_json, quiet, verbose))
+        check_sources(
+            sources,
+            CheckOptions(
+                mode, codes, entry=entry, jobs=jobs, as_json=as_json, quiet=quiet, verbose=verbose
+            ),
+        )
         return
     for parameter in context.command.params:
         given = context.get_parameter_source(parameter.name or "")

@@ -34,6 +34,7 @@ def export_texture(texture: LoadedTexture, output: str | None, force: bool, quie
 def import_picture(
     picture: Path,
     output: str | None,
+    *,
     into: Path | None,
     format: int | None,
     levels: int | None,

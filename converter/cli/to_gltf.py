@@ -233,22 +233,48 @@ def command(
             raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
     single_gltf = output is not None and output.lower().endswith(".gltf")
     options = ExportOptions(
-        dialect, fps, lod, group, parts == "visible", subframes, keys, vertex_ids, paths,
-        points,
-        tuple(str(folder.absolute()) for folder in folders),
+        dialect,
+        fps,
+        lod=lod,
+        group=group,
+        visible_only=parts == "visible",
+        subframes=subframes,
+        stored_keys=keys,
+        vertex_ids=vertex_ids,
+        paths=paths,
+        points=points,
+        textures=tuple(str(folder.absolute()) for folder in folders),
         find_textures=not no_textures,
         embed=embed_textures or not (many or single_gltf),
         lightmaps=lightmaps == "on",
         mode="strict" if strict else "tolerant" if tolerant else "default",
-    )  # fmt: skip
+    )
     if many:
         from .batch import Settings, export_many
 
         if entry is not None:
             raise click.UsageError("--entry takes one archive; --include chooses among many")
-        settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
+        settings = Settings(
+            jobs,
+            fail_fast,
+            dask=dask,
+            dry_run=dry_run,
+            log_file=log_file,
+            report=report,
+            force=force,
+            quiet=quiet,
+            verbose=verbose,
+        )
         export_many(
-            sources, output, options, include, exclude, list_only, no_sidecar, thumbnails, settings
+            sources,
+            output,
+            options=options,
+            include=include,
+            exclude=exclude,
+            list_only=list_only,
+            no_sidecar=no_sidecar,
+            thumbnails=thumbnails,
+            settings=settings,
         )
         return
     refuse_batch_options(
@@ -259,7 +285,17 @@ def command(
         ),
     )  # fmt: skip
     pose = (frame or 0.0, up or "y") if to_obj else None
-    _export_one(sources[0], output, entry, options, pose, not no_sidecar, force, quiet, verbose)
+    _export_one(
+        sources[0],
+        output,
+        entry=entry,
+        options=options,
+        pose=pose,
+        sidecar=not no_sidecar,
+        force=force,
+        quiet=quiet,
+        verbose=verbose,
+    )
 
 
 def _is_many(
@@ -287,6 +323,7 @@ def _is_many(
 def _export_one(
     source: Path,
     output: str | None,
+    *,
     entry: str | None,
     options: ExportOptions,
     pose: tuple[float, str] | None,

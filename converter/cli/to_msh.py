@@ -192,7 +192,9 @@ def command(
         from .textures import import_picture
 
         format = None if texm is None else int(texm)
-        import_picture(source, output, into, format, mips, force, quiet)
+        import_picture(
+            source, output, into=into, format=format, levels=mips, force=force, quiet=quiet
+        )
         return
     if source.is_dir() and dask is None:
         from ..batch.workers import start_server
@@ -201,16 +203,43 @@ def command(
     from ..pipeline.options import ImportOptions
 
     options = ImportOptions(
-        dialect, scene, clip, fps, rigid_skin, ignore_scale, not no_reduce, verify,
-        not no_sidecar, _shares(generate_lods), weld or 0.0,
-    )  # fmt: skip
+        dialect,
+        scene,
+        clip=clip,
+        fps=fps,
+        rigid_skin=rigid_skin,
+        ignore_scale=ignore_scale,
+        reduce=not no_reduce,
+        verify=verify,
+        use_sidecar=not no_sidecar,
+        lod_ratios=_shares(generate_lods),
+        weld=weld or 0.0,
+    )
     if source.is_dir():
         from .batch import Settings, import_many
 
         if sidecar_file is not None:
             raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-        settings = Settings(jobs, fail_fast, dask, dry_run, log_file, report, force, quiet, verbose)
-        import_many(source, output, game, in_place, add, options, settings)
+        settings = Settings(
+            jobs,
+            fail_fast,
+            dask=dask,
+            dry_run=dry_run,
+            log_file=log_file,
+            report=report,
+            force=force,
+            quiet=quiet,
+            verbose=verbose,
+        )
+        import_many(
+            source,
+            output,
+            game=game,
+            in_place=in_place,
+            add=add,
+            options=options,
+            settings=settings,
+        )
         return
     refuse_batch_options(
         context,
@@ -219,12 +248,23 @@ def command(
     pose = frame, up
     if pose != (None, None) and source.suffix.lower() != ".obj":
         raise click.UsageError("--frame and --up are for OBJ files")
-    _import_one(source, output, sidecar_file, options, pose, report, force, quiet, verbose)
+    _import_one(
+        source,
+        output,
+        sidecar_file=sidecar_file,
+        options=options,
+        pose=pose,
+        report=report,
+        force=force,
+        quiet=quiet,
+        verbose=verbose,
+    )
 
 
 def _import_one(
     source: Path,
     output: str | None,
+    *,
     sidecar_file: Path | None,
     options: ImportOptions,
     pose: tuple[float | None, str | None],

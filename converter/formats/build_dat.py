@@ -259,7 +259,11 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
     findings: list[Finding] = []
 
     def error(rule: Rule, problem: str, row: int, value: object, expected: object = None) -> None:
-        findings.append(Finding(rule, problem, TABLE, row + 1, None, value, expected))
+        findings.append(
+            Finding(
+                rule, problem, table=TABLE, row=row + 1, offset=None, value=value, expected=expected
+            )
+        )
 
     for row, line in enumerate(lines):
         body = line.strip()

@@ -222,7 +222,18 @@ def _read_section(
     def find(
         rule: Rule, problem: str, at: int, value: object, expected: object, count: int = 1
     ) -> None:
-        findings.append(Finding(rule, problem, TABLE, at + 1, None, value, expected, count=count))
+        findings.append(
+            Finding(
+                rule,
+                problem,
+                table=TABLE,
+                row=at + 1,
+                offset=None,
+                value=value,
+                expected=expected,
+                count=count,
+            )
+        )
 
     if head >= border:
         find(WEAR_COUNT, "count is missing", head, None, "a number of rows")

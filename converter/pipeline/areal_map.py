@@ -75,7 +75,17 @@ def areal_map_files(
     """Make the files of an areal map's glTF; arguments as of ``dispatch.gltf_files``."""
     require_in_range("a position", loaded.areals.vertices, loaded.name)  # the import refuses it
     about = Description(
-        loaded.name, "", "", "", "", 0, 0, __version__, [], loaded.kind, tolerant=loaded.tolerant
+        loaded.name,
+        "",
+        dialect="",
+        dialect_reason="",
+        clip="",
+        lod=0,
+        group=0,
+        converter=__version__,
+        materials=[],
+        kind=loaded.kind,
+        tolerant=loaded.tolerant,
     )
 
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:

@@ -100,11 +100,11 @@ def finding_of(error: ConversionError) -> Finding:
     return Finding(
         UNREADABLE if error.code is None else all_rules()[error.code],
         error.problem,
-        error.table,
-        error.row,
-        error.offset,
-        error.value,
-        error.expected,
+        table=error.table,
+        row=error.row,
+        offset=error.offset,
+        value=error.value,
+        expected=error.expected,
     )
 
 

@@ -139,13 +139,13 @@ def model_files(
     about = Description(
         loaded.name,
         "",
-        decision.dialect.value,
-        decision.reason,
-        "keys" if options.stored_keys else "samples",
-        options.lod,
-        options.group,
-        __version__,
-        loaded.wear,
+        dialect=decision.dialect.value,
+        dialect_reason=decision.reason,
+        clip="keys" if options.stored_keys else "samples",
+        lod=options.lod,
+        group=options.group,
+        converter=__version__,
+        materials=loaded.wear,
         points=loaded.scene.points,
         tolerant=loaded.tolerant,
     )
@@ -154,11 +154,11 @@ def model_files(
         shown = GltfOptions(
             options.fps,
             options.lod,
-            options.group,
-            options.visible_only,
-            options.vertex_ids,
-            extras,
-            appearance,
+            group=options.group,
+            visible_only=options.visible_only,
+            vertex_ids=options.vertex_ids,
+            source=extras,
+            appearance=appearance,
         )
         return export_gltf(loaded.scene, shown)
 

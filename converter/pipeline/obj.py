@@ -77,13 +77,13 @@ def obj_files(
     about = Description(
         loaded.name,
         digest,
-        decision.dialect.value,
-        decision.reason,
-        "samples",
-        options.lod,
-        options.group,
-        __version__,
-        loaded.wear,
+        dialect=decision.dialect.value,
+        dialect_reason=decision.reason,
+        clip="samples",
+        lod=options.lod,
+        group=options.group,
+        converter=__version__,
+        materials=loaded.wear,
         tolerant=loaded.tolerant,
     )
     info["pair"] = about.pair_of_obj
@@ -242,11 +242,11 @@ def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) 
         Item(
             node.name,
             node.parent,
-            node.translation,
-            node.rotation,
-            None,
-            -1,
-            {}
+            translation=node.translation,
+            rotation=node.rotation,
+            linear=None,
+            mesh=-1,
+            extras={}
             if node.index is None
             else {"node": node.index, "flags": node.flags or 0, "label": node.label},
         )

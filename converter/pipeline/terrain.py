@@ -111,9 +111,19 @@ def terrain_files(
     """Make the files of a terrain's glTF; arguments as of ``dispatch.gltf_files``."""
     require_in_range("a position", loaded.terrain.positions, loaded.name)  # the import refuses it
     about = Description(
-        loaded.name, "", "", "", "", 0, 0, __version__, loaded.wear, loaded.kind, loaded.micro,
+        loaded.name,
+        "",
+        dialect="",
+        dialect_reason="",
+        clip="",
+        lod=0,
+        group=0,
+        converter=__version__,
+        materials=loaded.wear,
+        kind=loaded.kind,
+        micro=loaded.micro,
         tolerant=loaded.tolerant,
-    )  # fmt: skip
+    )
 
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
         return export_terrain(loaded.scene, extras, appearance, visible_only=options.visible_only)
