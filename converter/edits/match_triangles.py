@@ -224,7 +224,7 @@ def concatenate(lists: Sequence[TriangleList]) -> TriangleList:
 def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np.bool_]:
     """Return the channels of each triangle's colours that the file knows. (T, 3, 4) -> (T, 4).
 
-    Blender's exporter leaves out the alpha where no material uses it, and (since 5.1) writes white
+    Blender's exporter leaves out the alpha where no material uses it, and (since 5.2) writes white
     on the primitives of a mesh whose material uses alpha in another way than the others: full
     alpha, or white beside colours, on a whole primitive means that nothing is known.
 
