@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,6 +35,11 @@ class Settings:
     force: bool
     quiet: bool
     verbose: bool
+
+    @classmethod
+    def of(cls, context: click.Context) -> Settings:
+        """Return what the user gave to a command."""
+        return cls(**{field.name: context.params[field.name] for field in fields(cls)})
 
     @property
     def engine(self) -> Engine:

@@ -254,17 +254,6 @@ def command(
 
         if entry is not None:
             raise click.UsageError("--entry takes one archive; --include chooses among many")
-        settings = Settings(
-            jobs,
-            fail_fast,
-            dask=dask,
-            dry_run=dry_run,
-            log_file=log_file,
-            report=report,
-            force=force,
-            quiet=quiet,
-            verbose=verbose,
-        )
         export_many(
             sources,
             output,
@@ -274,7 +263,7 @@ def command(
             list_only=list_only,
             no_sidecar=no_sidecar,
             thumbnails=thumbnails,
-            settings=settings,
+            settings=Settings.of(context),
         )
         return
     refuse_batch_options(

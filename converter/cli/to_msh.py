@@ -220,17 +220,6 @@ def command(
 
         if sidecar_file is not None:
             raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-        settings = Settings(
-            jobs,
-            fail_fast,
-            dask=dask,
-            dry_run=dry_run,
-            log_file=log_file,
-            report=report,
-            force=force,
-            quiet=quiet,
-            verbose=verbose,
-        )
         import_many(
             source,
             output,
@@ -238,7 +227,7 @@ def command(
             in_place=in_place,
             add=add,
             options=options,
-            settings=settings,
+            settings=Settings.of(context),
         )
         return
     refuse_batch_options(

@@ -56,10 +56,6 @@ def load_areal_map(
         ConversionError: unreadable, or an error finding.
     """
     own, name = container_at(archive, path, index)
-    if options.mode == "strict":
-        from .check import require_strict
-
-        require_strict(archive, path, index, Kind.AREAL_MAP)
     areals, findings = checked_areals(read_areal_map(own), options.mode)
     return LoadedArealMap(name=readable(name), archive=own, findings=findings, areals=areals)
 

@@ -16,7 +16,7 @@ from ...importers.content import find_model, kind_at
 from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError
 from ..formats.archive import Archive
-from ..formats.kinds import Kind
+from ..formats.kinds import SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
 from ..scene.dialect import Decision
 from . import inspect
@@ -72,6 +72,10 @@ def load(
     Raises:
         ConversionError: unreadable, or an error finding.
     """
+    if options.mode == "strict" and kind in SCENE_KINDS:
+        from .check import require_strict  # loads every check, which only this mode needs
+
+        require_strict(archive, path, index, kind)
     if kind is Kind.TERRAIN:
         return load_terrain(archive, path, index, options)
     if kind is Kind.AREAL_MAP:

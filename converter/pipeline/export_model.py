@@ -76,10 +76,6 @@ def load_model(
         ConversionError: unreadable, or an error finding.
     """
     model = model_at(archive, index, path.name)
-    if options.mode == "strict":
-        from .check import require_strict
-
-        require_strict(archive, path, index, Kind.MODEL)
     model, findings = checked_model(model, options.mode)
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from ..scene.appearance import Appearance
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loaded:
+class Loaded(ABC):
     """A valid file or entry, and what was found out about it.
 
     Attributes:
@@ -31,9 +32,9 @@ class Loaded:
         return any(finding.severity == "error" for finding in self.findings)
 
     @property
+    @abstractmethod
     def summary(self) -> str:
         """What it is, in a few figures."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,10 +83,6 @@ def load_terrain(
         ConversionError: unreadable, or an error finding.
     """
     own, name = container_at(archive, path, index)
-    if options.mode == "strict":
-        from .check import require_strict
-
-        require_strict(archive, path, index, Kind.TERRAIN)
     terrain, findings = checked_terrain(read_terrain(own, name), options.mode)
     first, second = wears_of_level(archive, path, index)
     wear, micro = read_wear_names(first), read_wear_names(second)
