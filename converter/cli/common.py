@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,16 +102,57 @@ def write_stdout(data: bytes) -> None:
 
 
 def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]) -> Path:
-    """Where to write: a file, or a default name inside a directory."""
+    """Where to write: a file, or a default name inside a directory, which need not exist yet.
+
+    Raises:
+        click.UsageError: a file name with another ending.
+    """
     if output is None:
         return Path(default_name)
     path = Path(output)
     if path.is_dir() or output.endswith(("/", os.sep)):
         return path / default_name
-    if path.suffix.lower() not in suffixes:
+    if path.suffix.lower() in suffixes:
+        return path
+    if path.suffix or path.exists():
         endings = " or ".join(filter(None, [", ".join(suffixes[:-1]), suffixes[-1]]))
-        raise click.UsageError(f"-o {output}: expected a directory or a file ending in {endings}")
-    return path
+        problem = f"-o {output}: expected a directory or a file ending in {endings}"
+        new = "" if path.exists() else f" ({output}/ is a new directory)"
+        raise click.UsageError(problem + new)
+    return path / default_name
+
+
+#: First bytes and endings of the files that only one of the commands reads.
+_GLTF_START, _GLTF_ENDINGS = b"glTF", (".glb", ".gltf", ".obj")
+_GAME_STARTS = (b"NRes", b"Texm")
+_SIDECAR_START = b"MSHS"
+
+
+def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
+    """Stop where all inputs are files that the other command reads.
+
+    Args:
+        sources: what the user named; reading what is not a file reports what is wrong with it.
+        to_gltf: whether the command is ``msh2gltf``.
+
+    Raises:
+        ConversionError: naming the command to use.
+    """
+    for source in sources:
+        if not source.is_file():
+            return
+        with source.open("rb") as file:
+            head = file.read(4)
+        if head == _SIDECAR_START:
+            raise ConversionError(
+                "is a sidecar", file=str(source), hint="gltf2msh reads it with the glTF beside it"
+            )
+        from_game = head in _GAME_STARTS
+        gltf = head == _GLTF_START or source.suffix.lower() in _GLTF_ENDINGS
+        if not (gltf and not from_game if to_gltf else from_game):
+            return
+    what, command = ("glTF or OBJ", "gltf2msh") if to_gltf else ("a file of the game", "msh2gltf")
+    raise ConversionError(f"is {what}", file=str(sources[0]), hint=f"{command} converts it")
 
 
 def say(*fields: str, error: bool = False) -> None:

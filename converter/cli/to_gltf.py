@@ -19,6 +19,7 @@ from .common import (
     output_options,
     output_path,
     refuse_batch_options,
+    refuse_other_direction,
     say,
     version_option,
     write_stdout,
@@ -45,6 +46,7 @@ SUFFIXES = (".glb", ".gltf", ".obj")
 \b
 Examples:
   msh2gltf robot.msh                              robot.glb here, with its sidecar
+  msh2gltf robot.msh -o new/                      new/robot.glb
   msh2gltf robot.msh -o robot.gltf                JSON and robot.bin
   msh2gltf robot.msh -o - | viewer                a .glb on standard output, no sidecar
   msh2gltf robot.msh -o robot.obj --frame 12      OBJ, as it stands at a frame
@@ -70,7 +72,7 @@ which says what came from where; the same command again converts only what chang
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .glb, .gltf or .obj file, a directory, or - for standard output.  "
+    help="A .glb, .gltf or .obj file, a directory (made if need be), or - for standard output.  "
     "[default: NAME.glb here]",
 )
 @entry_option
@@ -215,6 +217,7 @@ def command(
         raise click.UsageError("--keys and --subframes exclude each other")
     if strict and tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
+    refuse_other_direction(sources, to_gltf=True)
     many = _is_many(sources, entry, output, list_only or dry_run)
     if many and not list_only and dask is None:
         from ..batch.workers import start_server

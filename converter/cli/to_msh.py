@@ -18,6 +18,7 @@ from .common import (
     output_options,
     output_path,
     refuse_batch_options,
+    refuse_other_direction,
     say,
     version_option,
     write_stdout,
@@ -40,6 +41,7 @@ _FOR_PICTURES = ("texm", "mips", "into")
 \b
 Examples:
   gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
+  gltf2msh robot.glb -o new/               new/robot.msh
   gltf2msh robot.glb -o game/robot.msh --report changes.json
   gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj), and
                                            tower.wea, which names its materials
@@ -61,7 +63,8 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .msh (or .map) file, a directory, or - for standard output.  [default: NAME.msh here]",
+    help="A .msh (or .map) file, a directory (made if need be), or - for standard output.  "
+    "[default: NAME.msh here]",
 )
 @click.option(
     "--sidecar",
@@ -182,6 +185,7 @@ def command(
 ) -> None:
     if no_sidecar and sidecar_file is not None:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
+    refuse_other_direction([source], to_gltf=False)
     picture = source.suffix.lower() == ".png" and not source.is_dir()
     for name, option in given_options(context).items():
         if picture and name not in (*_FOR_PICTURES, "source", "output", "force", "quiet"):

@@ -55,6 +55,44 @@ def test_gltf_with_buffer(tmp_path: Path) -> None:
     assert (tmp_path / "r.msh").read_bytes() == ROBOT.source
 
 
+def test_a_directory_that_is_not_there_yet(tmp_path: Path) -> None:
+    shutil.copy(ROBOT.path, tmp_path / "robot.msh")
+    assert run("msh2gltf", "robot.msh", "-o", "new", cwd=tmp_path).returncode == 0
+    assert files(tmp_path / "new") == ["robot.glb", "robot.msh-sidecar"]
+    assert run("gltf2msh", "new/robot.glb", "-o", "back/again", cwd=tmp_path).returncode == 0
+    assert (tmp_path / "back" / "again" / "robot.msh").read_bytes() == ROBOT.source
+    dotted = run("msh2gltf", "robot.msh", "-o", "new.v2", cwd=tmp_path)
+    assert dotted.returncode == 2
+    assert "(new.v2/ is a new directory)" in dotted.stderr
+    assert not (tmp_path / "new.v2").exists()
+    assert run("msh2gltf", "robot.msh", "-o", "new.v2/", cwd=tmp_path).returncode == 0
+    assert files(tmp_path / "new.v2") == ["robot.glb", "robot.msh-sidecar"]
+
+
+def test_the_other_direction_names_the_command(tmp_path: Path) -> None:
+    shutil.copy(ROBOT.path, tmp_path / "robot.msh")
+    (tmp_path / "tower.obj").write_text("v 0 0 0\n")
+    for name in ("a.glb", "b.gltf"):
+        assert run("msh2gltf", "robot.msh", "-o", name, cwd=tmp_path).returncode == 0
+    for name in ("a.glb", "b.gltf", "tower.obj"):
+        out = run("msh2gltf", name, cwd=tmp_path)
+        assert out.returncode == 2
+        assert out.stderr == (f"msh2gltf: error: {name}: is glTF or OBJ; gltf2msh converts it\n")
+    assert "gltf2msh" in run("msh2gltf", "a.glb", "b.gltf", "-o", "out", cwd=tmp_path).stderr
+    out = run("gltf2msh", "robot.msh", cwd=tmp_path)
+    assert out.returncode == 2
+    assert out.stderr == (
+        "gltf2msh: error: robot.msh: is a file of the game; msh2gltf converts it\n"
+    )
+    for command in ("msh2gltf", "gltf2msh"):
+        out = run(command, "a.msh-sidecar", cwd=tmp_path)
+        assert out.returncode == 2
+        assert "is a sidecar; gltf2msh reads it with the glTF beside it" in out.stderr
+    # content decides: a model that is called like a glTF is converted
+    shutil.copy(ROBOT.path, tmp_path / "model.glb")
+    assert run("msh2gltf", "model.glb", "-o", "m/", cwd=tmp_path).returncode == 0
+
+
 def test_standard_output(tmp_path: Path) -> None:
     result = subprocess.run(
         [SCRIPTS / "msh2gltf", ROBOT.path, "-o", "-"], cwd=tmp_path, capture_output=True, check=True
