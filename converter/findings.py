@@ -7,7 +7,7 @@ A rule is declared beside the check that finds where it is broken: in ``converte
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .errors import ConversionError
 
 Severity = Literal["error", "warning", "note"]
-#: How a file is read (core page, 7.3).
+#: How a file is read (docs/checks.md#converting-a-broken-file).
 Mode = Literal["default", "strict", "tolerant"]
 
 #: How many rows a message lists.
@@ -28,31 +28,32 @@ class Rule:
     """One invariant of a format.
 
     Attributes:
+        format: what kind of file or entry it is about.
         code: its stable name.
         severity: ``error``: the game stops at it, or it or a converter would read out of bounds,
             or glTF cannot hold the value; conversion refuses such a model, terrain or map.
             ``warning``: no valid file of the game is known to have it. ``note``: worth knowing,
             harmless.
-        format: what kind of file or entry it is about.
         rule: what holds in a valid file, in one line.
-        source: page and section that it comes from.
+        source: page and section below ``docs`` that states it and how it is known.
         why: what happens where it does not hold.
         fix: what to do about it.
-        drops: what a tolerant reader can leave out to read all the rest (core page, 7.3); empty
-            where the whole file cannot be read, or where nothing needs to be left out.
+        drops: what a tolerant reader can leave out to read all the rest; empty where the whole
+            file cannot be read, or where nothing needs to be left out.
     """
 
+    format: str
     code: str
     severity: Severity
-    format: str
     rule: str
+    _: KW_ONLY
     source: str
     why: str
     fix: str
     drops: str = ""
 
     def fails(self, mode: Mode) -> bool:
-        """Return whether a file that breaks the rule is refused (core page, 7.3).
+        """Return whether a file that breaks the rule is refused.
 
         Args:
             mode: ``strict``: any violation is, notes apart; ``tolerant``: only what cannot be left

@@ -22,7 +22,9 @@ def tables() -> str:
         parts.append("|---|---|---|---|---|\n")
         for rule in rules:
             drops = f"leaves out {rule.drops}" if rule.drops else ""
-            row = (f"`{rule.code}`", rule.severity, rule.rule, drops, rule.source)
+            address = rule.source.removeprefix("docs/")
+            source = f"[{address.removeprefix('reference/')}]({address})"
+            row = (f"`{rule.code}`", rule.severity, rule.rule, drops, source)
             parts.append(f"| {' | '.join(row)} |\n")
     return "".join(parts)
 

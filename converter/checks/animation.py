@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import MAX_USES, NONE16, Ints, Records
 from .places import in_table
+
+_rule = partial(Rule, "core model (animation)", source="docs/reference/animation.md#res8-keys")
 
 _MAP = TABLES[StreamType.FRAME_MAP].label
 #: How far a rotation's length may be from 1 (``evidence`` page, Res8).
@@ -43,19 +46,13 @@ def check_animation(model: MshModel) -> list[Finding]:
     return [*findings, *_maps(model)]
 
 
-NODE_FALLBACK = Rule(
-    "node-fallback",
-    "error",
-    "core model (animation)",
-    rule="A fallback key is a key.",
-    source="animation page, 9 (2) and 9 (4)",
-    why=(
-        "The runtime does not check: it would read past the keys. Every map word below it is "
-        "then a key too, and so is the one after it."
-    ),
-    fix="Correct hdr3.",
+NODE_FALLBACK = _rule(
+    "node-fallback", "error", "A fallback key is a key.",
+    source="docs/reference/animation.md#the-runtimes-sampler",
+    why="The runtime does not check: it would read past the keys. Every map word below it is then "
+    "a key too, and so is the one after it.", fix="Correct hdr3.",
     drops="the node's keys: it stands still at its parent's origin",
-)
+)  # fmt: skip
 
 
 def _fallback(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -66,16 +63,13 @@ def _fallback(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NODE_MAP = Rule(
-    "node-map",
-    "error",
-    "core model (animation)",
-    rule="A node's map lies inside Res19.",
-    source="animation page, 9 (3)",
+NODE_MAP = _rule(
+    "node-map", "error", "A node's map lies inside Res19.",
+    source="docs/reference/animation.md#the-runtimes-sampler",
     why="The runtime does not check: it would read past the map.",
     fix="Correct hdr2, or the frame count (attr2 of Res19).",
     drops="the node's map: it stands still",
-)
+)  # fmt: skip
 
 
 def _map(model: MshModel) -> Iterator[Finding]:
@@ -88,16 +82,11 @@ def _map(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KEY_FINITE = Rule(
-    "key-finite",
-    "error",
-    "core model (animation)",
-    rule="Keys are finite numbers.",
-    source="animation page, 2.1",
-    why="glTF cannot hold infinity or NaN.",
-    fix="Correct the key in the tool that wrote it.",
-    drops="the key: its nodes stand still",
-)
+KEY_FINITE = _rule(
+    "key-finite", "error", "Keys are finite numbers.",
+    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
+    fix="Correct the key in the tool that wrote it.", drops="the key: its nodes stand still",
+)  # fmt: skip
 
 
 def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -108,15 +97,11 @@ def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KEY_NONE = Rule(
-    "key-none",
-    "warning",
-    "core model (animation)",
-    rule="A model with a map has keys.",
-    source="animation page, 2.3",
-    why="The map names keys that are not there.",
-    fix="Take Res8 from a backup.",
-)
+KEY_NONE = _rule(
+    "key-none", "warning", "A model with a map has keys.",
+    source="docs/reference/animation.md#res19-the-frame-map",
+    why="The map names keys that are not there.", fix="Take Res8 from a backup.",
+)  # fmt: skip
 
 
 def _none(model: MshModel) -> Iterator[Finding]:
@@ -128,15 +113,11 @@ def _none(model: MshModel) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-KEY_ORDER = Rule(
-    "key-order",
-    "warning",
-    "core model (animation)",
-    rule="Times are strictly increasing inside a node's run of keys.",
-    source="animation page, 9 (5)",
+KEY_ORDER = _rule(
+    "key-order", "warning", "Times are strictly increasing inside a node's run of keys.",
     why="The runtime divides by the difference of two times.",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)
+)  # fmt: skip
 
 
 def _key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Iterator[Finding]:
@@ -150,15 +131,10 @@ def _key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Itera
     )  # fmt: skip
 
 
-KEY_TIME = Rule(
-    "key-time",
-    "note",
-    "core model (animation)",
-    rule="Times are whole numbers from 0.",
-    source="animation page, 5.2",
-    why="The canonical map cannot name such a key.",
-    fix="Nothing to do.",
-)
+KEY_TIME = _rule(
+    "key-time", "note", "Times are whole numbers from 0.",
+    why="The canonical map cannot name such a key.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _time(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -169,15 +145,11 @@ def _time(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KEY_UNIT = Rule(
-    "key-unit",
-    "note",
-    "core model (animation)",
-    rule="Key rotations are of unit length.",
-    source="evidence page, Core models (Res8)",
+KEY_UNIT = _rule(
+    "key-unit", "note", "Key rotations are of unit length.",
     why="The runtime does not normalise: the part is scaled (one key of the game is so).",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)
+)  # fmt: skip
 
 
 def _unit(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -188,15 +160,10 @@ def _unit(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KEY_ZERO = Rule(
-    "key-zero",
-    "note",
-    "core model (animation)",
-    rule="Key rotations are not all zero.",
-    source="evidence page, Core models (Res8)",
-    why="It is read as identity (ten keys of the game are so).",
-    fix="Nothing to do.",
-)
+KEY_ZERO = _rule(
+    "key-zero", "note", "Key rotations are not all zero.",
+    why="It is read as identity (ten keys of the game are so).", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -206,15 +173,11 @@ def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-KEY_RANGE = Rule(
-    "key-range",
-    "note",
-    "core model (animation)",
-    rule="Words of key rotations lie in -32767..32767.",
-    source="animation page, 10.4",
-    why="-32768 decodes to less than -1.",
+KEY_RANGE = _rule(
+    "key-range", "note", "Words of key rotations lie in -32767..32767.",
+    source="docs/reference/conventions.md#divisors", why="-32768 decodes to less than -1.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def _range(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -225,24 +188,17 @@ def _range(model: MshModel, keys: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-FRAME_COUNT = Rule(
-    "frame-count",
-    "warning",
-    "core model (animation)",
-    rule="The frame count (attr2 of Res19) is above 0.",
-    source="animation page, 9 (6)",
-    why="No frame is ever inside the timeline.",
-    fix="Set it to 1 for a static model.",
-)
-FRAME_END = Rule(
-    "frame-end",
-    "note",
-    "core model (animation)",
-    rule="The frame count is the last key's time + 1.",
-    source="animation page, 9, recommended (3)",
+FRAME_COUNT = _rule(
+    "frame-count", "warning", "The frame count (attr2 of Res19) is above 0.",
+    source="docs/reference/animation.md#res19-the-frame-map",
+    why="No frame is ever inside the timeline.", fix="Set it to 1 for a static model.",
+)  # fmt: skip
+FRAME_END = _rule(
+    "frame-end", "note", "The frame count is the last key's time + 1.",
+    source="docs/reference/animation.md#res19-the-frame-map",
     why="The clip ends early, or stands still at its end.",
     fix="Convert to glTF, touch the animation and convert back.",
-)
+)  # fmt: skip
 
 
 def _frames(model: MshModel) -> Iterator[Finding]:
@@ -268,15 +224,10 @@ def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
     return (first, last) if (last >= first).all() else None
 
 
-TRACK_ORDER = Rule(
-    "track-order",
-    "note",
-    "core model (animation)",
-    rule="Fallback keys are increasing from node to node.",
-    source="animation page, 9, recommended (1)",
-    why="Runs of keys cannot be told apart.",
-    fix="Convert to glTF and back without the sidecar.",
-)
+TRACK_ORDER = _rule(
+    "track-order", "note", "Fallback keys are increasing from node to node.",
+    why="Runs of keys cannot be told apart.", fix="Convert to glTF and back without the sidecar.",
+)  # fmt: skip
 
 
 def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
@@ -294,15 +245,11 @@ def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
         yield from _key_order(model, time, first, last)
 
 
-TRACK_START = Rule(
-    "track-start",
-    "note",
-    "core model (animation)",
-    rule="A node's run of keys starts at time 0.",
-    source="animation page, 9, recommended (2)",
+TRACK_START = _rule(
+    "track-start", "note", "A node's run of keys starts at time 0.",
     why="Before its first key the node takes its last.",
     fix="Convert to glTF and back without the sidecar.",
-)
+)  # fmt: skip
 
 
 def _track_start(model: MshModel, start: Records) -> Iterator[Finding]:
@@ -312,24 +259,15 @@ def _track_start(model: MshModel, start: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TRACK_SHORT = Rule(
-    "track-short",
-    "warning",
-    "core model (animation)",
-    rule="A node with a map has at least two keys.",
-    source="animation page, 9 (5)",
+TRACK_SHORT = _rule(
+    "track-short", "warning", "A node with a map has at least two keys.",
     why="The map branch interpolates between two.",
     fix="Remove the map (hdr2 = 0xFFFF), or add a key.",
-)
-TRACK_LONG = Rule(
-    "track-long",
-    "note",
-    "core model (animation)",
-    rule="A node without a map has one key.",
-    source="animation page, 5.1",
-    why="The others are never read.",
-    fix="Nothing to do.",
-)
+)  # fmt: skip
+TRACK_LONG = _rule(
+    "track-long", "note", "A node without a map has one key.",
+    why="The others are never read.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _track_lengths(model: MshModel, count: Ints) -> Iterator[Finding]:
@@ -343,26 +281,18 @@ def _track_lengths(model: MshModel, count: Ints) -> Iterator[Finding]:
     )
 
 
-MAP_TRACK = Rule(
-    "map-track",
-    "warning",
-    "core model (animation)",
-    rule="Map words below the fallback are keys of the node's own run.",
-    source="animation page, 7 (4)",
+MAP_TRACK = _rule(
+    "map-track", "warning", "Map words below the fallback are keys of the node's own run.",
+    source="docs/reference/animation.md#res19-the-frame-map",
     why="The node moves with another node's keys.",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)
-MAP_WORDS = Rule(
-    "map-words",
-    "note",
-    "core model (animation)",
-    rule=(
-        "Map words are those of the canonical writer: the left key of the frame, else the fallback."
-    ),
-    source="animation page, 5.4; evidence page, Core models (key times)",
-    why="The runtime reads them all the same.",
-    fix="Nothing to do.",
-)
+)  # fmt: skip
+MAP_WORDS = _rule(
+    "map-words", "note",
+    "Map words are those of the canonical writer: the left key of the frame, else the fallback.",
+    source="docs/reference/animation.md#the-writers-map",
+    why="The runtime reads them all the same.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterator[Finding]:
@@ -389,15 +319,11 @@ def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterat
     yield from first_bad(MAP_WORDS, unusual, problem, place, words, canonical)
 
 
-MAP_TILE = Rule(
-    "map-tile",
-    "note",
-    "core model (animation)",
-    rule="Maps follow one another in Res19 without gap or overlap.",
-    source="animation page, 9, recommended (4)",
-    why="The runtime reads them all the same.",
-    fix="Nothing to do.",
-)
+MAP_TILE = _rule(
+    "map-tile", "note", "Maps follow one another in Res19 without gap or overlap.",
+    source="docs/reference/animation.md#res19-the-frame-map",
+    why="The runtime reads them all the same.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _maps(model: MshModel) -> Iterator[Finding]:

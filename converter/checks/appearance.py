@@ -12,14 +12,12 @@ from ..formats.archive import fold_upper
 from ..formats.material import Material
 
 LOOK_MISSING = Rule(
-    "look-missing",
-    "warning",
-    "WEAR, MAT0",
-    rule="What a WEAR names is in Material.lib, and its textures in Textures.lib.",
-    source="evidence page, Text and materials (MAT0)",
+    "WEAR, MAT0", "look-missing", "warning",
+    "What a WEAR names is in Material.lib, and its textures in Textures.lib.",
+    source="docs/reference/material.md#from-a-name-to-a-material",
     why="The game shows DEFAULT, else the first material.",
     fix="Correct the name, or add the material.",
-)
+)  # fmt: skip
 
 
 def check_row_names(

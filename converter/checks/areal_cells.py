@@ -7,6 +7,7 @@ list is not established.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,25 +17,17 @@ from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
 from ..numeric.arrays import Bools
 from .places import at_offsets, record_offsets
 
-AREAL_LINK = Rule(
-    "areal-link",
-    "error",
-    "areal map",
-    rule="A link is -1/-1, or an edge of an areal.",
-    source="terrain page, 6.3",
-    why="Ways would be searched past the areals.",
-    fix="Set it to -1/-1.",
+_rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal")
+
+AREAL_LINK = _rule(
+    "areal-link", "error", "A link is -1/-1, or an edge of an areal.",
+    why="Ways would be searched past the areals.", fix="Set it to -1/-1.",
     drops="the link: the edge has no neighbour",
-)
-AREAL_LINK_MUTUAL = Rule(
-    "areal-link-mutual",
-    "warning",
-    "areal map",
-    rule="A link leads to an edge that links back.",
-    source="evidence page, Areal map",
-    why="One can go there and not come back.",
-    fix="Link both edges to one another.",
-)
+)  # fmt: skip
+AREAL_LINK_MUTUAL = _rule(
+    "areal-link-mutual", "warning", "A link leads to an edge that links back.",
+    why="One can go there and not come back.", fix="Link both edges to one another.",
+)  # fmt: skip
 
 
 def check_links(areals: ArealMap) -> Iterator[Finding]:
@@ -75,16 +68,11 @@ def check_cells(areals: ArealMap) -> Iterator[Finding]:
     yield from _ids(areals, start)
 
 
-AREAL_CELL_FULL = Rule(
-    "areal-cell-full",
-    "error",
-    "areal map",
-    rule="A cell lists at most 1,023 areals.",
-    source="terrain page, 4.4",
-    why="The runtime counts them with 10 bits.",
-    fix="Use fewer, larger areals there.",
-    drops="the cell's list",
-)
+AREAL_CELL_FULL = _rule(
+    "areal-cell-full", "error", "A cell lists at most 1,023 areals.",
+    source="docs/reference/areal_map.md#cells", why="The runtime counts them with 10 bits.",
+    fix="Use fewer, larger areals there.", drops="the cell's list",
+)  # fmt: skip
 
 
 def _full(areals: ArealMap, start: int) -> Iterator[Finding]:
@@ -97,16 +85,11 @@ def _full(areals: ArealMap, start: int) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_CELL_ID = Rule(
-    "areal-cell-id",
-    "error",
-    "areal map",
-    rule="A cell lists areals that exist.",
-    source="terrain page, 4.4",
-    why="The game would read past the areals.",
-    fix="Remove the id.",
-    drops="the id",
-)
+AREAL_CELL_ID = _rule(
+    "areal-cell-id", "error", "A cell lists areals that exist.",
+    source="docs/reference/areal_map.md#cells", why="The game would read past the areals.",
+    fix="Remove the id.", drops="the id",
+)  # fmt: skip
 
 
 def _ids(areals: ArealMap, start: int) -> Iterator[Finding]:

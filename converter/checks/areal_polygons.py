@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ..formats.tables import AREAL_DTYPE, AREAL_VERTEX_DTYPE
 from ..numeric.arrays import Bools, Floats
 from .areal_records import check_anchors
 from .places import at_offsets, in_areals, record_offsets
+
+_rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal")
 
 #: Stored and shoelace area differ by at most 14.73 % or by 51.39 (terrain page, 9).
 _AREA_RATIO, _AREA_UNITS = 0.15, 52.0
@@ -33,16 +36,10 @@ def check_polygons(areals: ArealMap) -> Iterator[Finding]:
     yield from check_anchors(areals, valid)
 
 
-AREAL_VERTICES = Rule(
-    "areal-vertices",
-    "error",
-    "areal map",
-    rule="A polygon has at least three vertices.",
-    source="terrain page, 4.3",
-    why="It has no inside.",
-    fix="Remove the areal, or add vertices.",
-    drops="the areal",
-)
+AREAL_VERTICES = _rule(
+    "areal-vertices", "error", "A polygon has at least three vertices.",
+    why="It has no inside.", fix="Remove the areal, or add vertices.", drops="the areal",
+)  # fmt: skip
 
 
 def _few(areals: ArealMap, few: Bools) -> Iterator[Finding]:
@@ -52,16 +49,12 @@ def _few(areals: ArealMap, few: Bools) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_VERTEX_FINITE = Rule(
-    "areal-vertex-finite",
-    "error",
-    "areal map",
-    rule="Vertices are finite numbers.",
-    source="terrain page, 4.3",
-    why="glTF cannot hold infinity or NaN, and the grid spans nothing.",
-    fix="Move the vertex.",
+AREAL_VERTEX_FINITE = _rule(
+    "areal-vertex-finite", "error", "Vertices are finite numbers.",
+    source="docs/reference/conventions.md#divisors",
+    why="glTF cannot hold infinity or NaN, and the grid spans nothing.", fix="Move the vertex.",
     drops="the areal",
-)
+)  # fmt: skip
 
 
 def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]:
@@ -85,15 +78,10 @@ def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]
     )
 
 
-AREAL_WINDING = Rule(
-    "areal-winding",
-    "warning",
-    "areal map",
-    rule="Polygons wind counter-clockwise seen from above.",
-    source="evidence page, Areal map",
-    why="Inside and outside change places.",
-    fix="Reverse the vertices and their links.",
-)
+AREAL_WINDING = _rule(
+    "areal-winding", "warning", "Polygons wind counter-clockwise seen from above.",
+    why="Inside and outside change places.", fix="Reverse the vertices and their links.",
+)  # fmt: skip
 
 
 def _winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Finding]:
@@ -104,15 +92,11 @@ def _winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Finding
     )  # fmt: skip
 
 
-AREAL_AREA = Rule(
-    "areal-area",
-    "warning",
-    "areal map",
-    rule="The stored area is the polygon's.",
-    source="terrain page, 9",
+AREAL_AREA = _rule(
+    "areal-area", "warning", "The stored area is the polygon's.",
     why="Placing buildings goes by it; the game's own differ by up to 15 %.",
     fix="Edit it with msh_gltf.converter.edits.areal_map.",
-)
+)  # fmt: skip
 
 
 def _area(areals: ArealMap, valid: Bools, area: Floats) -> Iterator[Finding]:
@@ -125,15 +109,10 @@ def _area(areals: ArealMap, valid: Bools, area: Floats) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_TILING = Rule(
-    "areal-tiling",
-    "note",
-    "areal map",
-    rule="Areals cover the map once.",
-    source="evidence page, Areal map",
-    why="There are places that belong to no areal, or to two.",
-    fix="Close the gap.",
-)
+AREAL_TILING = _rule(
+    "areal-tiling", "note", "Areals cover the map once.",
+    why="There are places that belong to no areal, or to two.", fix="Close the gap.",
+)  # fmt: skip
 
 
 def check_tiling(areals: ArealMap) -> Iterator[Finding]:

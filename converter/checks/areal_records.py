@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..formats.areal_map import AREALS, CELLS, ArealMap, anchor_inside
 from ..formats.tables import AREAL_MAP_TYPE
 from ..numeric.arrays import Bools
 from .places import DIRECTORY, in_areals
+
+_rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal")
 
 _GRID = 128
 _LAKES = (240, 242)
@@ -41,15 +44,11 @@ def check_records_further(areals: ArealMap) -> Iterator[Finding]:
     yield from _classes(areals)
 
 
-AREAL_TWICE = Rule(
-    "areal-twice",
-    "warning",
-    "areal map",
-    rule="It has one entry of type 12.",
-    source="terrain page, 9",
-    why="The game takes the first.",
+AREAL_TWICE = _rule(
+    "areal-twice", "warning", "It has one entry of type 12.",
+    source="docs/reference/areal_map.md", why="The game takes the first.",
     fix="Remove the one that is not wanted.",
-)
+)  # fmt: skip
 
 
 def _twice(areals: ArealMap) -> Iterator[Finding]:
@@ -59,15 +58,10 @@ def _twice(areals: ArealMap) -> Iterator[Finding]:
         yield Finding(AREAL_TWICE, problem, DIRECTORY, rows[1], count=len(rows) - 1)
 
 
-AREAL_NONE = Rule(
-    "areal-none",
-    "error",
-    "areal map",
-    rule="A map has areals.",
-    source="terrain page, 6.3",
-    why="The game cannot load it.",
-    fix="Add one.",
-)
+AREAL_NONE = _rule(
+    "areal-none", "error", "A map has areals.",
+    source="docs/reference/areal_map.md", why="The game cannot load it.", fix="Add one.",
+)  # fmt: skip
 
 
 def _none(areals: ArealMap) -> Iterator[Finding]:
@@ -90,15 +84,11 @@ def _about_grid(areals: ArealMap, rule: Rule, problem: str, expected: str) -> Fi
     return Finding(rule, problem, table=CELLS, row=None, offset=at, value=size, expected=expected)
 
 
-AREAL_GRID = Rule(
-    "areal-grid",
-    "error",
-    "areal map",
-    rule="A map has cells.",
-    source="terrain page, 6.3",
-    why='The game stops with "ArealMap Cells are empty".',
+AREAL_GRID = _rule(
+    "areal-grid", "error", "A map has cells.",
+    source="docs/reference/areal_map.md", why='The game stops with "ArealMap Cells are empty".',
     fix="Take the file from a backup.",
-)
+)  # fmt: skip
 
 
 def _grid(areals: ArealMap) -> Iterator[Finding]:
@@ -106,15 +96,10 @@ def _grid(areals: ArealMap) -> Iterator[Finding]:
         yield _about_grid(areals, AREAL_GRID, "map has no cells", "at least 1 x 1")
 
 
-AREAL_GRID_SIZE = Rule(
-    "areal-grid-size",
-    "note",
-    "areal map",
-    rule="The grid has 128 x 128 cells.",
-    source="terrain page, 9",
-    why="All maps of the game have.",
-    fix="Nothing to do.",
-)
+AREAL_GRID_SIZE = _rule(
+    "areal-grid-size", "note", "The grid has 128 x 128 cells.",
+    source="docs/reference/areal_map.md", why="All maps of the game have.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _grid_size(areals: ArealMap) -> Iterator[Finding]:
@@ -123,16 +108,11 @@ def _grid_size(areals: ArealMap) -> Iterator[Finding]:
         yield _about_grid(areals, AREAL_GRID_SIZE, "grid has another size", expected)
 
 
-AREAL_ANCHOR_FINITE = Rule(
-    "areal-anchor-finite",
-    "error",
-    "areal map",
-    rule="Anchors are finite numbers.",
-    source="terrain page, 4.3",
-    why="glTF cannot hold infinity or NaN.",
-    fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.",
-    drops="the anchor",
-)
+AREAL_ANCHOR_FINITE = _rule(
+    "areal-anchor-finite", "error", "Anchors are finite numbers.",
+    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
+    fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.", drops="the anchor",
+)  # fmt: skip
 
 
 def _anchor_finite(areals: ArealMap) -> Iterator[Finding]:
@@ -143,15 +123,11 @@ def _anchor_finite(areals: ArealMap) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_ANCHOR = Rule(
-    "areal-anchor",
-    "warning",
-    "areal map",
-    rule="An anchor lies inside its polygon.",
-    source="terrain page, 4.5",
+AREAL_ANCHOR = _rule(
+    "areal-anchor", "warning", "An anchor lies inside its polygon.",
     why="The game moves it at random.",
     fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.",
-)
+)  # fmt: skip
 
 
 def check_anchors(areals: ArealMap, valid: Bools) -> Iterator[Finding]:
@@ -169,16 +145,11 @@ def check_anchors(areals: ArealMap, valid: Bools) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_NORMAL = Rule(
-    "areal-normal",
-    "error",
-    "areal map",
-    rule="A normal is of unit length.",
-    source="terrain page, 6.3",
-    why="The game's own validation expects it.",
-    fix="Normalise it.",
+AREAL_NORMAL = _rule(
+    "areal-normal", "error", "A normal is of unit length.",
+    why="The game's own validation expects it.", fix="Normalise it.",
     drops="the normal: straight up is taken",
-)
+)  # fmt: skip
 
 
 def _normals(areals: ArealMap) -> Iterator[Finding]:
@@ -190,15 +161,10 @@ def _normals(areals: ArealMap) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_LOGIC = Rule(
-    "areal-logic",
-    "note",
-    "areal map",
-    rule="The logic flag is 0 or 1.",
-    source="evidence page, Areal map (+32)",
-    why="1 means walkable; nothing else is known.",
-    fix="Nothing to do.",
-)
+AREAL_LOGIC = _rule(
+    "areal-logic", "note", "The logic flag is 0 or 1.",
+    why="1 means walkable; nothing else is known.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _logic(areals: ArealMap) -> Iterator[Finding]:
@@ -207,15 +173,10 @@ def _logic(areals: ArealMap) -> Iterator[Finding]:
     yield from first_bad(AREAL_LOGIC, logic > 1, problem, place, logic, "0 or 1")
 
 
-AREAL_CLASS = Rule(
-    "areal-class",
-    "note",
-    "areal map",
-    rule="The class is 240, 242 (lake) or 1 to 29.",
-    source="evidence page, Areal map (+40)",
-    why="The effect of another one is not known.",
-    fix="Nothing to do.",
-)
+AREAL_CLASS = _rule(
+    "areal-class", "note", "The class is 240, 242 (lake) or 1 to 29.",
+    why="The effect of another one is not known.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _classes(areals: ArealMap) -> Iterator[Finding]:
@@ -227,15 +188,10 @@ def _classes(areals: ArealMap) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-AREAL_OPAQUE = Rule(
-    "areal-opaque",
-    "note",
-    "areal map",
-    rule="The words at +12, +36 and +44 are 0.",
-    source="terrain page, 4.3 and 9",
-    why="They are kept.",
-    fix="Nothing to do.",
-)
+AREAL_OPAQUE = _rule(
+    "areal-opaque", "note", "The words at +12, +36 and +44 are 0.",
+    why="They are kept.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _opaque(areals: ArealMap) -> Iterator[Finding]:
@@ -245,15 +201,10 @@ def _opaque(areals: ArealMap) -> Iterator[Finding]:
         yield from first_bad(AREAL_OPAQUE, words != 0, problem, in_areals(areals, field), words, 0)
 
 
-AREAL_POLYS = Rule(
-    "areal-polys",
-    "note",
-    "areal map",
-    rule="poly_count is 0.",
-    source="terrain page, 8 and 9",
-    why="No file of the game has polys; they are kept.",
-    fix="Nothing to do.",
-)
+AREAL_POLYS = _rule(
+    "areal-polys", "note", "poly_count is 0.",
+    why="No file of the game has polys; they are kept.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _polys(areals: ArealMap) -> Iterator[Finding]:

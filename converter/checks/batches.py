@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ..formats.tables import BATCH_LIGHTMAP, BATCH_PORTAL, NO_LIGHTMAP, TABLES, 
 from ..numeric.arrays import NONE16, Bools
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from .places import in_table
+
+_rule = partial(Rule, "core model", source="docs/reference/model.md#res13-batches")
 
 
 def check_batches(model: MshModel) -> Iterator[Finding]:
@@ -23,16 +26,11 @@ def check_batches(model: MshModel) -> Iterator[Finding]:
         yield from _triangles(model)
 
 
-BATCH_INDICES = Rule(
-    "batch-indices",
-    "error",
-    "core model",
-    rule="A batch's indices lie inside Res6.",
-    source="core page, 7.2",
-    why="The runtime would read past the indices.",
-    fix="Correct indexStart and indexCount.",
+BATCH_INDICES = _rule(
+    "batch-indices", "error", "A batch's indices lie inside Res6.",
+    why="The runtime would read past the indices.", fix="Correct indexStart and indexCount.",
     drops="the batch",
-)
+)  # fmt: skip
 
 
 def _indices(model: MshModel) -> Iterator[Finding]:
@@ -44,16 +42,11 @@ def _indices(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-BATCH_VERTICES = Rule(
-    "batch-vertices",
-    "error",
-    "core model",
-    rule="A batch's largest vertex lies inside Res3.",
-    source="core page, 7.2",
-    why="The runtime would read past the vertices.",
-    fix="Correct baseVertex, or the indices.",
+BATCH_VERTICES = _rule(
+    "batch-vertices", "error", "A batch's largest vertex lies inside Res3.",
+    why="The runtime would read past the vertices.", fix="Correct baseVertex, or the indices.",
     drops="the triangles that use vertices past the table",
-)
+)  # fmt: skip
 
 
 def _vertices(model: MshModel) -> Iterator[Finding]:
@@ -68,15 +61,10 @@ def _vertices(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-BATCH_TRIANGLES = Rule(
-    "batch-triangles",
-    "warning",
-    "core model",
-    rule="A batch's index count is a multiple of 3.",
-    source="core page, 6.3",
-    why="The rest makes no triangle and is not shown.",
-    fix="Correct indexCount.",
-)
+BATCH_TRIANGLES = _rule(
+    "batch-triangles", "warning", "A batch's index count is a multiple of 3.",
+    why="The rest makes no triangle and is not shown.", fix="Correct indexCount.",
+)  # fmt: skip
 
 
 def _triangles(model: MshModel) -> Iterator[Finding]:
@@ -88,15 +76,11 @@ def _triangles(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-BATCH_WINDOW = Rule(
-    "batch-window",
-    "warning",
-    "core model",
-    rule="Word +14 of a batch is its largest relative index + 1.",
-    source="evidence page, Core models (Batch20 +14)",
+BATCH_WINDOW = _rule(
+    "batch-window", "warning", "Word +14 of a batch is its largest relative index + 1.",
     why="It is the vertex window of the draw call: too small draws garbage.",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def check_windows(model: MshModel) -> Iterator[Finding]:
@@ -111,15 +95,11 @@ def check_windows(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-BATCH_WINDOW_END = Rule(
-    "batch-window-end",
-    "warning",
-    "core model",
-    rule="baseVertex + the window is not past the vertices.",
-    source="evidence page, Core models (ranges)",
+BATCH_WINDOW_END = _rule(
+    "batch-window-end", "warning", "baseVertex + the window is not past the vertices.",
     why="The draw call would take vertices that are not there.",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def check_window_ends(model: MshModel) -> Iterator[Finding]:
@@ -132,15 +112,11 @@ def check_window_ends(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-BATCH_TILE = Rule(
-    "batch-tile",
-    "warning",
-    "core model",
-    rule="Batches follow one another in Res6 without gap or overlap.",
-    source="evidence page, Core models (ranges)",
+BATCH_TILE = _rule(
+    "batch-tile", "warning", "Batches follow one another in Res6 without gap or overlap.",
     why="Descriptor i belongs to index triple 3i: two batches would share it, or none have it.",
     fix="Convert to glTF and back without the sidecar.",
-)
+)  # fmt: skip
 
 
 def check_tiling(model: MshModel) -> Iterator[Finding]:
@@ -196,15 +172,12 @@ def check_materials(
     yield from _lightmap_uv(model)
 
 
-BATCH_PORTAL_RULE = Rule(
-    "batch-portal",
-    "warning",
-    "core model",
-    rule="The word at +6 is a node on portals (flag 0x8) and 0xFFFF elsewhere.",
-    source="evidence page, Core models (Batch20 +6); retail dialect",
+BATCH_PORTAL_RULE = _rule(
+    "batch-portal", "warning",
+    "The word at +6 is a node on portals (flag 0x8) and 0xFFFF elsewhere.",
     why="The game would look into a room that is not there.",
     fix="Set it to the node of the room beyond.",
-)
+)  # fmt: skip
 
 
 def _portal(model: MshModel, used: BatchMaterials, drawn: Bools) -> Iterator[Finding]:
@@ -218,15 +191,11 @@ def _portal(model: MshModel, used: BatchMaterials, drawn: Bools) -> Iterator[Fin
     )  # fmt: skip
 
 
-BATCH_LIGHTMAP_RULE = Rule(
-    "batch-lightmap",
-    "warning",
-    "core model",
-    rule="Flag 0x2000 is set exactly where there is a lightmap row.",
-    source="evidence page, Core models (Batch20 +0); retail dialect",
-    why="The lightmap is not taken, or one that is not there is.",
-    fix="Correct flag or row.",
-)
+BATCH_LIGHTMAP_RULE = _rule(
+    "batch-lightmap", "warning", "Flag 0x2000 is set exactly where there is a lightmap row.",
+    source="docs/reference/model.md#flags-of-a-batch",
+    why="The lightmap is not taken, or one that is not there is.", fix="Correct flag or row.",
+)  # fmt: skip
 
 
 def _lightmap_flag(model: MshModel, used: BatchMaterials, drawn: Bools) -> Iterator[Finding]:
@@ -238,15 +207,10 @@ def _lightmap_flag(model: MshModel, used: BatchMaterials, drawn: Bools) -> Itera
     )  # fmt: skip
 
 
-BATCH_FLAGS = Rule(
-    "batch-flags",
-    "note",
-    "core model",
-    rule="The high half of a batch's flags is 0.",
-    source="evidence page, Core models (Batch20 +0); retail dialect",
-    why="No batch of the game has such a flag; it is kept.",
-    fix="Nothing to do.",
-)
+BATCH_FLAGS = _rule(
+    "batch-flags", "note", "The high half of a batch's flags is 0.",
+    why="No batch of the game has such a flag; it is kept.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _flags(model: MshModel, used: BatchMaterials, drawn: Bools) -> Iterator[Finding]:
@@ -256,15 +220,10 @@ def _flags(model: MshModel, used: BatchMaterials, drawn: Bools) -> Iterator[Find
     )  # fmt: skip
 
 
-MODEL_MATERIAL = Rule(
-    "model-material",
-    "warning",
-    "core model",
-    rule="A batch's material is a row of the model's WEAR.",
-    source="evidence page, Text and materials (WEAR)",
-    why="The game reads a name past the list.",
-    fix="Add rows to the WEAR, or correct the batch.",
-)
+MODEL_MATERIAL = _rule(
+    "model-material", "warning", "A batch's material is a row of the model's WEAR.",
+    why="The game reads a name past the list.", fix="Add rows to the WEAR, or correct the batch.",
+)  # fmt: skip
 
 
 def _material(
@@ -276,15 +235,10 @@ def _material(
     )  # fmt: skip
 
 
-MODEL_LIGHTMAP = Rule(
-    "model-lightmap",
-    "warning",
-    "core model",
-    rule="A batch's lightmap is a row of the WEAR's LIGHTMAPS.",
-    source="evidence page, Text and materials (WEAR); retail dialect",
-    why="The game reads a name past the list.",
-    fix="Add rows to the WEAR, or correct the batch.",
-)
+MODEL_LIGHTMAP = _rule(
+    "model-lightmap", "warning", "A batch's lightmap is a row of the WEAR's LIGHTMAPS.",
+    why="The game reads a name past the list.", fix="Add rows to the WEAR, or correct the batch.",
+)  # fmt: skip
 
 
 def _lightmap(model: MshModel, used: BatchMaterials, drawn: Bools, rows: int) -> Iterator[Finding]:
@@ -295,15 +249,11 @@ def _lightmap(model: MshModel, used: BatchMaterials, drawn: Bools, rows: int) ->
     )  # fmt: skip
 
 
-LIGHTMAP_UV = Rule(
-    "lightmap-uv",
-    "warning",
-    "core model",
-    rule="Lightmap coordinates (Res18) lie inside 0..1.",
-    source="evidence page, Core models (Res18); retail dialect",
-    why="A lightmap does not repeat.",
-    fix="Map the surface into the lightmap.",
-)
+LIGHTMAP_UV = _rule(
+    "lightmap-uv", "warning", "Lightmap coordinates (Res18) lie inside 0..1.",
+    source="docs/reference/model.md#res18-lightmap-coordinates-or-colours",
+    why="A lightmap does not repeat.", fix="Map the surface into the lightmap.",
+)  # fmt: skip
 
 
 def _lightmap_uv(model: MshModel) -> Iterator[Finding]:
@@ -315,15 +265,13 @@ def _lightmap_uv(model: MshModel) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-LIGHTMAP_TABLE = Rule(
-    "lightmap-table",
-    "note",
-    "core model",
-    rule="A model has lightmap coordinates (Res18) exactly if its WEAR has LIGHTMAPS.",
-    source="evidence page, Core models (Res18); retail dialect",
+LIGHTMAP_TABLE = _rule(
+    "lightmap-table", "note",
+    "A model has lightmap coordinates (Res18) exactly if its WEAR has LIGHTMAPS.",
+    source="docs/reference/model.md#res18-lightmap-coordinates-or-colours",
     why="Lightmaps are not shown, or their coordinates are missing.",
     fix="Add the section to the WEAR, or remove it.",
-)
+)  # fmt: skip
 
 
 def _lightmap_table(model: MshModel, lightmaps: int) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..findings import Finding, Rule, first_bad, more
 from ..formats.archive import Archive, Entry, fold_upper
 from ..numeric.arrays import Bools
 from .places import DIRECTORY, in_directory
+
+_rule = partial(Rule, "NRes", source="docs/reference/nres.md#gaps")
 
 DATA = "NRes data region"
 #: Payloads start at multiples of this.
@@ -39,15 +42,11 @@ def _mask(entries: list[Entry], bad: Iterable[object]) -> Bools:
     return np.fromiter(map(bool, bad), np.bool_, len(entries))
 
 
-NRES_OVERLAP = Rule(
-    "nres-overlap",
-    "warning",
-    "NRes",
-    rule="Payloads do not overlap.",
-    source="container page, directory +56",
+NRES_OVERLAP = _rule(
+    "nres-overlap", "warning", "Payloads do not overlap.",
     why="Replacing one entry would change another.",
     fix="Pack the archive again: every entry gets bytes of its own.",
-)
+)  # fmt: skip
 
 
 def _overlap(archive: Archive) -> Iterator[Finding]:
@@ -65,15 +64,10 @@ def _overlap(archive: Archive) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NRES_ALIGNMENT = Rule(
-    "nres-alignment",
-    "warning",
-    "NRes",
-    rule="Payloads start at multiples of 8.",
-    source="container page; core page, 8.4",
-    why="All files of the game keep it; other tools may rely on it.",
-    fix="Pack the archive again.",
-)
+NRES_ALIGNMENT = _rule(
+    "nres-alignment", "warning", "Payloads start at multiples of 8.",
+    why="All files of the game keep it; other tools may rely on it.", fix="Pack the archive again.",
+)  # fmt: skip
 
 
 def _alignment(archive: Archive) -> Iterator[Finding]:
@@ -85,24 +79,15 @@ def _alignment(archive: Archive) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NRES_GAP = Rule(
-    "nres-gap",
-    "note",
-    "NRes",
-    rule="Gaps between payloads are zero.",
-    source="container page",
-    why="Files of the game have zeros there; other bytes are kept.",
-    fix="Nothing to do.",
-)
-NRES_REGION = Rule(
-    "nres-region",
-    "note",
-    "NRes",
-    rule="Every 8 bytes or more before the directory belong to an entry.",
-    source="container page",
+NRES_GAP = _rule(
+    "nres-gap", "note", "Gaps between payloads are zero.",
+    why="Files of the game have zeros there; other bytes are kept.", fix="Nothing to do.",
+)  # fmt: skip
+NRES_REGION = _rule(
+    "nres-region", "note", "Every 8 bytes or more before the directory belong to an entry.",
     why="Forgotten data only takes space (one library of the game has much of it); it is kept.",
     fix="Nothing to do; a repack drops it.",
-)
+)  # fmt: skip
 
 
 def _regions(archive: Archive) -> Iterator[Finding]:
@@ -132,24 +117,17 @@ def _regions(archive: Archive) -> Iterator[Finding]:
             )
 
 
-NRES_SORT = Rule(
-    "nres-sort",
-    "warning",
-    "NRes",
-    rule="The sort table is a permutation of the directory's rows.",
-    source="container page, directory +60",
+NRES_SORT = _rule(
+    "nres-sort", "warning", "The sort table is a permutation of the directory's rows.",
+    source="docs/reference/nres.md#the-sort-table",
     why="The game looks names up through it and will not find some entries.",
     fix="Pack the archive again: the sort table is rebuilt.",
-)
-NRES_ORDER = Rule(
-    "nres-order",
-    "warning",
-    "NRes",
-    rule="The sort table lists the names in order, case folded up or down.",
-    source="container page, directory +60",
-    why="The game's binary search misses entries.",
+)  # fmt: skip
+NRES_ORDER = _rule(
+    "nres-order", "warning", "The sort table lists the names in order, case folded up or down.",
+    source="docs/reference/nres.md#the-sort-table", why="The game's binary search misses entries.",
     fix="Pack the archive again: the sort table is rebuilt.",
-)
+)  # fmt: skip
 
 
 def _sort_table(archive: Archive) -> Iterator[Finding]:
@@ -181,24 +159,17 @@ def _sort_table(archive: Archive) -> Iterator[Finding]:
     )
 
 
-NRES_NAME = Rule(
-    "nres-name",
-    "warning",
-    "NRes",
-    rule="A name ends with a NUL inside its 36 bytes.",
-    source="container page, directory +20",
+NRES_NAME = _rule(
+    "nres-name", "warning", "A name ends with a NUL inside its 36 bytes.",
+    source="docs/reference/nres.md#a-row-of-the-directory",
     why="The game would read on into the next field.",
     fix="Give the entry a name of at most 35 bytes.",
-)
-NRES_NAME_TAIL = Rule(
-    "nres-name-tail",
-    "note",
-    "NRes",
-    rule="The bytes after a name's NUL are zero.",
-    source="container page, directory +20",
-    why="They mean nothing and are kept.",
+)  # fmt: skip
+NRES_NAME_TAIL = _rule(
+    "nres-name-tail", "note", "The bytes after a name's NUL are zero.",
+    source="docs/reference/nres.md#a-row-of-the-directory", why="They mean nothing and are kept.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def _names(archive: Archive) -> Iterator[Finding]:
@@ -214,15 +185,11 @@ def _names(archive: Archive) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NRES_NAME_TWICE = Rule(
-    "nres-name-twice",
-    "warning",
-    "NRes",
-    rule="No two entries of an archive have one name, whatever the case.",
-    source="container page, directory +20",
-    why="A look-up by name finds only the first.",
+NRES_NAME_TWICE = _rule(
+    "nres-name-twice", "warning", "No two entries of an archive have one name, whatever the case.",
+    source="docs/reference/nres.md#the-sort-table", why="A look-up by name finds only the first.",
     fix="Rename one of them.",
-)
+)  # fmt: skip
 
 
 def _twice(archive: Archive) -> Iterator[Finding]:
@@ -239,24 +206,17 @@ def _twice(archive: Archive) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-ARCHIVE_MESH = Rule(
-    "archive-mesh",
-    "warning",
-    "NRes",
-    rule="An entry of type MESH is a core model in an NRes container.",
-    source="core page, 3.3",
+ARCHIVE_MESH = _rule(
+    "archive-mesh", "warning", "An entry of type MESH is a core model in an NRes container.",
+    source="docs/reference/nres.md#which-archives-hold-what",
     why="The game would stop at it; this converter skips it.",
     fix="Replace the entry with a valid model.",
-)
-ARCHIVE_NESTED = Rule(
-    "archive-nested",
-    "note",
-    "NRes",
-    rule="An archive holds no further archives.",
-    source="core page, 3.3",
-    why="It is not looked into.",
+)  # fmt: skip
+ARCHIVE_NESTED = _rule(
+    "archive-nested", "note", "An archive holds no further archives.",
+    source="docs/reference/nres.md", why="It is not looked into.",
     fix="Unpack it to check what is in it.",
-)
+)  # fmt: skip
 
 
 def check_members(

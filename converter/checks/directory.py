@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from ..errors import printable
 from ..findings import Finding, Rule
@@ -10,39 +11,29 @@ from ..formats.model import MshModel
 from ..formats.tables import TABLES, Presence, StreamType, TableSpec
 from .places import DIRECTORY, in_directory
 
+_rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
+
 #: Tables whose attr2 has a meaning, or about which nothing is known (core page, 8.2).
 _OTHER_ATTR2 = {1, 9, 17, 19, 20}
 #: Tables whose attr1 is not known to be a number of records.
 _OTHER_ATTR1 = {9, 17, 20}
 
 
-TABLE_MISSING = Rule(
-    "table-missing",
-    "warning",
-    "core model",
-    rule="A core model has tables 4, 5, 7 and 10.",
-    source="core page, 3.1",
+TABLE_MISSING = _rule(
+    "table-missing", "warning", "A core model has tables 4, 5, 7 and 10.",
     why="They are usually required; the engine's fallback is not known.",
     fix="Convert to glTF and back without the sidecar: all tables are made.",
-)
-ENTRY_UNKNOWN = Rule(
-    "entry-unknown",
-    "note",
-    "core model",
-    rule="The directory holds tables of known types.",
-    source="core page, 3",
-    why="Its purpose is not known; it is kept.",
-    fix="Nothing to do.",
-)
-ENTRY_TWICE = Rule(
-    "entry-twice",
-    "warning",
-    "core model",
-    rule="A type occurs once.",
-    source="core page, 2",
+)  # fmt: skip
+ENTRY_UNKNOWN = _rule(
+    "entry-unknown", "note", "The directory holds tables of known types.",
+    why="Its purpose is not known; it is kept.", fix="Nothing to do.",
+)  # fmt: skip
+ENTRY_TWICE = _rule(
+    "entry-twice", "warning", "A type occurs once.",
+    source="docs/reference/nres.md#a-row-of-the-directory",
     why="The game takes the first; the second is dead weight, or the one that was meant.",
     fix="Remove the one that is not wanted.",
-)
+)  # fmt: skip
 
 
 def check_entries(model: MshModel) -> Iterator[Finding]:
@@ -64,24 +55,16 @@ def check_entries(model: MshModel) -> Iterator[Finding]:
             yield Finding(TABLE_MISSING, f"model has no {spec.label}", spec.label)
 
 
-ENTRY_ATTR1 = Rule(
-    "entry-attr1",
-    "warning",
-    "core model",
-    rule="attr1 is the number of records.",
-    source="core page, 7.1 and 8.2; animation page, 2",
+ENTRY_ATTR1 = _rule(
+    "entry-attr1", "warning", "attr1 is the number of records.",
     why="The game may read the count from here instead of from the size.",
     fix="Convert to glTF and back; a rebuilt table gets its attributes.",
-)
-ENTRY_ATTR2 = Rule(
-    "entry-attr2",
-    "note",
-    "core model",
-    rule="attr2 is 0 where it has no meaning (Res2 to Res7, 8, 10, 13, 15, 16, 18).",
-    source="core page, 8.2; animation page, 2.1",
-    why="The files of the game have 0.",
-    fix="Nothing to do.",
-)
+)  # fmt: skip
+ENTRY_ATTR2 = _rule(
+    "entry-attr2", "note",
+    "attr2 is 0 where it has no meaning (Res2 to Res7, 8, 10, 13, 15, 16, 18).",
+    why="The files of the game have 0.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def check_attributes(model: MshModel) -> Iterator[Finding]:
@@ -120,15 +103,11 @@ def check_attributes(model: MshModel) -> Iterator[Finding]:
             )
 
 
-ENTRY_ATTR3 = Rule(
-    "entry-attr3",
-    "warning",
-    "core model",
-    rule="attr3 is the table's stride or its constant (Res8: 4, Res10: 0).",
-    source="core page, 7.1",
+ENTRY_ATTR3 = _rule(
+    "entry-attr3", "warning", "attr3 is the table's stride or its constant (Res8: 4, Res10: 0).",
     why="The game may step through the table with it.",
     fix="Convert to glTF and back; a rebuilt table gets its attributes.",
-)
+)  # fmt: skip
 
 
 def _attr3(model: MshModel, row: int, spec: TableSpec) -> Iterator[Finding]:

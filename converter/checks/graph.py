@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,19 +12,16 @@ from ..formats.model import MshModel, PathGraph
 from ..formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType, field_offset
 from .places import at_offsets
 
+_rule = partial(Rule, "core model", source="docs/reference/model.md#res17-paths-inside")
+
 _TABLE = TABLES[StreamType.GRAPH].label
 _POINT, _LINK = GRAPH_POINT_DTYPE.itemsize, GRAPH_LINK_DTYPE.itemsize
 
 
-GRAPH_SIZE = Rule(
-    "graph-size",
-    "warning",
-    "core model",
-    rule="Res17 has attr1 points of 20 bytes and attr2 links of 40 bytes.",
-    source="evidence page, Core models (Res17)",
-    why="The path graph cannot be read; the table is kept.",
-    fix="Take it from a backup.",
-)
+GRAPH_SIZE = _rule(
+    "graph-size", "warning", "Res17 has attr1 points of 20 bytes and attr2 links of 40 bytes.",
+    why="The path graph cannot be read; the table is kept.", fix="Take it from a backup.",
+)  # fmt: skip
 
 
 def check_graph(model: MshModel) -> Iterator[Finding]:
@@ -46,24 +44,14 @@ def check_graph(model: MshModel) -> Iterator[Finding]:
     yield from _links(model.graph, entry.data_offset + _POINT * len(model.graph.points))
 
 
-GRAPH_FINITE = Rule(
-    "graph-finite",
-    "warning",
-    "core model",
-    rule="Points of the path graph are finite numbers.",
-    source="evidence page, Core models (Res17)",
-    why="No path can lead there.",
-    fix="Take it from a backup.",
-)
-GRAPH_NODE = Rule(
-    "graph-node",
-    "warning",
-    "core model",
-    rule="A point of the path graph names a node.",
-    source="evidence page, Core models (Res17)",
-    why="Its frame is unknown.",
-    fix="Take it from a backup.",
-)
+GRAPH_FINITE = _rule(
+    "graph-finite", "warning", "Points of the path graph are finite numbers.",
+    why="No path can lead there.", fix="Take it from a backup.",
+)  # fmt: skip
+GRAPH_NODE = _rule(
+    "graph-node", "warning", "A point of the path graph names a node.",
+    why="Its frame is unknown.", fix="Take it from a backup.",
+)  # fmt: skip
 
 
 def _points(graph: PathGraph, start: int, nodes: int) -> Iterator[Finding]:
@@ -78,15 +66,10 @@ def _points(graph: PathGraph, start: int, nodes: int) -> Iterator[Finding]:
     yield from first_bad(GRAPH_NODE, node >= nodes, problem, place, node, f"below {nodes}")
 
 
-GRAPH_LINK = Rule(
-    "graph-link",
-    "warning",
-    "core model",
-    rule="A link of the path graph joins two of its points.",
-    source="evidence page, Core models (Res17)",
-    why="The game would read past the points.",
-    fix="Take it from a backup.",
-)
+GRAPH_LINK = _rule(
+    "graph-link", "warning", "A link of the path graph joins two of its points.",
+    why="The game would read past the points.", fix="Take it from a backup.",
+)  # fmt: skip
 
 
 def _links(graph: PathGraph, start: int) -> Iterator[Finding]:

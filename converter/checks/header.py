@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from ..formats.tables import HEADER_DTYPE, TABLES, StreamType, field_offset
 from ..numeric.bounds import hull
 from ..rebuild.header import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
+
+_rule = partial(Rule, "core model", source="docs/reference/model.md#the-header")
 
 _TABLE = TABLES[StreamType.SLOTS].label
 #: How far geometry may stick out of the header's box, as in ``dialect.decide``.
@@ -44,15 +47,12 @@ def _room(model: MshModel) -> float:
     return _ROUND * (1e-3 + float(np.linalg.norm(corners.max(axis=0) - corners.min(axis=0))))
 
 
-HEADER_FINITE = Rule(
-    "header-finite",
-    "warning",
-    "core model",
-    rule="The header's box, sphere and cylinder are finite numbers, radii not negative.",
-    source="core page, 5.2.1",
+HEADER_FINITE = _rule(
+    "header-finite", "warning",
+    "The header's box, sphere and cylinder are finite numbers, radii not negative.",
     why="The model is culled or hit at random.",
     fix="Convert to glTF and back after a change: the header is computed.",
-)
+)  # fmt: skip
 
 
 def _finite(model: MshModel) -> Iterator[Finding]:
@@ -74,15 +74,11 @@ def _finite(model: MshModel) -> Iterator[Finding]:
         )
 
 
-HEADER_CORNERS = Rule(
-    "header-corners",
-    "warning",
-    "core model",
-    rule="The header's corners are a box in the stated order.",
-    source="evidence page, Core models (Res2 header corners)",
+HEADER_CORNERS = _rule(
+    "header-corners", "warning", "The header's corners are a box in the stated order.",
     why="The bottom ring is used as a footprint.",
     fix="Convert to glTF and back after a change: the header is computed.",
-)
+)  # fmt: skip
 
 
 def _corners(model: MshModel) -> Iterator[Finding]:
@@ -99,15 +95,11 @@ def _corners(model: MshModel) -> Iterator[Finding]:
         )
 
 
-HEADER_BOX = Rule(
-    "header-box",
-    "note",
-    "core model",
-    rule="The header's box fits the geometry at rest.",
-    source="evidence page, Core models (Res2 header corners)",
+HEADER_BOX = _rule(
+    "header-box", "note", "The header's box fits the geometry at rest.",
     why="The model is culled too early or too late; the dialect cannot be read off it.",
     fix="Convert to glTF and back after a change: the header is computed.",
-)
+)  # fmt: skip
 
 
 def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
@@ -124,15 +116,11 @@ def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
         )
 
 
-HEADER_SPHERE = Rule(
-    "header-sphere",
-    "note",
-    "core model",
-    rule="The header's sphere contains the geometry at rest.",
-    source="evidence page, Core models (Res2 header sphere)",
+HEADER_SPHERE = _rule(
+    "header-sphere", "note", "The header's sphere contains the geometry at rest.",
     why="It is the collision radius.",
     fix="Convert to glTF and back after a change: the header is computed.",
-)
+)  # fmt: skip
 
 
 def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
@@ -154,15 +142,12 @@ def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
         )
 
 
-HEADER_CYLINDER = Rule(
-    "header-cylinder",
-    "note",
-    "core model",
-    rule="The header's cylinder encloses its box along the axis of the smallest volume.",
-    source="evidence page, Core models (Res2 header last 7 floats)",
+HEADER_CYLINDER = _rule(
+    "header-cylinder", "note",
+    "The header's cylinder encloses its box along the axis of the smallest volume.",
     why="Collision is looser or tighter than the box.",
     fix="Convert to glTF and back after a change: the header is computed.",
-)
+)  # fmt: skip
 
 
 def _cylinder(model: MshModel) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,16 +12,13 @@ from ..formats.tables import TerrainStream
 from ..formats.terrain import NO_MATERIAL, Terrain
 from .places import in_table
 
-LEVEL_WEAR = Rule(
-    "level-wear",
-    "error",
-    "level",
-    rule="The files 1.wea and 2.wea beside a terrain are lists of materials.",
-    source="terrain page, 2.1 and 2.2",
-    why="The game stops.",
-    fix="Correct the list.",
+_rule = partial(Rule, "level", source="docs/reference/terrain.md#res21-faces")
+
+LEVEL_WEAR = _rule(
+    "level-wear", "error", "The files 1.wea and 2.wea beside a terrain are lists of materials.",
+    source="docs/reference/terrain.md", why="The game stops.", fix="Correct the list.",
     drops="the material names",
-)
+)  # fmt: skip
 
 
 def not_a_list(problem: str, value: str | None = None) -> Finding:
@@ -28,15 +26,11 @@ def not_a_list(problem: str, value: str | None = None) -> Finding:
     return Finding(LEVEL_WEAR, problem, value=value)
 
 
-LEVEL_WEAR_PARALLEL = Rule(
-    "level-wear-parallel",
-    "warning",
-    "level",
-    rule="1.wea and 2.wea have as many rows.",
-    source="evidence page, Terrain (face +4, +5)",
+LEVEL_WEAR_PARALLEL = _rule(
+    "level-wear-parallel", "warning", "1.wea and 2.wea have as many rows.",
     why="Row i of the second names the microtexture of row i of the first.",
     fix="Add the missing rows.",
-)
+)  # fmt: skip
 
 
 def check_level_lists(
@@ -61,15 +55,10 @@ def check_level_lists(
         yield 0, finding
 
 
-LEVEL_MATERIAL = Rule(
-    "level-material",
-    "warning",
-    "level",
-    rule="A face's materials are rows of 1.wea.",
-    source="evidence page, Terrain (face +4, +5)",
-    why="The game reads a name past the list.",
-    fix="Add rows, or correct the face.",
-)
+LEVEL_MATERIAL = _rule(
+    "level-material", "warning", "A face's materials are rows of 1.wea.",
+    why="The game reads a name past the list.", fix="Add rows, or correct the face.",
+)  # fmt: skip
 
 
 def _materials(terrain: Terrain, rows: int, name: str) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from ..formats.tables import (
     field_offset,
 )
 from .places import at_offsets
+
+_rule = partial(Rule, "MAT0", source="docs/reference/material.md")
 
 _TABLE = "MAT0"
 
@@ -31,15 +34,10 @@ def check_material(material: Material) -> list[Finding]:
     return [*findings, *_tail(material, at)]
 
 
-MATERIAL_KIND = Rule(
-    "material-kind",
-    "note",
-    "MAT0",
-    rule="The kind (attr1) is 0, 2, 4, 5 or 8.",
-    source="evidence page, Text and materials (MAT0)",
-    why="How another one is drawn is not known.",
-    fix="Nothing to do.",
-)
+MATERIAL_KIND = _rule(
+    "material-kind", "note", "The kind (attr1) is 0, 2, 4, 5 or 8.",
+    why="How another one is drawn is not known.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _kind(material: Material) -> Iterator[Finding]:
@@ -50,15 +48,11 @@ def _kind(material: Material) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-MATERIAL_ALPHA = Rule(
-    "material-alpha",
-    "note",
-    "MAT0",
-    rule="The ambient alpha is 100 or less.",
-    source="evidence page, Text and materials (MAT0)",
-    why="It is per cent; more is drawn as 100.",
+MATERIAL_ALPHA = _rule(
+    "material-alpha", "note", "The ambient alpha is 100 or less.",
+    source="docs/reference/material.md#phase", why="It is per cent; more is drawn as 100.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def _alpha(material: Material) -> Iterator[Finding]:
@@ -71,24 +65,15 @@ def _alpha(material: Material) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-MATERIAL_KEY_PHASE = Rule(
-    "material-key-phase",
-    "warning",
-    "MAT0",
-    rule="A track's keys name phases of the material.",
-    source="evidence page, Text and materials (MAT0)",
-    why="The game would read past the phases.",
+MATERIAL_KEY_PHASE = _rule(
+    "material-key-phase", "warning", "A track's keys name phases of the material.",
+    source="docs/reference/material.md#track", why="The game would read past the phases.",
     fix="Correct the key.",
-)
-MATERIAL_KEY_WORD = Rule(
-    "material-key-word",
-    "note",
-    "MAT0",
-    rule="The last word of a track's key is 0.",
-    source="evidence page, Text and materials (MAT0)",
-    why="It is kept.",
-    fix="Nothing to do.",
-)
+)  # fmt: skip
+MATERIAL_KEY_WORD = _rule(
+    "material-key-word", "note", "The last word of a track's key is 0.",
+    source="docs/reference/material.md#track", why="It is kept.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _keys(track: Track, table: str, start: int, phases: int) -> Iterator[Finding]:
@@ -103,15 +88,10 @@ def _keys(track: Track, table: str, start: int, phases: int) -> Iterator[Finding
         yield from first_bad(rule, bad, problem, place, track.keys[field], expected)
 
 
-MATERIAL_TAIL = Rule(
-    "material-tail",
-    "warning",
-    "MAT0",
-    rule="Nothing follows the tracks.",
-    source="evidence page, Text and materials (MAT0)",
-    why="It is never read; perhaps a count is too small.",
-    fix="Correct the count.",
-)
+MATERIAL_TAIL = _rule(
+    "material-tail", "warning", "Nothing follows the tracks.",
+    why="It is never read; perhaps a count is too small.", fix="Correct the count.",
+)  # fmt: skip
 
 
 def _tail(material: Material, at: int) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from ..findings import Finding, Place, Rule, first_bad
 from ..formats.model import MshModel, StringTable
 from ..formats.tables import NAME_DTYPE, TABLES, StreamType
 from .places import in_table
+
+_rule = partial(Rule, "core model", source="docs/reference/model.md#res10-strings")
 
 _STRINGS, _NAMES = TABLES[StreamType.STRINGS].label, TABLES[StreamType.NAMES].label
 
@@ -23,16 +26,11 @@ def check_strings(model: MshModel) -> Iterator[Finding]:
             yield from _tail(model.strings)
 
 
-STRING_RUN = Rule(
-    "string-run",
-    "error",
-    "core model",
-    rule="Every string of Res10 lies inside the table.",
-    source="core page, 5.9 and 7.2",
-    why="The runtime would read past the table.",
-    fix="The table was cut: take it from a backup.",
+STRING_RUN = _rule(
+    "string-run", "error", "Every string of Res10 lies inside the table.",
+    why="The runtime would read past the table.", fix="The table was cut: take it from a backup.",
     drops="the string and those after it",
-)
+)  # fmt: skip
 
 
 def _missing(model: MshModel, strings: StringTable) -> Iterator[Finding]:
@@ -50,15 +48,11 @@ def _missing(model: MshModel, strings: StringTable) -> Iterator[Finding]:
     )
 
 
-STRING_NUL = Rule(
-    "string-nul",
-    "warning",
-    "core model",
-    rule="A string of Res10 ends with a NUL.",
-    source="core page, 5.9",
+STRING_NUL = _rule(
+    "string-nul", "warning", "A string of Res10 ends with a NUL.",
     why="The runtime would read on into the next record.",
     fix="Convert to glTF, rename the node and convert back.",
-)
+)  # fmt: skip
 
 
 def check_string_ends(model: MshModel) -> Iterator[Finding]:
@@ -77,15 +71,10 @@ def check_string_ends(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-STRING_TAIL = Rule(
-    "string-tail",
-    "warning",
-    "core model",
-    rule="Res10 holds one record per node and nothing after them.",
-    source="core page, 7.2",
-    why="The rest is never read; perhaps nodes are missing.",
-    fix="Nothing to do; it is kept.",
-)
+STRING_TAIL = _rule(
+    "string-tail", "warning", "Res10 holds one record per node and nothing after them.",
+    why="The rest is never read; perhaps nodes are missing.", fix="Nothing to do; it is kept.",
+)  # fmt: skip
 
 
 def _tail(strings: StringTable) -> Iterator[Finding]:
@@ -94,33 +83,22 @@ def _tail(strings: StringTable) -> Iterator[Finding]:
         yield Finding(STRING_TAIL, problem, _STRINGS, value=value, expected="none")
 
 
-NAME_STRIDE = Rule(
-    "name-stride",
-    "warning",
-    "core model",
-    rule="Res9 holds names of 32 bytes.",
-    source="evidence page, Core models (Res9)",
-    why="The names cannot be read; the table is kept.",
+NAME_STRIDE = _rule(
+    "name-stride", "warning", "Res9 holds names of 32 bytes.",
+    source="docs/reference/model.md#res9-names", why="The names cannot be read; the table is kept.",
     fix="Take it from a backup.",
-)
-NAME_COUNT = Rule(
-    "name-count",
-    "warning",
-    "core model",
-    rule="Res9 holds one name per node.",
-    source="evidence page, Core models (Res9)",
+)  # fmt: skip
+NAME_COUNT = _rule(
+    "name-count", "warning", "Res9 holds one name per node.",
+    source="docs/reference/model.md#res9-names",
     why="Names belong to the wrong nodes, or nodes have none.",
     fix="Convert to glTF and back without the sidecar.",
-)
-NAME_NUL = Rule(
-    "name-nul",
-    "warning",
-    "core model",
-    rule="A name of Res9 ends with a NUL inside its 32 bytes.",
-    source="evidence page, Core models (Res9)",
-    why="It would run into the next one.",
+)  # fmt: skip
+NAME_NUL = _rule(
+    "name-nul", "warning", "A name of Res9 ends with a NUL inside its 32 bytes.",
+    source="docs/reference/model.md#res9-names", why="It would run into the next one.",
     fix="Give the node a name of at most 31 bytes.",
-)
+)  # fmt: skip
 
 
 def check_names(model: MshModel) -> Iterator[Finding]:

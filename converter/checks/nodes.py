@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -13,15 +14,13 @@ from ..numeric.arrays import NONE16, beyond, largest_known
 from ..numeric.pose import parents_first
 from .places import in_table
 
-NODE_NONE = Rule(
-    "node-none",
-    "warning",
-    "core model",
-    rule="A model has nodes.",
-    source="core page, 2",
-    why="Slots are found through nodes: nothing is drawn.",
+_rule = partial(Rule, "core model", source="docs/reference/model.md#res1-nodes")
+
+NODE_NONE = _rule(
+    "node-none", "warning", "A model has nodes.",
+    source="docs/reference/model.md", why="Slots are found through nodes: nothing is drawn.",
     fix="Add a node.",
-)
+)  # fmt: skip
 
 
 def check_nodes_further(model: MshModel) -> Iterator[Finding]:
@@ -33,15 +32,12 @@ def check_nodes_further(model: MshModel) -> Iterator[Finding]:
         yield from _stages(model)
 
 
-NODE_LEGACY = Rule(
-    "node-legacy",
-    "warning",
-    "core model",
-    rule="Nodes are records of 38 bytes.",
-    source="core page, 5.1; animation page, 10.3",
+NODE_LEGACY = _rule(
+    "node-legacy", "warning", "Nodes are records of 38 bytes.",
+    source="docs/reference/model.md#legacy-nodes",
     why="No reader of the stride-24 outlier is known: no hierarchy, poses or levels of detail.",
     fix="Nothing to do; a new model gets 38.",
-)
+)  # fmt: skip
 
 
 def check_nodes(model: MshModel) -> Iterator[Finding]:
@@ -58,26 +54,17 @@ def check_nodes(model: MshModel) -> Iterator[Finding]:
         yield from _slot_indices(model)
 
 
-NODE_PARENT = Rule(
-    "node-parent",
-    "error",
-    "core model",
-    rule="A parent is a node, or 0xFFFF.",
-    source="core page, 5.1; evidence page, Core models (hdr1)",
-    why="The runtime would read past the node table.",
-    fix="Point it to a node, or to 0xFFFF.",
+NODE_PARENT = _rule(
+    "node-parent", "error", "A parent is a node, or 0xFFFF.",
+    why="The runtime would read past the node table.", fix="Point it to a node, or to 0xFFFF.",
     drops="the parent: the node becomes a root",
-)
-NODE_CYCLE = Rule(
-    "node-cycle",
-    "error",
-    "core model",
-    rule="Parents lead to a root.",
-    source="core page, 5.1",
+)  # fmt: skip
+NODE_CYCLE = _rule(
+    "node-cycle", "error", "Parents lead to a root.",
     why="A pose cannot be computed; the runtime would not come back.",
     fix="Make one of the nodes a root.",
     drops="the parent of the cycle's first node: it becomes a root",
-)
+)  # fmt: skip
 
 
 def _parents(model: MshModel) -> Iterator[Finding]:
@@ -93,15 +80,11 @@ def _parents(model: MshModel) -> Iterator[Finding]:
         )
 
 
-NODE_ORDER = Rule(
-    "node-order",
-    "warning",
-    "core model",
-    rule="A parent comes before its children.",
-    source="evidence page, Core models (hdr1)",
+NODE_ORDER = _rule(
+    "node-order", "warning", "A parent comes before its children.",
     why="The runtime may build its instances in one pass.",
     fix="Convert to glTF and back without the sidecar: parents come first.",
-)
+)  # fmt: skip
 
 
 def _order(model: MshModel) -> Iterator[Finding]:
@@ -112,16 +95,11 @@ def _order(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NODE_SLOT = Rule(
-    "node-slot",
-    "error",
-    "core model",
-    rule="A slot index is a slot, or 0xFFFF.",
-    source="core page, 7.2",
-    why="The runtime would read past the slots.",
-    fix="Point it to a slot, or to 0xFFFF.",
+NODE_SLOT = _rule(
+    "node-slot", "error", "A slot index is a slot, or 0xFFFF.",
+    why="The runtime would read past the slots.", fix="Point it to a slot, or to 0xFFFF.",
     drops="the slot index: the part is not shown",
-)
+)  # fmt: skip
 
 
 def _slot_indices(model: MshModel) -> Iterator[Finding]:
@@ -133,15 +111,12 @@ def _slot_indices(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-NODE_STAGE = Rule(
-    "node-stage",
-    "note",
-    "core model",
-    rule="A later block of five slot indices is filled only if the earlier one is.",
-    source="evidence page, Core models (slotIndex)",
-    why="The game steps through them in order.",
+NODE_STAGE = _rule(
+    "node-stage", "note",
+    "A later block of five slot indices is filled only if the earlier one is.",
+    source="docs/reference/model.md#the-slot-matrix", why="The game steps through them in order.",
     fix="Fill the earlier block too.",
-)
+)  # fmt: skip
 
 
 def _stages(model: MshModel) -> Iterator[Finding]:

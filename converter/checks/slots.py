@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,8 @@ from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, max_uses, ranges
 from .places import in_table
+
+_rule = partial(Rule, "core model", source="docs/reference/model.md#slots")
 
 #: How far bounds may be off, over the size of the box: the rounding of binary32.
 _BOUNDS = 1e-4
@@ -31,16 +34,11 @@ def check_slots_further(model: MshModel) -> Iterator[Finding]:
     yield from _cover(model)
 
 
-SLOT_BATCHES = Rule(
-    "slot-batches",
-    "error",
-    "core model",
-    rule="A slot's batches lie inside Res13.",
-    source="core page, 7.2",
-    why="The runtime would read past the batches.",
-    fix="Correct batchStart and batchCount.",
+SLOT_BATCHES = _rule(
+    "slot-batches", "error", "A slot's batches lie inside Res13.",
+    why="The runtime would read past the batches.", fix="Correct batchStart and batchCount.",
     drops="the slot",
-)
+)  # fmt: skip
 
 
 def _batches(model: MshModel) -> Iterator[Finding]:
@@ -52,18 +50,14 @@ def _batches(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-MODEL_REUSE = Rule(
-    "model-reuse",
-    "error",
-    "core model",
-    rule=(
-        "Slots, batches, nodes and animated frames use the rows of their tables at most 16 times "
-        "on average, or 1,048,576 rows in all."
-    ),
-    source="core page, 7.2 (our limit)",
+MODEL_REUSE = _rule(
+    "model-reuse", "error",
+    "Slots, batches, nodes and animated frames use the rows of their tables at most 16 times on "
+    "average, or 1,048,576 rows in all.",
+    source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Give every slot batches and every batch indices of its own.",
-)
+)  # fmt: skip
 
 
 def check_reuse(model: MshModel) -> Iterator[Finding]:
@@ -101,16 +95,11 @@ def _uses(model: MshModel) -> Iterator[tuple[StreamType, str, int, int]]:
         yield StreamType.FRAME_MAP, "nodes use frames", moved, len(model.frame_map)
 
 
-SLOT_TRIANGLES = Rule(
-    "slot-triangles",
-    "error",
-    "core model",
-    rule="A slot's triangles lie inside Res7.",
-    source="core page, 6.4 and 7.2",
-    why="Collision would read past the descriptors.",
-    fix="Correct triStart and triCount.",
+SLOT_TRIANGLES = _rule(
+    "slot-triangles", "error", "A slot's triangles lie inside Res7.",
+    why="Collision would read past the descriptors.", fix="Correct triStart and triCount.",
     drops="the slot's descriptors",
-)
+)  # fmt: skip
 
 
 def _triangles(model: MshModel) -> Iterator[Finding]:
@@ -124,18 +113,12 @@ def _triangles(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-SLOT_COVER = Rule(
-    "slot-cover",
-    "warning",
-    "core model",
-    rule=(
-        "A slot's batches cover its triangles exactly: triStart is the first batch's indexStart "
-        "/ 3."
-    ),
-    source="evidence page, Core models (Res7 and Res6)",
+SLOT_COVER = _rule(
+    "slot-cover", "warning",
+    "A slot's batches cover its triangles exactly: triStart is the first batch's indexStart / 3.",
     why="What is hit is not what is drawn.",
     fix="Convert to glTF, touch the part and convert back: the slot is rebuilt.",
-)
+)  # fmt: skip
 
 
 def _cover(model: MshModel) -> Iterator[Finding]:
@@ -157,15 +140,10 @@ def _cover(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-SLOT_UNUSED = Rule(
-    "slot-unused",
-    "note",
-    "core model",
-    rule="Every slot is used by a node.",
-    source="core page, 2",
-    why="It is never shown.",
-    fix="Nothing to do.",
-)
+SLOT_UNUSED = _rule(
+    "slot-unused", "note", "Every slot is used by a node.",
+    source="docs/reference/model.md", why="It is never shown.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def check_unused_slots(model: MshModel) -> Iterator[Finding]:
@@ -179,15 +157,12 @@ def check_unused_slots(model: MshModel) -> Iterator[Finding]:
     yield from first_bad(SLOT_UNUSED, ~used, "no node uses the slot", place)
 
 
-SLOT_FINITE = Rule(
-    "slot-finite",
-    "warning",
-    "core model",
-    rule="A slot's box and sphere are finite numbers, the radius not negative.",
-    source="core page, 5.2.2",
+SLOT_FINITE = _rule(
+    "slot-finite", "warning",
+    "A slot's box and sphere are finite numbers, the radius not negative.",
     why="The part is culled or hit at random.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)
+)  # fmt: skip
 
 
 def _finite(model: MshModel) -> Iterator[Finding]:
@@ -234,33 +209,20 @@ def _found(
     )  # fmt: skip
 
 
-SLOT_BOX = Rule(
-    "slot-box",
-    "warning",
-    "core model",
-    rule="A slot's box contains its vertices.",
-    source="evidence page, Core models (Slot68 AABB)",
+SLOT_BOX = _rule(
+    "slot-box", "warning", "A slot's box contains its vertices.",
     why="The part vanishes at the edge of the screen, or cannot be hit.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)
-SLOT_BOX_LOOSE = Rule(
-    "slot-box-loose",
-    "note",
-    "core model",
-    rule="A slot's box is the box of its vertices.",
-    source="evidence page, Core models (Slot68 AABB)",
-    why="A larger box only costs time.",
-    fix="Nothing to do.",
-)
-SLOT_SPHERE = Rule(
-    "slot-sphere",
-    "warning",
-    "core model",
-    rule="A slot's sphere contains its vertices.",
-    source="evidence page, Core models (Slot68 sphere)",
+)  # fmt: skip
+SLOT_BOX_LOOSE = _rule(
+    "slot-box-loose", "note", "A slot's box is the box of its vertices.",
+    why="A larger box only costs time.", fix="Nothing to do.",
+)  # fmt: skip
+SLOT_SPHERE = _rule(
+    "slot-sphere", "warning", "A slot's sphere contains its vertices.",
     why="The sphere is the broad phase: what lies outside cannot be hit.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)
+)  # fmt: skip
 
 
 def check_bounds(model: MshModel) -> Iterator[Finding]:
@@ -312,15 +274,10 @@ def check_bounds(model: MshModel) -> Iterator[Finding]:
             yield from _area(model, rows, np.add.reduceat(sides / 2, starts // 3))
 
 
-SLOT_AREA = Rule(
-    "slot-area",
-    "note",
-    "core model",
-    rule="Word +48 of a slot is the surface area of its triangles.",
-    source="evidence page, Core models (Slot68 +48)",
-    why="Armour follows from it.",
-    fix="Convert to glTF, touch the part and convert back.",
-)
+SLOT_AREA = _rule(
+    "slot-area", "note", "Word +48 of a slot is the surface area of its triangles.",
+    why="Armour follows from it.", fix="Convert to glTF, touch the part and convert back.",
+)  # fmt: skip
 
 
 def _area(model: MshModel, rows: Ints, area: Floats) -> Iterator[Finding]:
@@ -331,15 +288,10 @@ def _area(model: MshModel, rows: Ints, area: Floats) -> Iterator[Finding]:
     )
 
 
-SLOT_VOLUME = Rule(
-    "slot-volume",
-    "note",
-    "core model",
-    rule="Word +52 of a slot is the volume of its box.",
-    source="evidence page, Core models (Slot68 +52)",
-    why="Mass is density x volume.",
-    fix="Convert to glTF, touch the part and convert back.",
-)
+SLOT_VOLUME = _rule(
+    "slot-volume", "note", "Word +52 of a slot is the volume of its box.",
+    why="Mass is density x volume.", fix="Convert to glTF, touch the part and convert back.",
+)  # fmt: skip
 
 
 def _volume(model: MshModel, rows: Ints, volume: Floats) -> Iterator[Finding]:

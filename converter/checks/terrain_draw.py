@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,19 +12,20 @@ from ..formats.tables import TerrainStream
 from ..formats.terrain import Terrain
 from .places import in_table
 
+_rule = partial(
+    Rule, "terrain", source="docs/reference/terrain.md#res11-the-order-in-which-faces-are-drawn"
+)
+
 _T = TerrainStream
 _DRAW, _DRAW_FIRST = 0x48, 0x58
 
 
-TERRAIN_DRAW_ORDER = Rule(
-    "terrain-draw-order",
-    "warning",
-    "terrain",
-    rule="Res11 is a permutation of the faces that stays inside each slot's run.",
-    source="evidence page, Terrain (Res11)",
+TERRAIN_DRAW_ORDER = _rule(
+    "terrain-draw-order", "warning",
+    "Res11 is a permutation of the faces that stays inside each slot's run.",
     why="Faces are drawn twice, or not at all.",
     fix="Convert to glTF, change the topology and convert back.",
-)
+)  # fmt: skip
 
 
 def check_draw_order(terrain: Terrain) -> Iterator[Finding]:
@@ -42,15 +44,12 @@ def check_draw_order(terrain: Terrain) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-TERRAIN_DRAW_GROUP = Rule(
-    "terrain-draw-group",
-    "note",
-    "terrain",
-    rule="In a slot's run each pair of materials is one group; flags are 0x48, 0x58 on its first.",
-    source="evidence page, Terrain (Res11); terrain page, 9",
+TERRAIN_DRAW_GROUP = _rule(
+    "terrain-draw-group", "note",
+    "In a slot's run each pair of materials is one group; flags are 0x48, 0x58 on its first.",
     why="It is drawn in more steps than needed.",
     fix="Convert to glTF, change the topology and convert back.",
-)
+)  # fmt: skip
 
 
 def check_draw_groups(terrain: Terrain) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Floats, cross_products
 from ..numeric.face_flags import FaceFlag
 from .places import in_table
+
+_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res21-faces")
 
 _T = TerrainStream
 _FACE_FLAGS = np.uint32(0x600)
@@ -38,26 +41,16 @@ def check_faces_further(terrain: Terrain) -> Iterator[Finding]:
     yield from _lone(terrain)
 
 
-TERRAIN_FACE_VERTEX = Rule(
-    "terrain-face-vertex",
-    "error",
-    "terrain",
-    rule="A face's vertices lie inside Res3.",
-    source="terrain page, 6.2",
-    why="The game would read past the vertices.",
-    fix="Remove the face, or correct it.",
+TERRAIN_FACE_VERTEX = _rule(
+    "terrain-face-vertex", "error", "A face's vertices lie inside Res3.",
+    why="The game would read past the vertices.", fix="Remove the face, or correct it.",
     drops="the face",
-)
-TERRAIN_FACE_LINK = Rule(
-    "terrain-face-link",
-    "error",
-    "terrain",
-    rule="A face's neighbour is a face, or 0xFFFF.",
-    source="terrain page, 3.3 and 9",
-    why="Walks would read past the faces.",
-    fix="Set it to 0xFFFF.",
+)  # fmt: skip
+TERRAIN_FACE_LINK = _rule(
+    "terrain-face-link", "error", "A face's neighbour is a face, or 0xFFFF.",
+    why="Walks would read past the faces.", fix="Set it to 0xFFFF.",
     drops="the link: the edge has no neighbour",
-)
+)  # fmt: skip
 
 
 def check_faces(terrain: Terrain) -> Iterator[Finding]:
@@ -75,15 +68,11 @@ def check_faces(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_LINK_MUTUAL = Rule(
-    "terrain-link-mutual",
-    "warning",
-    "terrain",
-    rule="A neighbour links back across the edge that the selector names.",
-    source="evidence page, Terrain (face links)",
-    why="Walks go astray.",
-    fix="Convert to glTF, change the topology there and convert back.",
-)
+TERRAIN_LINK_MUTUAL = _rule(
+    "terrain-link-mutual", "warning",
+    "A neighbour links back across the edge that the selector names.",
+    why="Walks go astray.", fix="Convert to glTF, change the topology there and convert back.",
+)  # fmt: skip
 
 
 def _mutual(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
@@ -98,15 +87,10 @@ def _mutual(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Fin
     )  # fmt: skip
 
 
-TERRAIN_EDGE_CLASS = Rule(
-    "terrain-edge-class",
-    "warning",
-    "terrain",
-    rule="An edge selector is 3 exactly where there is no neighbour.",
-    source="evidence page, Terrain (face links)",
-    why="Walks go astray.",
-    fix="Convert to glTF, change the topology there and convert back.",
-)
+TERRAIN_EDGE_CLASS = _rule(
+    "terrain-edge-class", "warning", "An edge selector is 3 exactly where there is no neighbour.",
+    why="Walks go astray.", fix="Convert to glTF, change the topology there and convert back.",
+)  # fmt: skip
 
 
 def _edge_class(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
@@ -118,15 +102,10 @@ def _edge_class(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator
     )  # fmt: skip
 
 
-TERRAIN_LONE_FACE = Rule(
-    "terrain-lone-face",
-    "note",
-    "terrain",
-    rule="A face has a neighbour (its selectors are never 63).",
-    source="evidence page, Terrain (face links)",
-    why="No unit walks onto it.",
-    fix="Join its corners with the ground around.",
-)
+TERRAIN_LONE_FACE = _rule(
+    "terrain-lone-face", "note", "A face has a neighbour (its selectors are never 63).",
+    why="No unit walks onto it.", fix="Join its corners with the ground around.",
+)  # fmt: skip
 
 
 def _lone(terrain: Terrain) -> Iterator[Finding]:
@@ -137,15 +116,11 @@ def _lone(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_FACE_SQUARE = Rule(
-    "terrain-face-square",
-    "warning",
-    "terrain",
-    rule="A face lies inside its square.",
-    source="evidence page, Terrain (faces and squares)",
-    why="Queries look only into one square.",
+TERRAIN_FACE_SQUARE = _rule(
+    "terrain-face-square", "warning", "A face lies inside its square.",
+    source="docs/reference/terrain.md#squares-and-levels", why="Queries look only into one square.",
     fix="Cut the face at the border.",
-)
+)  # fmt: skip
 
 
 def check_borders(terrain: Terrain) -> Iterator[Finding]:
@@ -162,15 +137,11 @@ def check_borders(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_COARSE_VERTEX = Rule(
-    "terrain-coarse-vertex",
-    "warning",
-    "terrain",
-    rule="The coarse level uses vertices of the fine level only.",
-    source="evidence page, Terrain (Res1)",
-    why="The two levels separate when one is edited.",
-    fix="Use a vertex of the fine level.",
-)
+TERRAIN_COARSE_VERTEX = _rule(
+    "terrain-coarse-vertex", "warning", "The coarse level uses vertices of the fine level only.",
+    source="docs/reference/terrain.md#squares-and-levels",
+    why="The two levels separate when one is edited.", fix="Use a vertex of the fine level.",
+)  # fmt: skip
 
 
 def check_coarse_vertices(terrain: Terrain) -> Iterator[Finding]:
@@ -188,15 +159,11 @@ def check_coarse_vertices(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_NORMAL = Rule(
-    "terrain-normal",
-    "warning",
-    "terrain",
-    rule="A face's normal is a unit vector along its winding.",
-    source="evidence page, Terrain (face normal)",
+TERRAIN_NORMAL = _rule(
+    "terrain-normal", "warning", "A face's normal is a unit vector along its winding.",
     why="Whether one can stand there is read off it.",
     fix="Convert to glTF, touch the face and convert back.",
-)
+)  # fmt: skip
 
 
 def _normals(terrain: Terrain, side: Floats) -> Iterator[Finding]:
@@ -211,15 +178,10 @@ def _normals(terrain: Terrain, side: Floats) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_WINDING = Rule(
-    "terrain-winding",
-    "note",
-    "terrain",
-    rule="Faces wind counter-clockwise seen from above.",
-    source="evidence page, Terrain (face normal)",
-    why="No unit can stand on it: it looks down.",
-    fix="Flip the face.",
-)
+TERRAIN_WINDING = _rule(
+    "terrain-winding", "note", "Faces wind counter-clockwise seen from above.",
+    why="No unit can stand on it: it looks down.", fix="Flip the face.",
+)  # fmt: skip
 
 
 def _winding(terrain: Terrain, side: Floats) -> Iterator[Finding]:
@@ -230,15 +192,11 @@ def _winding(terrain: Terrain, side: Floats) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_FLAGS = Rule(
-    "terrain-flags",
-    "note",
-    "terrain",
-    rule="Every face has the flags 0x600.",
-    source="evidence page, Terrain (face +0)",
-    why="All faces of the game have them.",
+TERRAIN_FLAGS = _rule(
+    "terrain-flags", "note", "Every face has the flags 0x600.",
+    source="docs/reference/terrain.md#flags-of-a-face", why="All faces of the game have them.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def _flags(terrain: Terrain) -> Iterator[Finding]:
@@ -249,15 +207,11 @@ def _flags(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_FOOTING = Rule(
-    "terrain-footing",
-    "note",
-    "terrain",
-    rule="No face has row 0 of 1.wea: it is reserved for the footings of buildings.",
-    source="evidence page, Terrain (face +4, +5)",
-    why="The game may paint it over.",
-    fix="Give the face another material.",
-)
+TERRAIN_FOOTING = _rule(
+    "terrain-footing", "note",
+    "No face has row 0 of 1.wea: it is reserved for the footings of buildings.",
+    why="The game may paint it over.", fix="Give the face another material.",
+)  # fmt: skip
 
 
 def _footing(terrain: Terrain) -> Iterator[Finding]:
@@ -268,15 +222,13 @@ def _footing(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_SECOND_MATERIAL = Rule(
-    "terrain-second-material",
-    "warning",
-    "terrain",
-    rule="Flag 0x4 is set exactly where there is a second material.",
-    source="evidence page, Terrain (face +0, +5)",
+TERRAIN_SECOND_MATERIAL = _rule(
+    "terrain-second-material", "warning",
+    "Flag 0x4 is set exactly where there is a second material.",
+    source="docs/reference/terrain.md#flags-of-a-face",
     why="The second material is not drawn, or one that is not there is.",
     fix="Correct flag or byte.",
-)
+)  # fmt: skip
 
 
 def check_second_materials(terrain: Terrain) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -12,20 +13,18 @@ from ..formats.terrain import COARSE, FINE, Terrain
 from ..numeric.arrays import NONE16, max_uses
 from .places import in_table
 
+_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-slots")
+
 _T = TerrainStream
 #: How far a sphere may be off, over its radius.
 _SPHERE = 1e-3
 
 
-TERRAIN_SLOT_COUNT = Rule(
-    "terrain-slot-count",
-    "error",
-    "terrain",
-    rule="attr1 of Res2 is the number of slots.",
-    source="terrain page, 6.2",
-    why="The game takes the count from here.",
+TERRAIN_SLOT_COUNT = _rule(
+    "terrain-slot-count", "error", "attr1 of Res2 is the number of slots.",
+    source="docs/reference/terrain.md#the-tables", why="The game takes the count from here.",
     fix="Correct attr1.",
-)
+)  # fmt: skip
 
 
 def check_slot_count(terrain: Terrain) -> Iterator[Finding]:
@@ -37,16 +36,11 @@ def check_slot_count(terrain: Terrain) -> Iterator[Finding]:
         yield about_table(TERRAIN_SLOT_COUNT, problem, place, entry.attr1, count)
 
 
-TERRAIN_SLOT_FACES = Rule(
-    "terrain-slot-faces",
-    "error",
-    "terrain",
-    rule="A slot's faces lie inside Res21.",
-    source="terrain page, 6.2",
-    why="The game would read past the faces.",
-    fix="Correct triStart and triCount.",
+TERRAIN_SLOT_FACES = _rule(
+    "terrain-slot-faces", "error", "A slot's faces lie inside Res21.",
+    why="The game would read past the faces.", fix="Correct triStart and triCount.",
     drops="the slot",
-)
+)  # fmt: skip
 
 
 def _faces(terrain: Terrain) -> Iterator[Finding]:
@@ -58,15 +52,13 @@ def _faces(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_REUSE = Rule(
-    "terrain-reuse",
-    "error",
-    "terrain",
-    rule="Slots use the faces at most 16 times on average, or 1,048,576 faces in all.",
-    source="terrain page, 6.2 (our limit)",
+TERRAIN_REUSE = _rule(
+    "terrain-reuse", "error",
+    "Slots use the faces at most 16 times on average, or 1,048,576 faces in all.",
+    source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Every face belongs to one slot: correct triStart and triCount.",
-)
+)  # fmt: skip
 
 
 def _reuse(terrain: Terrain) -> Iterator[Finding]:
@@ -78,16 +70,11 @@ def _reuse(terrain: Terrain) -> Iterator[Finding]:
         yield about_table(TERRAIN_REUSE, problem, place, used, f"at most {most}")
 
 
-TERRAIN_SLOT_BOX = Rule(
-    "terrain-slot-box",
-    "error",
-    "terrain",
-    rule="A slot's box is finite.",
-    source="evidence page, Terrain (Res2)",
+TERRAIN_SLOT_BOX = _rule(
+    "terrain-slot-box", "error", "A slot's box is finite.",
     why="Queries would not find the square.",
-    fix="Convert to glTF, touch the square and convert back.",
-    drops="the slot's box",
-)
+    fix="Convert to glTF, touch the square and convert back.", drops="the slot's box",
+)  # fmt: skip
 
 
 def _boxes(terrain: Terrain) -> Iterator[Finding]:
@@ -98,15 +85,11 @@ def _boxes(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_SLOT_SPHERE = Rule(
-    "terrain-slot-sphere",
-    "note",
-    "terrain",
-    rule="A slot's sphere is the sphere round its box.",
-    source="evidence page, Terrain (Res2)",
+TERRAIN_SLOT_SPHERE = _rule(
+    "terrain-slot-sphere", "note", "A slot's sphere is the sphere round its box.",
     why="The square is culled too early or too late.",
     fix="Convert to glTF, touch the square and convert back.",
-)
+)  # fmt: skip
 
 
 def check_spheres(terrain: Terrain) -> Iterator[Finding]:
@@ -125,15 +108,11 @@ def check_spheres(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_SLOT_PAIR = Rule(
-    "terrain-slot-pair",
-    "note",
-    "terrain",
-    rule="The two slots of a square have one box.",
-    source="evidence page, Terrain (Res1)",
-    why="The square is culled by level.",
+TERRAIN_SLOT_PAIR = _rule(
+    "terrain-slot-pair", "note", "The two slots of a square have one box.",
+    source="docs/reference/terrain.md#squares-and-levels", why="The square is culled by level.",
     fix="Convert to glTF, touch the square and convert back.",
-)
+)  # fmt: skip
 
 
 def check_pairs(terrain: Terrain) -> Iterator[Finding]:
@@ -150,15 +129,12 @@ def check_pairs(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_SLOT_RUN = Rule(
-    "terrain-slot-run",
-    "warning",
-    "terrain",
-    rule="Slots' runs of faces follow one another and sum to the face count.",
-    source="evidence page, Terrain (Res2)",
+TERRAIN_SLOT_RUN = _rule(
+    "terrain-slot-run", "warning",
+    "Slots' runs of faces follow one another and sum to the face count.",
     why="Faces are in two squares, or in none.",
     fix="Convert to glTF, change the topology and convert back.",
-)
+)  # fmt: skip
 
 
 def check_runs(terrain: Terrain) -> Iterator[Finding]:
@@ -174,15 +150,11 @@ def check_runs(terrain: Terrain) -> Iterator[Finding]:
         yield about_table(TERRAIN_SLOT_RUN, problem, place, total, faces)
 
 
-TERRAIN_SQUARES = Rule(
-    "terrain-squares",
-    "error",
-    "terrain",
-    rule="attr2 of Res1 divides the number of squares.",
-    source="evidence page, Terrain (Res1)",
-    why="No square can be found.",
+TERRAIN_SQUARES = _rule(
+    "terrain-squares", "error", "attr2 of Res1 divides the number of squares.",
+    source="docs/reference/terrain.md#squares-and-levels", why="No square can be found.",
     fix="Correct attr2 (16 or 8 in the game's files).",
-)
+)  # fmt: skip
 
 
 def check_squares(terrain: Terrain) -> Iterator[Finding]:
@@ -200,16 +172,11 @@ def check_squares(terrain: Terrain) -> Iterator[Finding]:
     yield from _boxes(terrain)
 
 
-TERRAIN_SQUARE_SLOT = Rule(
-    "terrain-square-slot",
-    "error",
-    "terrain",
-    rule="A square's slots are slots, or 0xFFFF.",
-    source="terrain page, 3.2",
-    why="The game would read past the slots.",
-    fix="Correct the square.",
-    drops="the square's slot",
-)
+TERRAIN_SQUARE_SLOT = _rule(
+    "terrain-square-slot", "error", "A square's slots are slots, or 0xFFFF.",
+    source="docs/reference/terrain.md#res1-squares", why="The game would read past the slots.",
+    fix="Correct the square.", drops="the square's slot",
+)  # fmt: skip
 
 
 def _square_slots(terrain: Terrain) -> Iterator[Finding]:
@@ -221,15 +188,12 @@ def _square_slots(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_SQUARE_WORDS = Rule(
-    "terrain-square-words",
-    "note",
-    "terrain",
-    rule="A square is 0, 0xFFFF, 0, 0, its fine slot, its coarse slot, then 13 x 0xFFFF.",
-    source="evidence page, Terrain (Res1)",
-    why="All files of the game have it so.",
+TERRAIN_SQUARE_WORDS = _rule(
+    "terrain-square-words", "note",
+    "A square is 0, 0xFFFF, 0, 0, its fine slot, its coarse slot, then 13 x 0xFFFF.",
+    source="docs/reference/terrain.md#res1-squares", why="All files of the game have it so.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def check_square_words(terrain: Terrain) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.tables import HEADER_DTYPE, TERRAIN_TABLES, TerrainStream, field_offset
 from ..formats.terrain import MOST_FACES, MOST_VERTICES, Terrain
 from .places import DIRECTORY, in_table
+
+_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-the-whole-box")
 
 _T = TerrainStream
 #: The order of the tables in the game's files (terrain page, 9).
@@ -33,15 +36,11 @@ def check_entries(terrain: Terrain) -> Iterator[Finding]:
     yield from _order(first)
 
 
-TERRAIN_ORDER = Rule(
-    "terrain-order",
-    "note",
-    "terrain",
-    rule="Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
-    source="terrain page, 9",
-    why="Order means nothing; all files of the game keep it.",
-    fix="Nothing to do.",
-)
+TERRAIN_ORDER = _rule(
+    "terrain-order", "note", "Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
+    source="docs/reference/terrain.md#the-tables",
+    why="Order means nothing; all files of the game keep it.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _order(types: list[int]) -> Iterator[Finding]:
@@ -51,15 +50,11 @@ def _order(types: list[int]) -> Iterator[Finding]:
         yield Finding(TERRAIN_ORDER, problem, DIRECTORY, value=types, expected=known)
 
 
-TERRAIN_TWICE = Rule(
-    "terrain-twice",
-    "warning",
-    "terrain",
-    rule="A type occurs once.",
-    source="terrain page, 3.1",
-    why="The game takes the first.",
+TERRAIN_TWICE = _rule(
+    "terrain-twice", "warning", "A type occurs once.",
+    source="docs/reference/nres.md#a-row-of-the-directory", why="The game takes the first.",
     fix="Remove the one that is not wanted.",
-)
+)  # fmt: skip
 
 
 def _twice(types: list[int], first: list[int]) -> Iterator[Finding]:
@@ -71,15 +66,11 @@ def _twice(types: list[int], first: list[int]) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-TERRAIN_VERTEX_COUNT = Rule(
-    "terrain-vertex-count",
-    "error",
-    "terrain",
-    rule="Every vertex stream has one record per vertex.",
-    source="terrain page, 3.1",
-    why="The runtime indexes all streams with one number.",
-    fix="Take the file from a backup.",
-)
+TERRAIN_VERTEX_COUNT = _rule(
+    "terrain-vertex-count", "error", "Every vertex stream has one record per vertex.",
+    source="docs/reference/terrain.md#the-tables",
+    why="The runtime indexes all streams with one number.", fix="Take the file from a backup.",
+)  # fmt: skip
 
 
 def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
@@ -92,24 +83,16 @@ def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-TERRAIN_LIMITS = Rule(
-    "terrain-limits",
-    "error",
-    "terrain",
-    rule="A terrain has at most 65,535 vertices.",
-    source="terrain page, 3.3",
-    why="A face names vertices with 16 bits, and 0xFFFF is none.",
+TERRAIN_LIMITS = _rule(
+    "terrain-limits", "error", "A terrain has at most 65,535 vertices.",
+    source="docs/reference/terrain.md#what-the-writer-does",
+    why="A face names vertices with 16 bits, and 0xFFFF is none.", fix="Simplify it.",
+)  # fmt: skip
+TERRAIN_FACES = _rule(
+    "terrain-faces", "warning", "A terrain has at most 32,767 faces.",
+    source="docs/reference/terrain.md#what-the-writer-does", why="No file of the game has more.",
     fix="Simplify it.",
-)
-TERRAIN_FACES = Rule(
-    "terrain-faces",
-    "warning",
-    "terrain",
-    rule="A terrain has at most 32,767 faces.",
-    source="evidence page, Terrain",
-    why="No file of the game has more.",
-    fix="Simplify it.",
-)
+)  # fmt: skip
 
 
 def _limits(terrain: Terrain) -> Iterator[Finding]:
@@ -126,16 +109,11 @@ def _limits(terrain: Terrain) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-TERRAIN_FINITE = Rule(
-    "terrain-finite",
-    "error",
-    "terrain",
-    rule="Positions are finite numbers.",
-    source="terrain page, 3.1",
-    why="glTF cannot hold infinity or NaN.",
-    fix="Move the vertex in the tool that wrote it.",
-    drops="the faces of the vertex",
-)
+TERRAIN_FINITE = _rule(
+    "terrain-finite", "error", "Positions are finite numbers.",
+    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
+    fix="Move the vertex in the tool that wrote it.", drops="the faces of the vertex",
+)  # fmt: skip
 
 
 def _finite(terrain: Terrain) -> Iterator[Finding]:
@@ -145,25 +123,16 @@ def _finite(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TERRAIN_BLEND_FINITE = Rule(
-    "terrain-blend-finite",
-    "error",
-    "terrain",
-    rule="Blend values are finite numbers.",
-    source="evidence page, Terrain (Res14)",
-    why="glTF cannot hold infinity or NaN.",
+TERRAIN_BLEND_FINITE = _rule(
+    "terrain-blend-finite", "error", "Blend values are finite numbers.",
+    source="docs/reference/terrain.md#res14-blend", why="glTF cannot hold infinity or NaN.",
+    fix="Paint the place again.", drops="the blend: 1 is taken",
+)  # fmt: skip
+TERRAIN_BLEND = _rule(
+    "terrain-blend", "warning", "Blend values lie in 0..1.",
+    source="docs/reference/terrain.md#res14-blend", why="It is an alpha.",
     fix="Paint the place again.",
-    drops="the blend: 1 is taken",
-)
-TERRAIN_BLEND = Rule(
-    "terrain-blend",
-    "warning",
-    "terrain",
-    rule="Blend values lie in 0..1.",
-    source="evidence page, Terrain (Res14)",
-    why="It is an alpha.",
-    fix="Paint the place again.",
-)
+)  # fmt: skip
 
 
 def _blend(terrain: Terrain) -> Iterator[Finding]:
@@ -175,15 +144,11 @@ def _blend(terrain: Terrain) -> Iterator[Finding]:
     yield from first_bad(TERRAIN_BLEND, outside, "blend is not between 0 and 1", place, blend)
 
 
-TERRAIN_BOX = Rule(
-    "terrain-box",
-    "error",
-    "terrain",
-    rule="The header's box is finite.",
-    source="evidence page, Terrain (Res2)",
+TERRAIN_BOX = _rule(
+    "terrain-box", "error", "The header's box is finite.",
     why="Its corner is the grid's origin: no square can be found.",
     fix="Take the file from a backup.",
-)
+)  # fmt: skip
 
 
 def _box(terrain: Terrain) -> Iterator[Finding]:
@@ -192,24 +157,15 @@ def _box(terrain: Terrain) -> Iterator[Finding]:
         yield about_table(TERRAIN_BOX, "the whole box is not finite", place)
 
 
-TERRAIN_CORNER = Rule(
-    "terrain-corner",
-    "note",
-    "terrain",
-    rule="Corner 0 of the header is the lowest in x and y: the grid's origin.",
-    source="evidence page, Terrain (Res2)",
-    why="Squares are counted from here.",
-    fix="Take the file from a backup.",
-)
-TERRAIN_OPAQUE = Rule(
-    "terrain-opaque",
-    "note",
-    "terrain",
-    rule="The bytes after the header's corners, and the unknown bytes of slots, are zero.",
-    source="evidence page, Terrain (Res2)",
-    why="They mean nothing that is known, and are kept.",
-    fix="Nothing to do.",
-)
+TERRAIN_CORNER = _rule(
+    "terrain-corner", "note", "Corner 0 of the header is the lowest in x and y: the grid's origin.",
+    why="Squares are counted from here.", fix="Take the file from a backup.",
+)  # fmt: skip
+TERRAIN_OPAQUE = _rule(
+    "terrain-opaque", "note",
+    "The bytes after the header's corners, and the unknown bytes of slots, are zero.",
+    why="They mean nothing that is known, and are kept.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def check_header(terrain: Terrain) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from ..formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 from ..formats.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
 from ..numeric.arrays import Records
 from .places import at_offsets
+
+_rule = partial(Rule, "Texm", source="docs/reference/texture.md")
 
 _TABLE = "Texm"
 _WITH_MIPS = 32
@@ -28,15 +31,10 @@ def check_texm(texture: Texm) -> list[Finding]:
     return [*findings, *_trailing(texture, end)]
 
 
-TEXM_WORD16 = Rule(
-    "texm-word16",
-    "note",
-    "Texm",
-    rule="The word at +16 is 32 with more than one level, else 0.",
-    source="evidence page, Text and materials (Texm)",
-    why="Its effect is not known.",
-    fix="Nothing to do.",
-)
+TEXM_WORD16 = _rule(
+    "texm-word16", "note", "The word at +16 is 32 with more than one level, else 0.",
+    why="Its effect is not known.", fix="Nothing to do.",
+)  # fmt: skip
 
 
 def _word16(texture: Texm) -> Iterator[Finding]:
@@ -50,24 +48,15 @@ def _word16(texture: Texm) -> Iterator[Finding]:
         )
 
 
-TEXM_PAGE = Rule(
-    "texm-page",
-    "warning",
-    "Texm",
-    rule="A Page chunk is whole.",
-    source="evidence page, Text and materials (Texm)",
-    why="Its rectangles are not found.",
+TEXM_PAGE = _rule(
+    "texm-page", "warning", "A Page chunk is whole.",
+    source="docs/reference/texture.md#page", why="Its rectangles are not found.",
     fix="Correct its count.",
-)
-TEXM_TAIL = Rule(
-    "texm-tail",
-    "warning",
-    "Texm",
-    rule="Nothing but a Page chunk follows the levels.",
-    source="evidence page, Text and materials (Texm)",
-    why="It is never read; perhaps levels or a size are wrong.",
-    fix="Nothing to do; it is kept.",
-)
+)  # fmt: skip
+TEXM_TAIL = _rule(
+    "texm-tail", "warning", "Nothing but a Page chunk follows the levels.",
+    why="It is never read; perhaps levels or a size are wrong.", fix="Nothing to do; it is kept.",
+)  # fmt: skip
 
 
 def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
@@ -92,15 +81,11 @@ def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
         )
 
 
-TEXM_RECT = Rule(
-    "texm-rect",
-    "warning",
-    "Texm",
-    rule="A Page's rectangles lie inside the picture.",
-    source="evidence page, Text and materials (Texm)",
-    why="Something outside the picture is shown.",
+TEXM_RECT = _rule(
+    "texm-rect", "warning", "A Page's rectangles lie inside the picture.",
+    source="docs/reference/texture.md#page", why="Something outside the picture is shown.",
     fix="Correct the rectangle.",
-)
+)  # fmt: skip
 
 
 def _rectangles(texture: Texm, rects: Records, start: int) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from ..numeric.arrays import (
 )
 from .places import in_table
 
+_rule = partial(Rule, "core model", source="docs/reference/model.md#res7-triangle-descriptors")
+
 #: How far a packed normal's length may be from 1, and the least cosine to the real one.
 _LENGTH, _ALONG = 1e-2, 0.99
 
@@ -35,15 +38,11 @@ def check_descriptors(model: MshModel) -> Iterator[Finding]:
         yield from _lengths(model, model.triangles)
 
 
-TRIANGLE_COUNT = Rule(
-    "triangle-count",
-    "warning",
-    "core model",
-    rule="There is one descriptor per index triple.",
-    source="evidence page, Core models (Res7 and Res6)",
+TRIANGLE_COUNT = _rule(
+    "triangle-count", "warning", "There is one descriptor per index triple.",
     why="Descriptor i belongs to indices 3i..3i+2: hits report the wrong triangle.",
     fix="Convert to glTF and back without the sidecar.",
-)
+)  # fmt: skip
 
 
 def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
@@ -59,16 +58,11 @@ def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
         )
 
 
-TRIANGLE_LINK = Rule(
-    "triangle-link",
-    "error",
-    "core model",
-    rule="A neighbour is a triangle, or 0xFFFF.",
-    source="core page, 6.4 and 7.2",
-    why="Collision would read past the descriptors.",
-    fix="Set it to 0xFFFF, or rebuild the part.",
+TRIANGLE_LINK = _rule(
+    "triangle-link", "error", "A neighbour is a triangle, or 0xFFFF.",
+    why="Collision would read past the descriptors.", fix="Set it to 0xFFFF, or rebuild the part.",
     drops="the link: the edge has no neighbour",
-)
+)  # fmt: skip
 
 
 def check_triangles(model: MshModel) -> Iterator[Finding]:
@@ -84,15 +78,11 @@ def check_triangles(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TRIANGLE_MUTUAL = Rule(
-    "triangle-mutual",
-    "warning",
-    "core model",
-    rule="A neighbour links back across the edge that the selector names.",
-    source="evidence page, Core models (Res7 links)",
-    why="Walks over the surface go astray.",
+TRIANGLE_MUTUAL = _rule(
+    "triangle-mutual", "warning", "A neighbour links back across the edge that the selector names.",
+    source="docs/reference/model.md#neighbours", why="Walks over the surface go astray.",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def check_links(model: MshModel) -> Iterator[Finding]:
@@ -115,15 +105,11 @@ def check_links(model: MshModel) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TRIANGLE_SELECTOR = Rule(
-    "triangle-selector",
-    "warning",
-    "core model",
-    rule="An edge selector is 3 exactly where there is no neighbour.",
-    source="evidence page, Core models (Res7 links)",
-    why="Walks over the surface go astray.",
+TRIANGLE_SELECTOR = _rule(
+    "triangle-selector", "warning", "An edge selector is 3 exactly where there is no neighbour.",
+    source="docs/reference/model.md#neighbours", why="Walks over the surface go astray.",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def _selectors(model: MshModel, triangles: Records) -> Iterator[Finding]:
@@ -136,15 +122,11 @@ def _selectors(model: MshModel, triangles: Records) -> Iterator[Finding]:
     )  # fmt: skip
 
 
-TRIANGLE_UNIT = Rule(
-    "triangle-unit",
-    "warning",
-    "core model",
-    rule="Descriptor normals are unit vectors.",
-    source="evidence page, Core models (Res7 normal)",
+TRIANGLE_UNIT = _rule(
+    "triangle-unit", "warning", "Descriptor normals are unit vectors.",
     why="The hit test uses the stored normal.",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def _lengths(model: MshModel, triangles: Records) -> Iterator[Finding]:
@@ -178,15 +160,11 @@ def check_normals(model: MshModel) -> Iterator[Finding]:
         yield from _winding(model, (mean * side).sum(axis=1)[real] < 0)
 
 
-TRIANGLE_NORMAL = Rule(
-    "triangle-normal",
-    "note",
-    "core model",
-    rule="Descriptor normals point along the winding.",
-    source="evidence page, Core models (Res7 normal)",
+TRIANGLE_NORMAL = _rule(
+    "triangle-normal", "note", "Descriptor normals point along the winding.",
     why="The hit test uses the stored normal (8 of the game's triangles differ).",
     fix="Convert to glTF, touch the part and convert back.",
-)
+)  # fmt: skip
 
 
 def _normals(
@@ -203,15 +181,12 @@ def _normals(
     )  # fmt: skip
 
 
-TRIANGLE_WINDING = Rule(
-    "triangle-winding",
-    "note",
-    "core model",
-    rule="Winding agrees with the vertex normals.",
-    source="evidence page, Core models (handedness)",
+TRIANGLE_WINDING = _rule(
+    "triangle-winding", "note", "Winding agrees with the vertex normals.",
+    source="docs/reference/conventions.md#axes",
     why="The model may be inside out (one of the game's is).",
     fix="Flip the faces, or the normals.",
-)
+)  # fmt: skip
 
 
 def _winding(model: MshModel, against: Bools) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -13,34 +14,24 @@ from ..numeric.arrays import NONE16, ranges
 from .places import in_table
 from .slots import vertices_by_slot
 
-VERTEX_FINITE = Rule(
-    "vertex-finite",
-    "error",
-    "core model",
-    rule="Positions are finite numbers.",
-    source="core page, 5.3",
+_rule = partial(Rule, "core model", source="docs/reference/model.md#vertex-streams")
+
+VERTEX_FINITE = _rule(
+    "vertex-finite", "error", "Positions are finite numbers.",
+    source="docs/reference/model.md#res3-positions",
     why="glTF cannot hold infinity or NaN, and every bound that has such a point is void.",
-    fix="Move the vertex in the tool that wrote it.",
-    drops="the triangles of the vertex",
-)
-VERTEX_COUNT = Rule(
-    "vertex-count",
-    "error",
-    "core model",
-    rule="Every vertex stream has at least one record per vertex.",
-    source="core page, 6.3",
+    fix="Move the vertex in the tool that wrote it.", drops="the triangles of the vertex",
+)  # fmt: skip
+VERTEX_COUNT = _rule(
+    "vertex-count", "error", "Every vertex stream has at least one record per vertex.",
     why="The runtime indexes all streams with one number: it would read past the end.",
     fix="The table was cut: take it from a backup.",
-)
-VERTEX_EXTRA = Rule(
-    "vertex-extra",
-    "warning",
-    "core model",
-    rule="No vertex stream has more records than there are vertices.",
-    source="core page, 6.3",
+)  # fmt: skip
+VERTEX_EXTRA = _rule(
+    "vertex-extra", "warning", "No vertex stream has more records than there are vertices.",
     why="The rest is never read; perhaps positions are missing.",
     fix="Convert to glTF and back without the sidecar.",
-)
+)  # fmt: skip
 
 
 def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
@@ -69,24 +60,15 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
             )
 
 
-VERTEX_UNREACHED = Rule(
-    "vertex-unreached",
-    "note",
-    "core model",
-    rule="Every vertex is used by a batch.",
-    source="evidence page, Core models (ranges)",
-    why="It is never drawn.",
-    fix="Nothing to do.",
-)
-VERTEX_SHARED = Rule(
-    "vertex-shared",
-    "note",
-    "core model",
-    rule="A vertex is used by one node's slots only.",
-    source="evidence page, Core models (vertex ownership)",
+VERTEX_UNREACHED = _rule(
+    "vertex-unreached", "note", "Every vertex is used by a batch.",
+    why="It is never drawn.", fix="Nothing to do.",
+)  # fmt: skip
+VERTEX_SHARED = _rule(
+    "vertex-shared", "note", "A vertex is used by one node's slots only.",
     why="Moving it moves parts of two nodes; other tools may not expect that.",
     fix="Nothing to do.",
-)
+)  # fmt: skip
 
 
 def check_vertex_use(model: MshModel) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from operator import le
 
 from ..findings import Rule
@@ -20,86 +20,53 @@ from .tables import (
     field_offset,
 )
 
+_rule = partial(Rule, "NRes", source="docs/reference/nres.md#header")
+
 Fold = Callable[[bytes], bytes]
 
 # What importers.nres refuses.
-UNREADABLE = Rule(
-    "unreadable",
-    "error",
-    "NRes",
-    rule="A file can be opened and read.",
-    source="container page",
-    why="What cannot be read cannot be checked.",
+UNREADABLE = _rule(
+    "unreadable", "error", "A file can be opened and read.",
+    source="docs/faults.md", why="What cannot be read cannot be checked.",
     fix="Check that the file exists, is not a directory and may be read.",
-)
-NRES_MAGIC_RULE = Rule(
-    "nres-magic",
-    "error",
-    "NRes",
-    rule="A container starts with the four bytes NRes.",
-    source="container page, header +0",
+)  # fmt: skip
+NRES_MAGIC_RULE = _rule(
+    "nres-magic", "error", "A container starts with the four bytes NRes.",
     why="Content decides what a file is; without the magic nothing in it can be found.",
     fix="Give the right file; a file that was an archive once is damaged: take it from a backup.",
-)
-NRES_HEADER = Rule(
-    "nres-header",
-    "error",
-    "NRes",
-    rule="A container has a header of 16 bytes.",
-    source="container page, header",
+)  # fmt: skip
+NRES_HEADER = _rule(
+    "nres-header", "error", "A container has a header of 16 bytes.",
     why="A shorter file does not hold the place of its entries.",
     fix="The file was cut off: copy it again.",
-)
-NRES_VERSION_RULE = Rule(
-    "nres-version",
-    "error",
-    "NRes",
-    rule="The version word is 0x100.",
-    source="container page, header +4",
+)  # fmt: skip
+NRES_VERSION_RULE = _rule(
+    "nres-version", "error", "The version word is 0x100.",
     why="Another version may lay out everything else in another way.",
     fix="Take the file from the game again; no other version is known.",
-)
-NRES_SIZE = Rule(
-    "nres-size",
-    "error",
-    "NRes",
-    rule="total_size is the length of the file.",
-    source="container page, header +12",
-    why=(
-        "The directory lies at the end: a wrong length means that it is looked for in the wrong "
-        "place."
-    ),
-    fix="The file was cut off or something was appended: copy it again.",
-)
-NRES_COUNT = Rule(
-    "nres-count",
-    "error",
-    "NRes",
-    rule=(
-        "entry_count is not negative, and so many directory rows of 64 bytes fit after the header."
-    ),
-    source="container page, header +8",
+)  # fmt: skip
+NRES_SIZE = _rule(
+    "nres-size", "error", "total_size is the length of the file.",
+    why="The directory lies at the end: a wrong length means that it is looked for in the wrong "
+    "place.", fix="The file was cut off or something was appended: copy it again.",
+)  # fmt: skip
+NRES_COUNT = _rule(
+    "nres-count", "error",
+    "entry_count is not negative, and so many directory rows of 64 bytes fit after the header.",
     why="The directory would start before the data.",
     fix="Take the file from a backup, or pack it again.",
-)
-NRES_PAYLOAD = Rule(
-    "nres-payload",
-    "error",
-    "NRes",
-    rule="Every payload lies between the header and the directory.",
-    source="container page, directory +56",
-    why="Reading it would leave the file.",
+)  # fmt: skip
+NRES_PAYLOAD = _rule(
+    "nres-payload", "error", "Every payload lies between the header and the directory.",
+    source="docs/reference/nres.md#a-row-of-the-directory", why="Reading it would leave the file.",
     fix="Pack the archive again from its entries.",
-)
-NRES_REUSE = Rule(
-    "nres-reuse",
-    "error",
-    "NRes",
-    rule="All payloads together are at most 16 times the file.",
-    source="container page, directory +56 (our limit)",
+)  # fmt: skip
+NRES_REUSE = _rule(
+    "nres-reuse", "error", "All payloads together are at most 16 times the file.",
+    source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Pack the archive again: every entry gets bytes of its own.",
-)
+)  # fmt: skip
 
 
 def fold_upper(name: bytes) -> bytes:

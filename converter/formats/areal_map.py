@@ -12,7 +12,7 @@ to the next one (the last edge: back to vertex 0), so vertices, edges and links 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,8 @@ from .tables import (
     AREAL_MAP_TYPE,
     AREAL_VERTEX_DTYPE,
 )
+
+_rule = partial(Rule, "areal map", source="docs/reference/areal_map.md")
 
 #: What messages call the three parts of the entry.
 AREALS = "Type 12 (areals)"
@@ -118,15 +120,10 @@ class ArealMap:
         return xy.min(0), xy.max(0)
 
 
-AREAL_ENTRY = Rule(
-    "areal-entry",
-    "error",
-    "areal map",
-    rule="An areal map has an entry of type 12.",
-    source="terrain page, 4.2 and 6.3",
-    why='The game stops with "Cannot find chunk in resource".',
-    fix="Take the file from a backup.",
-)
+AREAL_ENTRY = _rule(
+    "areal-entry", "error", "An areal map has an entry of type 12.",
+    why='The game stops with "Cannot find chunk in resource".', fix="Take the file from a backup.",
+)  # fmt: skip
 
 
 def areal_entry(archive: Archive) -> Entry:
@@ -149,24 +146,16 @@ def areal_entry(archive: Archive) -> Entry:
 
 
 # What importers.areal_map refuses.
-AREAL_SIZE = Rule(
-    "areal-size",
-    "error",
-    "areal map",
-    rule="Areals and cells fit the entry.",
-    source="terrain page, 4.2 to 4.4",
+AREAL_SIZE = _rule(
+    "areal-size", "error", "Areals and cells fit the entry.",
     why="The game would read past the entry.",
     fix="The entry was cut, or a count is wrong: take it from a backup.",
-)
-AREAL_TAIL = Rule(
-    "areal-tail",
-    "error",
-    "areal map",
-    rule="Areals and cells fill the entry to its last byte.",
-    source="terrain page, 6.3",
+)  # fmt: skip
+AREAL_TAIL = _rule(
+    "areal-tail", "error", "Areals and cells fill the entry to its last byte.",
     why='The game stops with "Incorrect ArealMap".',
     fix="A count is wrong: take the entry from a backup.",
-)
+)  # fmt: skip
 
 
 def game_xy(points: NDArray[np.float32]) -> Floats:

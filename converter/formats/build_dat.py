@@ -16,11 +16,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import partial
 from itertools import takewhile
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule
 from .archive import decode_text
+
+_rule = partial(Rule, "BuildDat.lst", source="docs/reference/build_dat.md#grammar")
 
 #: What findings and errors call the file.
 TABLE = "BuildDat.lst"
@@ -192,65 +195,35 @@ class BuildDat:
         return decode_text(match[1])
 
 
-BUILD_CATEGORY = Rule(
-    "build-category",
-    "error",
-    "BuildDat.lst",
-    rule="A category is one of the twelve.",
-    source="terrain page, 5",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Correct the name; case matters.",
+BUILD_CATEGORY = _rule(
+    "build-category", "error", "A category is one of the twelve.",
+    source="docs/reference/build_dat.md", why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Correct the name; case matters.", drops="the section",
+)  # fmt: skip
+BUILD_COUNT = _rule(
+    "build-count", "error", "A category's count is the number of paths that follow.",
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Correct the count.",
     drops="the section",
-)
-BUILD_COUNT = Rule(
-    "build-count",
-    "error",
-    "BuildDat.lst",
-    rule="A category's count is the number of paths that follow.",
-    source="evidence page, Text and materials (BuildDat.lst)",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Correct the count.",
-    drops="the section",
-)
-BUILD_PATH = Rule(
-    "build-path",
-    "error",
-    "BuildDat.lst",
-    rule="Paths are in double quotes.",
-    source="evidence page, Text and materials (BuildDat.lst)",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Put the path in double quotes.",
+)  # fmt: skip
+BUILD_PATH = _rule(
+    "build-path", "error", "Paths are in double quotes.",
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Put the path in double quotes.",
     drops="the line",
-)
-BUILD_STRAY = Rule(
-    "build-stray",
-    "error",
-    "BuildDat.lst",
-    rule="Every path is covered by a count.",
-    source="evidence page, Text and materials (BuildDat.lst)",
+)  # fmt: skip
+BUILD_STRAY = _rule(
+    "build-stray", "error", "Every path is covered by a count.",
     why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Raise the count, or remove the path.",
+    fix="Raise the count, or remove the path.", drops="the line",
+)  # fmt: skip
+BUILD_LINE = _rule(
+    "build-line", "error", "A line is empty, a comment, a header or a path.",
+    why='The game stops with "BuildDat.lst is corrupted".', fix="Start it with // or remove it.",
     drops="the line",
-)
-BUILD_LINE = Rule(
-    "build-line",
-    "error",
-    "BuildDat.lst",
-    rule="A line is empty, a comment, a header or a path.",
-    source="evidence page, Text and materials (BuildDat.lst)",
-    why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Start it with // or remove it.",
-    drops="the line",
-)
-BUILD_TWICE = Rule(
-    "build-twice",
-    "warning",
-    "BuildDat.lst",
-    rule="A category has one header.",
-    source="terrain page, 5",
-    why="Which one counts is not known; the first is used.",
-    fix="Join the two.",
-)
+)  # fmt: skip
+BUILD_TWICE = _rule(
+    "build-twice", "warning", "A category has one header.",
+    why="Which one counts is not known; the first is used.", fix="Join the two.",
+)  # fmt: skip
 
 
 def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:

@@ -12,6 +12,7 @@ Reading bytes is ``importers.control_points``. The converter shows points and ne
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,8 @@ from ..errors import printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from .archive import decode_text
+
+_rule = partial(Rule, "control points", source="docs/reference/control_points.md")
 
 #: Type of a directory entry of control points.
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")
@@ -64,33 +67,20 @@ class ControlPoints:
         return decode_text(self.names["name"][row].tobytes().partition(b"\0")[0])
 
 
-POINTS_SIZE = Rule(
-    "points-size",
-    "warning",
-    "control points",
-    rule="A .cpt is its count, a record of 36 bytes and a name of 32 for each.",
-    source="evidence page, Core models (what points into a model); decision 0017",
-    why="The points cannot be shown.",
-    fix="Take the file from the game again.",
-)
-POINT_PLACE = Rule(
-    "point-place",
-    "warning",
-    "control points",
-    rule="A point is on a node of the model, at finite numbers of at most 1e6.",
-    source="evidence page, Core models (what points into a model); decision 0017",
-    why="The point cannot be shown.",
-    fix="Name a node that the model has, in the .cpt.",
-)
-POINTS_NONE = Rule(
-    "points-none",
-    "warning",
-    "control points",
-    rule="A model that is exported with --points has a .cpt.",
-    source="evidence page, Core models (what points into a model); decision 0017",
-    why="There is nothing to show.",
-    fix="Nothing to do, or put its .cpt beside it.",
-)
+POINTS_SIZE = _rule(
+    "points-size", "warning",
+    "A .cpt is its count, a record of 36 bytes and a name of 32 for each.",
+    why="The points cannot be shown.", fix="Take the file from the game again.",
+)  # fmt: skip
+POINT_PLACE = _rule(
+    "point-place", "warning",
+    "A point is on a node of the model, at finite numbers of at most 1e6.",
+    why="The point cannot be shown.", fix="Name a node that the model has, in the .cpt.",
+)  # fmt: skip
+POINTS_NONE = _rule(
+    "points-none", "warning", "A model that is exported with --points has a .cpt.",
+    why="There is nothing to show.", fix="Nothing to do, or put its .cpt beside it.",
+)  # fmt: skip
 
 
 def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,8 @@ from ..findings import Rule
 from ..numeric.arrays import Records
 from .archive import Archive, decode_text
 
+_rule = partial(Rule, "MAT0", source="docs/reference/material.md")
+
 #: Type of a material's directory entry: ``MAT0``.
 MATERIAL_TYPE = int.from_bytes(b"MAT0", "little")
 #: The version of the header that is understood: the directory's ``attr2``.
@@ -29,51 +32,28 @@ MATERIAL_VERSION = 6
 DEFAULT_MATERIAL = "DEFAULT"
 
 # What importers.material refuses.
-MATERIAL_VERSION_RULE = Rule(
-    "material-version",
-    "error",
-    "MAT0",
-    rule="A material's version (attr2) is 6.",
-    source="evidence page, Text and materials (MAT0)",
-    why="Other versions have other headers.",
-    fix="Take the entry from the game again.",
-)
-MATERIAL_HEADER = Rule(
-    "material-header",
-    "error",
-    "MAT0",
-    rule="A material has a header of 14 bytes.",
-    source="evidence page, Text and materials (MAT0)",
-    why="The counts are not there.",
+MATERIAL_VERSION_RULE = _rule(
+    "material-version", "error", "A material's version (attr2) is 6.",
+    why="Other versions have other headers.", fix="Take the entry from the game again.",
+)  # fmt: skip
+MATERIAL_HEADER = _rule(
+    "material-header", "error", "A material has a header of 14 bytes.",
+    source="docs/reference/material.md#header", why="The counts are not there.",
     fix="The entry was cut: take it from a backup.",
-)
-MATERIAL_PHASES = Rule(
-    "material-phases",
-    "error",
-    "MAT0",
-    rule="A material has a phase, and all of them fit the entry.",
-    source="evidence page, Text and materials (MAT0)",
-    why="The game would read past the entry.",
+)  # fmt: skip
+MATERIAL_PHASES = _rule(
+    "material-phases", "error", "A material has a phase, and all of them fit the entry.",
+    source="docs/reference/material.md#header", why="The game would read past the entry.",
     fix="Correct the count.",
-)
-MATERIAL_TRACKS = Rule(
-    "material-tracks",
-    "error",
-    "MAT0",
-    rule="Tracks fit the entry.",
-    source="evidence page, Text and materials (MAT0)",
-    why="The game would read past the entry.",
-    fix="Correct the count.",
-)
-MATERIAL_KEYS = Rule(
-    "material-keys",
-    "error",
-    "MAT0",
-    rule="A track's keys fit the entry.",
-    source="evidence page, Text and materials (MAT0)",
-    why="The game would read past the entry.",
-    fix="Correct the count.",
-)
+)  # fmt: skip
+MATERIAL_TRACKS = _rule(
+    "material-tracks", "error", "Tracks fit the entry.",
+    why="The game would read past the entry.", fix="Correct the count.",
+)  # fmt: skip
+MATERIAL_KEYS = _rule(
+    "material-keys", "error", "A track's keys fit the entry.",
+    why="The game would read past the entry.", fix="Correct the count.",
+)  # fmt: skip
 
 
 class MaterialKind(IntEnum):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, cast
 
 import numpy as np
@@ -17,36 +18,26 @@ from ..numeric.arrays import Records
 from .table_file import TableFile
 from .tables import NAME_DTYPE, NODE_DTYPE, TABLES, StreamType, TableSpec
 
+_rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
+
 _ZERO = np.zeros(1, np.uint16)
 
 # What importers.msh refuses.
-MODEL_TABLES = Rule(
-    "model-tables",
-    "error",
-    "core model",
-    rule="A core model has tables 1, 2, 3, 6 and 13.",
-    source="core page, 3.1 and 3.3",
-    why="The game's loader needs every one of them.",
-    fix="Take the model from a backup.",
-)
-TABLE_STRIDE = Rule(
-    "table-stride",
-    "error",
-    "core model",
-    rule="The size of a table is a multiple of its record.",
-    source="core page, 7.1; animation page, 9 (1)",
+MODEL_TABLES = _rule(
+    "model-tables", "error", "A core model has tables 1, 2, 3, 6 and 13.",
+    why="The game's loader needs every one of them.", fix="Take the model from a backup.",
+)  # fmt: skip
+TABLE_STRIDE = _rule(
+    "table-stride", "error", "The size of a table is a multiple of its record.",
     why="The last record would be read past the end.",
     fix="The table was cut: take it from a backup.",
-)
-SLOTS_SIZE = Rule(
-    "slots-size",
-    "error",
-    "core model",
-    rule="Res2 is a header of 140 bytes and slots of 68 bytes.",
-    source="core page, 7.1",
+)  # fmt: skip
+SLOTS_SIZE = _rule(
+    "slots-size", "error", "Res2 is a header of 140 bytes and slots of 68 bytes.",
+    source="docs/reference/model.md#res2-header-and-slots",
     why="The last slot would be read past the end.",
     fix="The table was cut: take it from a backup.",
-)
+)  # fmt: skip
 
 
 @dataclass

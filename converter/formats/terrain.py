@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, cast
 
 import numpy as np
@@ -22,6 +22,8 @@ from ..findings import Rule
 from ..numeric.arrays import NONE16, Records, ranges
 from .table_file import TableFile
 from .tables import TERRAIN_TABLES, TableSpec, TerrainStream
+
+_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#the-tables")
 
 MOST_VERTICES = 0xFFFF
 MOST_FACES = 0x7FFF
@@ -36,24 +38,17 @@ NO_MATERIAL = 0xFF
 _T = TerrainStream
 
 # What importers.terrain refuses.
-TERRAIN_TABLES_RULE = Rule(
-    "terrain-tables",
-    "error",
-    "terrain",
-    rule="A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
-    source="terrain page, 3.1 and 6.2",
+TERRAIN_TABLES_RULE = _rule(
+    "terrain-tables", "error", "A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
     why='The game stops with "Unable to open file" or "Unable to find microtexture mapping chunk".',
     fix="Take the file from a backup.",
-)
-TERRAIN_STRIDE = Rule(
-    "terrain-stride",
-    "error",
-    "terrain",
-    rule="The size of a table is a multiple of its record (Res2: after 140 bytes).",
-    source="terrain page, 6.2",
+)  # fmt: skip
+TERRAIN_STRIDE = _rule(
+    "terrain-stride", "error",
+    "The size of a table is a multiple of its record (Res2: after 140 bytes).",
     why="The last record would be read past the end.",
     fix="The table was cut: take it from a backup.",
-)
+)  # fmt: skip
 
 
 @dataclass

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ from ..errors import ConversionError
 from ..findings import Rule
 from ..numeric.arrays import Records
 from .tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
+
+_rule = partial(Rule, "Texm", source="docs/reference/texture.md")
 
 TEXM_MAGIC = b"Texm"
 #: Type of a texture's directory entry.
@@ -58,60 +61,32 @@ WRITABLE_FORMATS = (8888, 888, 565, 556, 4444)
 _WITH_MIPS = 32
 
 # What importers.texm refuses.
-TEXM_MAGIC_RULE = Rule(
-    "texm-magic",
-    "error",
-    "Texm",
-    rule="A texture starts with the four bytes Texm.",
-    source="evidence page, Text and materials (Texm)",
-    why="It cannot be read.",
-    fix="Take the entry from a backup.",
-)
-TEXM_HEADER = Rule(
-    "texm-header",
-    "error",
-    "Texm",
-    rule="A texture has a header of 32 bytes.",
-    source="evidence page, Text and materials (Texm)",
-    why="Its size is not there.",
-    fix="The entry was cut: take it from a backup.",
-)
-TEXM_FORMAT = Rule(
-    "texm-format",
-    "error",
-    "Texm",
-    rule="The format is 0, 565, 556, 4444, 88, 888 or 8888.",
-    source="evidence page, Text and materials (Texm)",
-    why="The layout of a pixel is not known.",
+TEXM_MAGIC_RULE = _rule(
+    "texm-magic", "error", "A texture starts with the four bytes Texm.",
+    why="It cannot be read.", fix="Take the entry from a backup.",
+)  # fmt: skip
+TEXM_HEADER = _rule(
+    "texm-header", "error", "A texture has a header of 32 bytes.",
+    why="Its size is not there.", fix="The entry was cut: take it from a backup.",
+)  # fmt: skip
+TEXM_FORMAT = _rule(
+    "texm-format", "error", "The format is 0, 565, 556, 4444, 88, 888 or 8888.",
+    source="docs/reference/texture.md#pixels", why="The layout of a pixel is not known.",
     fix="Make the texture again.",
-)
-TEXM_SIDES = Rule(
-    "texm-sides",
-    "error",
-    "Texm",
-    rule="Sides are 1 or more.",
-    source="evidence page, Text and materials (Texm)",
-    why="The picture is empty.",
-    fix="Make the texture again.",
-)
-TEXM_MIPS = Rule(
-    "texm-mips",
-    "error",
-    "Texm",
-    rule="There are as many levels as the size can be halved, at least one.",
-    source="evidence page, Text and materials (Texm)",
-    why="A level would have no size.",
+)  # fmt: skip
+TEXM_SIDES = _rule(
+    "texm-sides", "error", "Sides are 1 or more.",
+    why="The picture is empty.", fix="Make the texture again.",
+)  # fmt: skip
+TEXM_MIPS = _rule(
+    "texm-mips", "error", "There are as many levels as the size can be halved, at least one.",
+    source="docs/reference/texture.md#pixels", why="A level would have no size.",
     fix="Correct the count.",
-)
-TEXM_SIZE = Rule(
-    "texm-size",
-    "error",
-    "Texm",
-    rule="Every declared level is there.",
-    source="evidence page, Text and materials (Texm)",
-    why="The game would read past the entry.",
-    fix="The entry was cut: take it from a backup.",
-)
+)  # fmt: skip
+TEXM_SIZE = _rule(
+    "texm-size", "error", "Every declared level is there.",
+    why="The game would read past the entry.", fix="The entry was cut: take it from a backup.",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule, more
 from .material import DEFAULT_MATERIAL
+
+_rule = partial(Rule, "WEAR", source="docs/reference/wear.md#grammar")
 
 #: What findings and errors call the file.
 TABLE = "WEAR"
@@ -147,53 +149,28 @@ def _is_blank(line: str) -> bool:
     return not line.replace("\0", "").strip()
 
 
-WEAR_COUNT = Rule(
-    "wear-count",
-    "error",
-    "WEAR",
-    rule="The first line is the number of rows that follow.",
-    source="evidence page, Text and materials (WEAR)",
-    why="Rows are selected by position: names are missing.",
-    fix="Correct the count.",
+WEAR_COUNT = _rule(
+    "wear-count", "error", "The first line is the number of rows that follow.",
+    why="Rows are selected by position: names are missing.", fix="Correct the count.",
     drops="the rows that are missing",
-)
-WEAR_ROW = Rule(
-    "wear-row",
-    "error",
-    "WEAR",
-    rule="A row is an id and a name.",
-    source="evidence page, Text and materials (WEAR)",
-    why="The row has no material.",
-    fix="Add the name.",
-    drops="the row",
-)
-WEAR_ID = Rule(
-    "wear-id",
-    "warning",
-    "WEAR",
-    rule="A row's id is its position.",
-    source="evidence page, Text and materials (WEAR)",
-    why="Rows are selected by position: the id misleads.",
-    fix="Number the rows from 0.",
-)
-WEAR_EXTRA = Rule(
-    "wear-extra",
-    "warning",
-    "WEAR",
-    rule="Nothing follows the rows but LIGHTMAPS.",
-    source="evidence page, Text and materials (WEAR)",
+)  # fmt: skip
+WEAR_ROW = _rule(
+    "wear-row", "error", "A row is an id and a name.",
+    why="The row has no material.", fix="Add the name.", drops="the row",
+)  # fmt: skip
+WEAR_ID = _rule(
+    "wear-id", "warning", "A row's id is its position.",
+    why="Rows are selected by position: the id misleads.", fix="Number the rows from 0.",
+)  # fmt: skip
+WEAR_EXTRA = _rule(
+    "wear-extra", "warning", "Nothing follows the rows but LIGHTMAPS.",
     why="It is never read; perhaps the count is too small.",
     fix="Raise the count, or remove the lines.",
-)
-WEAR_BLANK = Rule(
-    "wear-blank",
-    "warning",
-    "WEAR",
-    rule="A blank line precedes LIGHTMAPS.",
-    source="evidence page, Text and materials (WEAR)",
-    why="The game may take the word for a row.",
-    fix="Add a blank line.",
-)
+)  # fmt: skip
+WEAR_BLANK = _rule(
+    "wear-blank", "warning", "A blank line precedes LIGHTMAPS.",
+    why="The game may take the word for a row.", fix="Add a blank line.",
+)  # fmt: skip
 
 
 def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
