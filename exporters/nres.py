@@ -156,18 +156,15 @@ def add_entry(
     """
     if not 0 < len(name) < NAME_SIZE or b"\0" in name:
         raise ConversionError(
-            "entry name does not fit",
-            file=archive.label,
+            "entry name does not fit", file=archive.label,
             value=f"{printable(decode_text(name))!r}, {len(name)} bytes",
             expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
-        )
+        )  # fmt: skip
     if archive.find(name) is not None:
         raise ConversionError(
-            "has an entry of this name already",
-            file=archive.label,
-            value=printable(decode_text(name)),
-            hint="give the new file another name",
-        )
+            "has an entry of this name already", file=archive.label,
+            value=printable(decode_text(name)), hint="give the new file another name",
+        )  # fmt: skip
     offset, gap = _padded(archive.directory)
     end, pad = _padded(offset + len(payload))
     unindexed = list(archive.unindexed)
@@ -223,9 +220,7 @@ def _checked(
     total = directory + NRES_ENTRY_DTYPE.itemsize * len(entries)
     if total > 0xFFFFFFFF:
         raise ConversionError(
-            "archive would grow beyond the format",
-            file=archive.label,
-            value=f"{total} bytes",
+            "archive would grow beyond the format", file=archive.label, value=f"{total} bytes",
             expected="at most 4294967295",
-        )
+        )  # fmt: skip
     return replace(archive, entries=entries, unindexed=unindexed, total_size=total)

@@ -77,15 +77,10 @@ class _Data:
         left = len(self.bytes) - at
         if size > left:
             raise ConversionError(
-                f"{what} would run past the entry",
-                file=self.label,
-                table=table,
-                row=row,
-                offset=self.offset + at,
-                value=f"{size} bytes",
-                expected=f"at most {left}",
+                f"{what} would run past the entry", file=self.label, table=table, row=row,
+                offset=self.offset + at, value=f"{size} bytes", expected=f"at most {left}",
                 code=AREAL_SIZE.code,
-            )
+            )  # fmt: skip
 
 
 class _Polygons(NamedTuple):
@@ -147,15 +142,10 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.
     end = at + 2 * int(heads[-1])
     if end != len(data.bytes):
         raise ConversionError(
-            "areal map has bytes left after its last cell",
-            file=data.label,
-            table=CELLS,
-            row=across * down,
-            offset=data.offset + end,
-            value=f"{len(data.bytes) - end} bytes",
-            expected="none: the runtime stops with Incorrect ArealMap",
-            code=AREAL_TAIL.code,
-        )
+            "areal map has bytes left after its last cell", file=data.label, table=CELLS,
+            row=across * down, offset=data.offset + end, value=f"{len(data.bytes) - end} bytes",
+            expected="none: the runtime stops with Incorrect ArealMap", code=AREAL_TAIL.code,
+        )  # fmt: skip
     listed = np.ones(len(words), np.bool_)
     listed[heads[:-1]] = False
     return (across, down), heads - np.arange(len(heads)), words[listed]

@@ -32,12 +32,8 @@ def read_build_dat(
     for finding in findings:
         if strict and finding.severity == "error":
             raise ConversionError(
-                f"{TABLE} is corrupted: {finding.problem}",
-                file=label,
-                table=finding.table,
-                row=finding.row,
-                value=finding.value,
-                expected=finding.expected,
+                f"{TABLE} is corrupted: {finding.problem}", file=label, table=finding.table,
+                row=finding.row, value=finding.value, expected=finding.expected,
                 hint="rows count lines from 1",
-            )
+            )  # fmt: skip
     return lines, findings

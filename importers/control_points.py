@@ -43,14 +43,9 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     size = 4 + count * (POINT_DTYPE.itemsize + NAME_DTYPE.itemsize)
     if len(view) != size:
         raise ConversionError(
-            f"size does not fit its count of {count} control points",
-            file=label,
-            table=TABLE,
-            offset=0,
-            value=f"{len(view)} bytes",
-            expected=size,
-            code=POINTS_SIZE.code,
-        )
+            f"size does not fit its count of {count} control points", file=label, table=TABLE,
+            offset=0, value=f"{len(view)} bytes", expected=size, code=POINTS_SIZE.code,
+        )  # fmt: skip
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(
         np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE)

@@ -88,10 +88,9 @@ def _tracks(
         if path == "scale":
             if not ignore_scale and np.abs(values - values[:1]).max() > _MAX_SCALE_CHANGE:
                 raise ConversionError(
-                    f"node {name!r} has animated scale",
-                    file=file.label,
+                    f"node {name!r} has animated scale", file=file.label,
                     hint="nodes of a model have none: --ignore-scale skips it",
-                )
+                )  # fmt: skip
             continue
         track = out.setdefault(target, Track(index_of[target]))
         frames = _snap(seconds * fps)
@@ -115,11 +114,9 @@ def _keys(
     values = file.array(sampler.output).astype(np.float64)
     if len(values) != len(seconds) * (3 if kind == "CUBICSPLINE" else 1):
         raise ConversionError(
-            f"animation of node {name!r} has not as many values as key times",
-            file=file.label,
-            value=len(values),
-            expected=len(seconds),
-        )
+            f"animation of node {name!r} has not as many values as key times", file=file.label,
+            value=len(values), expected=len(seconds),
+        )  # fmt: skip
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
         raise ConversionError(
             f"animation of node {name!r}: key times are not increasing, or values not finite",

@@ -105,11 +105,10 @@ class GltfFile:
         self._room -= max(0, size)
         if self._room < 0:
             raise ConversionError(
-                "unpacks to far more than it holds",
-                file=self.label,
+                "unpacks to far more than it holds", file=self.label,
                 expected=f"at most {UNPACKED} times its size",
                 hint="do too many meshes use the same data?",
-            )
+            )  # fmt: skip
 
     def array(self, index: int) -> NDArray[Any]:
         """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
@@ -147,11 +146,10 @@ class GltfFile:
         lowest = min(offset, view.byteOffset or 0)
         if count < 1 or lowest < 0 or stride < size or needed > end or end > len(buffer):
             raise ConversionError(
-                "accessor runs past its buffer view",
-                file=self.label,
+                "accessor runs past its buffer view", file=self.label,
                 value=f"{count} elements from byte {start}",
                 expected=f"an end at byte {end} or before",
-            )
+            )  # fmt: skip
         strides = (stride, stored.itemsize)
         return np.ascontiguousarray(
             np.ndarray((count, width), stored, buffer[start:needed], 0, strides)
@@ -254,11 +252,10 @@ def open_gltf(path: Path) -> GltfFile:
         unknown = [name for name in root.get("extensionsRequired", []) if name not in _READABLE]
         if unknown:
             raise ConversionError(
-                "needs extensions that cannot be read",
-                file=label,
+                "needs extensions that cannot be read", file=label,
                 value=", ".join(map(str, unknown)),
                 hint=_UNPACK_HINTS.get(unknown[0], "export it without them"),
-            )
+            )  # fmt: skip
         buffers = _buffers(root, chunk, path)
         return GltfFile(label, root, buffers, len(data), _foreign_buffers(root, buffers))
 
@@ -319,11 +316,9 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
             data = read_file(target)
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
-                f"buffer {i} is cut",
-                file=str(path),
-                value=f"{len(data)} bytes",
+                f"buffer {i} is cut", file=str(path), value=f"{len(data)} bytes",
                 expected=buffer["byteLength"],
-            )
+            )  # fmt: skip
         out.append(data)
     return out
 

@@ -90,10 +90,9 @@ def _read_primitive(
         return None
     if data.get("targets"):
         raise ConversionError(
-            f"mesh {name!r} has morph targets",
-            file=file.label,
+            f"mesh {name!r} has morph targets", file=file.label,
             hint="a model of the game has none: apply the shape keys before you export",
-        )
+        )  # fmt: skip
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
         raise TypeError(f"indices of mesh {name!r} are {index.dtype}")
@@ -106,21 +105,17 @@ def _read_primitive(
     file.claim(64 * count + 8 * len(index))
     if len(index) and int(index.max()) >= count:
         raise ConversionError(
-            f"mesh {name!r} has an index past its vertices",
-            file=file.label,
-            value=int(index.max()),
-            expected=f"below {count}",
-        )
+            f"mesh {name!r} has an index past its vertices", file=file.label,
+            value=int(index.max()), expected=f"below {count}",
+        )  # fmt: skip
     for key, values in attributes.items():
         finite = np.isfinite(values)
         if np.count_nonzero(finite) < finite.size:
             users = [node.name for node in file.nodes if node.mesh == number]
             raise ConversionError(
-                f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
-                file=file.label,
-                table=f"primitive {place}",
-                row=int(np.argmax(~finite.all(axis=1))),
-            )
+                f"{key} is not finite in mesh {name!r} of node {users[0]!r}", file=file.label,
+                table=f"primitive {place}", row=int(np.argmax(~finite.all(axis=1))),
+            )  # fmt: skip
     material = data.get("material")
     used = None if material is None else file.materials[int(material)]
     if used is not None and "TEXCOORD_0" in attributes:

@@ -35,10 +35,9 @@ def bind_skins(file: GltfFile, out: Imported, index_of: dict[int, int], allowed:
         return
     if not allowed:
         raise ConversionError(
-            f"node {skinned[0][1].name!r} has a skin",
-            file=file.label,
+            f"node {skinned[0][1].name!r} has a skin", file=file.label,
             hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
-        )
+        )  # fmt: skip
     for i, node in skinned:
         assert node.skin is not None
         _bind(file, out, out.items[index_of[i]], file.skins[node.skin], index_of)
@@ -123,9 +122,8 @@ def _give_to_joints(
         out.meshes.append(Mesh(f"{name}.{owner.name}", primitives))
         if owner.mesh >= 0:
             raise ConversionError(
-                f"joint {owner.name!r} has a mesh of its own",
-                file=file.label,
+                f"joint {owner.name!r} has a mesh of its own", file=file.label,
                 hint="join it with the skinned mesh",
-            )
+            )  # fmt: skip
         owner.mesh = len(out.meshes) - 1
     out.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")

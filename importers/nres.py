@@ -71,21 +71,16 @@ def _unreadable(path: Path) -> Iterator[None]:
 def _require_file(path: Path, about: os.stat_result) -> None:
     if stat.S_ISDIR(about.st_mode):
         raise ConversionError(
-            "is a directory",
-            file=str(path),
-            hint="give a file; msh2gltf DIR --list shows the models below it",
-            code=UNREADABLE.code,
-        )
+            "is a directory", file=str(path),
+            hint="give a file; msh2gltf DIR --list shows the models below it", code=UNREADABLE.code,
+        )  # fmt: skip
     if not stat.S_ISREG(about.st_mode):
         raise ConversionError("is not a regular file", file=str(path), code=UNREADABLE.code)
     if about.st_size > _LARGEST:
         raise ConversionError(
-            "is too large",
-            file=str(path),
-            value=f"{about.st_size:,} bytes",
-            expected=f"at most {_LARGEST:,}",
-            code=UNREADABLE.code,
-        )
+            "is too large", file=str(path), value=f"{about.st_size:,} bytes",
+            expected=f"at most {_LARGEST:,}", code=UNREADABLE.code,
+        )  # fmt: skip
 
 
 def is_nres(data: memoryview | bytes) -> bool:
@@ -177,14 +172,9 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
         rule: Rule, problem: str, field: str, value: object, expected: object
     ) -> ConversionError:
         return ConversionError(
-            problem,
-            file=label,
-            table="NRes header",
-            offset=field_offset(NRES_HEADER_DTYPE, field),
-            value=value,
-            expected=expected,
-            code=rule.code,
-        )
+            problem, file=label, table="NRes header", offset=field_offset(NRES_HEADER_DTYPE, field),
+            value=value, expected=expected, code=rule.code,
+        )  # fmt: skip
 
     if not is_nres(data):
         found = bytes(data[:4]) or "an empty file"
@@ -215,26 +205,20 @@ def _rows(
         type_id, attr1, attr2, size, attr3, name, start, sort_index = row
         if start < _HEADER_SIZE or start + size > directory:
             raise ConversionError(
-                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
-                file=label,
-                table=_DIRECTORY,
-                row=i,
+                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region", file=label,
+                table=_DIRECTORY, row=i,
                 offset=directory + _ROW_SIZE * i + field_offset(NRES_ENTRY_DTYPE, "data_offset"),
                 value=f"bytes {start}..{start + size}",
-                expected=f"inside {_HEADER_SIZE}..{directory}",
-                code=NRES_PAYLOAD.code,
-            )
+                expected=f"inside {_HEADER_SIZE}..{directory}", code=NRES_PAYLOAD.code,
+            )  # fmt: skip
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
     if shared > MAX_USES * total:
         raise ConversionError(
-            "payloads overlap too often",
-            file=label,
-            table=_DIRECTORY,
-            value=f"{shared} bytes in all",
-            expected=f"at most {MAX_USES} times the file's {total}",
+            "payloads overlap too often", file=label, table=_DIRECTORY,
+            value=f"{shared} bytes in all", expected=f"at most {MAX_USES} times the file's {total}",
             code=NRES_REUSE.code,
-        )
+        )  # fmt: skip
     return rows
 
 

@@ -33,19 +33,17 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise ConversionError(
-                    "picture is too large",
-                    file=str(path),
+                    "picture is too large", file=str(path),
                     value=f"{picture.width} x {picture.height}",
                     expected=f"at most {MOST_PIXELS:,} pixels",
-                )
+                )  # fmt: skip
             if any(
                 str(tile.args).endswith(";16B") for tile in picture.tile
             ):  # Pillow would drop the lower bits
                 raise ConversionError(
-                    "picture has 16 bits a channel",
-                    file=str(path),
+                    "picture has 16 bits a channel", file=str(path),
                     hint="save it with 8 bits a channel",
-                )
+                )  # fmt: skip
             return np.asarray(picture.convert("RGBA"))
     except ConversionError:
         raise

@@ -51,38 +51,33 @@ def read_tables(
         ConversionError: a required table is missing, or a size does not fit its records.
     """
     first = {entry.type_id: entry for entry in reversed(archive.entries)}
-    absent = [i for i, s in specs.items() if i not in first and s.presence is Presence.REQUIRED]
-    if absent:
-        needed = required(specs)
-        labels = ", ".join(specs[i].label for i in sorted(absent))
+    needed = required(specs)
+    if absent := [specs[i].label for i in needed if i not in first]:
         raise ConversionError(
-            f"not a {what}",
-            file=archive.label,
-            value=f"{archive_kind(archive)} without {labels}",
+            f"not a {what}", file=archive.label,
+            value=f"{archive_kind(archive)} without {', '.join(absent)}",
             expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
             code=rules.missing.code,
-        )
+        )  # fmt: skip
     header: Records = np.empty(0, np.void)
     tables: dict[int, Table] = {}
     for type_id, spec in specs.items():
         entry = first.get(type_id)
-        if entry is None or (record := spec.record(entry.attr3)) is None:
+        record = None if entry is None else spec.record(entry.attr3)
+        if entry is None or record is None:
             continue
-        start, stride, size = spec.start, record.itemsize, entry.size
-        if size < start or (size - start) % stride:
+        start, stride = spec.start, record.itemsize
+        if entry.size < start or (entry.size - start) % stride:
             # what the game's loader does not open may have any size: an unknown entry
             if spec.presence is Presence.NOT_LOADED:
                 continue
             raise ConversionError(
-                "size does not fit its records",
-                file=archive.label,
-                table=spec.label,
-                row=max(0, entry.size - start) // stride,
-                offset=entry.data_offset,
+                "size does not fit its records", file=archive.label, table=spec.label,
+                row=max(0, entry.size - start) // stride, offset=entry.data_offset,
                 value=f"{entry.size} bytes",
                 expected=f"{start} + n * {stride}" if start else f"a multiple of {stride}",
                 code=(rules.header if start else rules.size).code,
-            )
+            )  # fmt: skip
         payload = entry.payload
         if spec.header is not None:
             header = np.frombuffer(payload[:start], spec.header)

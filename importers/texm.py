@@ -67,14 +67,9 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
         rule: Rule, problem: str, field: str, value: object, expected: object
     ) -> ConversionError:
         return ConversionError(
-            problem,
-            file=label,
-            table="Texm header",
-            offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value,
-            expected=expected,
-            code=rule.code,
-        )
+            problem, file=label, table="Texm header", offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value, expected=expected, code=rule.code,
+        )  # fmt: skip
 
     if bytes(view[:4]) != TEXM_MAGIC:
         found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"

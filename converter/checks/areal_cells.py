@@ -98,13 +98,8 @@ def _ids(areals: ArealMap, start: int) -> Iterator[Finding]:
         cells = np.searchsorted(areals.cell_start, bad, "right") - 1
         first, row = int(bad[0]), int(cells[0])
         yield Finding(
-            AREAL_CELL_ID,
-            more("cell lists an areal that does not exist", bad.size, "ids"),
-            table=CELLS,
-            row=row,
-            offset=start + 2 * (row + 1 + first),
-            value=int(areals.cell_ids[first]),
-            expected=f"below {len(areals.records)}",
-            rows=np.unique(cells),
-            count=bad.size,
-        )
+            AREAL_CELL_ID, more("cell lists an areal that does not exist", bad.size, "ids"),
+            table=CELLS, row=row, offset=start + 2 * (row + 1 + first),
+            value=int(areals.cell_ids[first]), expected=f"below {len(areals.records)}",
+            rows=np.unique(cells), count=bad.size,
+        )  # fmt: skip

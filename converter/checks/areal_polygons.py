@@ -66,16 +66,11 @@ def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]
     corner = vertex - int(areals.vertex_start[row])
     start = int(record_offsets(areals)[row]) + AREAL_DTYPE.itemsize
     yield Finding(
-        AREAL_VERTEX_FINITE,
-        more(f"vertex {corner} is not a finite number", count, "vertices"),
-        table=AREALS,
-        row=row,
-        offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
-        value=areals.vertices[vertex].tolist(),
-        expected="finite",
-        rows=np.flatnonzero(broken),
+        AREAL_VERTEX_FINITE, more(f"vertex {corner} is not a finite number", count, "vertices"),
+        table=AREALS, row=row, offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
+        value=areals.vertices[vertex].tolist(), expected="finite", rows=np.flatnonzero(broken),
         count=count,
-    )
+    )  # fmt: skip
 
 
 AREAL_WINDING = _rule(

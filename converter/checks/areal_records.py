@@ -68,14 +68,9 @@ def _none(areals: ArealMap) -> Iterator[Finding]:
     if not len(areals.records):
         start = areals.entry.data_offset
         yield Finding(
-            AREAL_NONE,
-            "map has no areals",
-            table=AREALS,
-            row=None,
-            offset=start,
-            value=0,
+            AREAL_NONE, "map has no areals", table=AREALS, offset=start, value=0,
             expected="at least 1",
-        )
+        )  # fmt: skip
 
 
 def _about_grid(areals: ArealMap, rule: Rule, problem: str, expected: str) -> Finding:

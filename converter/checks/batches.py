@@ -133,14 +133,9 @@ def check_tiling(model: MshModel) -> Iterator[Finding]:
         place, row = in_table(model, StreamType.INDICES), int(end[-1])
         problem = "batches do not cover the end of the indices"
         yield Finding(
-            BATCH_TILE,
-            problem,
-            table=place.table,
-            row=row,
-            offset=place.offset(row),
-            value=row,
+            BATCH_TILE, problem, table=place.table, row=row, offset=place.offset(row), value=row,
             expected=total,
-        )
+        )  # fmt: skip
 
 
 def check_materials(
@@ -277,9 +272,8 @@ LIGHTMAP_TABLE = _rule(
 def _lightmap_table(model: MshModel, lightmaps: int) -> Iterator[Finding]:
     if (model.vertex_extra is not None) != bool(lightmaps):
         yield Finding(
-            LIGHTMAP_TABLE,
-            "lightmap coordinates and WEAR do not agree",
+            LIGHTMAP_TABLE, "lightmap coordinates and WEAR do not agree",
             TABLES[StreamType.VERTEX_EXTRA].label,
             value="no table" if model.vertex_extra is None else "a table",
             expected=f"WEAR has {lightmaps} lightmaps",
-        )
+        )  # fmt: skip

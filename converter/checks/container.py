@@ -106,15 +106,9 @@ def _regions(archive: Archive) -> Iterator[Finding]:
             start, value = found[0]
             problem = more(problem, len(found), "places")
             yield Finding(
-                rule,
-                problem,
-                table=DATA,
-                row=None,
-                offset=start,
-                value=value,
-                expected=expected,
+                rule, problem, table=DATA, offset=start, value=value, expected=expected,
                 count=len(found),
-            )
+            )  # fmt: skip
 
 
 NRES_SORT = _rule(
@@ -149,14 +143,11 @@ def _sort_table(archive: Archive) -> Iterator[Finding]:
     names = [entries[i].name_bytes for i in order]
     row = next(i for i in range(1, count) if fold_upper(names[i - 1]) > fold_upper(names[i]))
     yield Finding(
-        NRES_ORDER,
-        "sort table does not list the names in order: names are searched one by one",
-        table=DIRECTORY,
-        row=row,
-        offset=place.offset(row),
+        NRES_ORDER, "sort table does not list the names in order: names are searched one by one",
+        table=DIRECTORY, row=row, offset=place.offset(row),
         value=printable(entries[order[row]].name),
         expected=f"after {printable(entries[order[row - 1]].name)}",
-    )
+    )  # fmt: skip
 
 
 NRES_NAME = _rule(

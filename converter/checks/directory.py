@@ -71,7 +71,7 @@ def check_attributes(model: MshModel) -> Iterator[Finding]:
     """Yield the entries whose attributes are not those of their tables."""
     counts = {stream: len(table) for stream, table in model.streams.items()}
     counts[StreamType.STRINGS] = len(model.nodes)
-    attr1, attr2 = (in_directory(model.archive, field) for field in ("attr1", "attr2"))
+    attr1, attr2 = (in_directory(model.archive, field).offset for field in ("attr1", "attr2"))
     seen: set[int] = set()
     for row, entry in enumerate(model.archive.entries):
         spec = TABLES.get(entry.type_id)
@@ -81,26 +81,10 @@ def check_attributes(model: MshModel) -> Iterator[Finding]:
         count = counts.get(entry.type_id)
         if entry.type_id not in _OTHER_ATTR1 and count is not None and entry.attr1 != count:
             problem = f"attr1 of {spec.label} is not its count"
-            yield Finding(
-                ENTRY_ATTR1,
-                problem,
-                table=DIRECTORY,
-                row=row,
-                offset=attr1.offset(row),
-                value=entry.attr1,
-                expected=count,
-            )
+            yield Finding(ENTRY_ATTR1, problem, DIRECTORY, row, attr1(row), entry.attr1, count)
         if entry.type_id not in _OTHER_ATTR2 and entry.attr2:
             problem = f"attr2 of {spec.label} is not 0"
-            yield Finding(
-                ENTRY_ATTR2,
-                problem,
-                table=DIRECTORY,
-                row=row,
-                offset=attr2.offset(row),
-                value=entry.attr2,
-                expected=0,
-            )
+            yield Finding(ENTRY_ATTR2, problem, DIRECTORY, row, attr2(row), entry.attr2, 0)
 
 
 ENTRY_ATTR3 = _rule(

@@ -31,14 +31,10 @@ def check_graph(model: MshModel) -> Iterator[Finding]:
         return
     if model.graph is None:
         yield Finding(
-            GRAPH_SIZE,
-            "path graph does not have attr1 points and attr2 links",
-            table=_TABLE,
-            row=None,
-            offset=entry.data_offset,
-            value=f"{entry.size} bytes",
+            GRAPH_SIZE, "path graph does not have attr1 points and attr2 links", table=_TABLE,
+            offset=entry.data_offset, value=f"{entry.size} bytes",
             expected=f"{_POINT} * {entry.attr1} + {_LINK} * {entry.attr2}",
-        )
+        )  # fmt: skip
         return
     yield from _points(model.graph, entry.data_offset, len(model.nodes))
     yield from _links(model.graph, entry.data_offset + _POINT * len(model.graph.points))

@@ -9,14 +9,16 @@ import numpy as np
 
 from ..findings import Finding, Rule
 from ..formats.model import MshModel
-from ..formats.tables import HEADER_DTYPE, TABLES, StreamType, field_offset
+from ..formats.tables import HEADER_DTYPE, StreamType, field_offset
 from ..numeric.bounds import hull
 from ..rebuild.header import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
 
-_rule = partial(Rule, "core model", source="docs/reference/model.md#the-header")
+_rule = partial(
+    Rule, "core model", source="docs/reference/model.md#the-header",
+    fix="Convert to glTF and back after a change: the header is computed.",
+)  # fmt: skip
 
-_TABLE = TABLES[StreamType.SLOTS].label
 #: How far geometry may stick out of the header's box, as in ``dialect.decide``.
 _BOX = 0.05
 #: How far sphere and cylinder may be off, over the diagonal of the box.
@@ -34,12 +36,13 @@ def check_header(model: MshModel, decision: Decision) -> Iterator[Finding]:
         yield from _box(model, decision)
 
 
-def _offset(model: MshModel, field: str) -> int | None:
-    """Where a field of the header lies in the model."""
-    offset = model.offset_of(StreamType.SLOTS)
-    if offset is None:
-        return None
-    return offset - HEADER_DTYPE.itemsize + field_offset(HEADER_DTYPE, field)
+def _found(
+    model: MshModel, rule: Rule, problem: str, value: object, expected: object, field: str = "hull"
+) -> Finding:
+    """A finding about a field of the header."""
+    within = field_offset(HEADER_DTYPE, field) - HEADER_DTYPE.itemsize  # it lies before the slots
+    offset = model.offset_of(StreamType.SLOTS, 0, within)
+    return Finding(rule, problem, model.label_of(StreamType.SLOTS), None, offset, value, expected)
 
 
 def _room(model: MshModel) -> float:
@@ -51,7 +54,6 @@ HEADER_FINITE = _rule(
     "header-finite", "warning",
     "The header's box, sphere and cylinder are finite numbers, radii not negative.",
     why="The model is culled or hit at random.",
-    fix="Convert to glTF and back after a change: the header is computed.",
 )  # fmt: skip
 
 
@@ -62,64 +64,42 @@ def _finite(model: MshModel) -> Iterator[Finding]:
     infinite = floats[~np.isfinite(floats)]
     if infinite.size or (radii < 0).any():
         value = infinite[0] if infinite.size else radii[0]
-        offset = _offset(model, "hull")
-        yield Finding(
-            HEADER_FINITE,
-            "header has no valid bounds",
-            table=_TABLE,
-            row=None,
-            offset=offset,
-            value=value,
-            expected="finite",
-        )
+        yield _found(model, HEADER_FINITE, "header has no valid bounds", value, "finite")
 
 
 HEADER_CORNERS = _rule(
     "header-corners", "warning", "The header's corners are a box in the stated order.",
     why="The bottom ring is used as a footprint.",
-    fix="Convert to glTF and back after a change: the header is computed.",
 )  # fmt: skip
 
 
 def _corners(model: MshModel) -> Iterator[Finding]:
     corners = model.header[0]["hull"]
     if not np.array_equal(corners, hull(corners.min(axis=0), corners.max(axis=0))):
-        yield Finding(
-            HEADER_CORNERS,
-            "header's corners are not a box in the usual order",
-            table=_TABLE,
-            row=None,
-            offset=_offset(model, "hull"),
-            value=corners[0].tolist(),
-            expected=corners.min(axis=0).tolist(),
-        )
+        yield _found(
+            model, HEADER_CORNERS, "header's corners are not a box in the usual order",
+            corners[0].tolist(), corners.min(axis=0).tolist(),
+        )  # fmt: skip
 
 
 HEADER_BOX = _rule(
     "header-box", "note", "The header's box fits the geometry at rest.",
     why="The model is culled too early or too late; the dialect cannot be read off it.",
-    fix="Convert to glTF and back after a change: the header is computed.",
 )  # fmt: skip
 
 
 def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
     errors = decision.box_error
     if errors and min(errors.values()) > _BOX:
-        yield Finding(
-            HEADER_BOX,
-            "header's box does not fit the geometry at rest",
-            table=_TABLE,
-            row=None,
-            offset=_offset(model, "hull"),
-            value=f"off by {min(errors.values()):.2g} of its diagonal",
-            expected=f"at most {_BOX}",
-        )
+        yield _found(
+            model, HEADER_BOX, "header's box does not fit the geometry at rest",
+            f"off by {min(errors.values()):.2g} of its diagonal", f"at most {_BOX}",
+        )  # fmt: skip
 
 
 HEADER_SPHERE = _rule(
     "header-sphere", "note", "The header's sphere contains the geometry at rest.",
     why="It is the collision radius.",
-    fix="Convert to glTF and back after a change: the header is computed.",
 )  # fmt: skip
 
 
@@ -131,22 +111,16 @@ def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
     center, radius = header["sphere_center"].astype(np.float64), float(header["sphere_radius"])
     needed = float(np.linalg.norm(points - center, axis=1).max())
     if not needed <= radius + _room(model):
-        yield Finding(
-            HEADER_SPHERE,
-            "header's sphere does not contain the geometry at rest",
-            table=_TABLE,
-            row=None,
-            offset=_offset(model, "sphere_center"),
-            value=radius,
-            expected=f"{needed:g}",
-        )
+        yield _found(
+            model, HEADER_SPHERE, "header's sphere does not contain the geometry at rest", radius,
+            f"{needed:g}", "sphere_center",
+        )  # fmt: skip
 
 
 HEADER_CYLINDER = _rule(
     "header-cylinder", "note",
     "The header's cylinder encloses its box along the axis of the smallest volume.",
     why="Collision is looser or tighter than the box.",
-    fix="Convert to glTF and back after a change: the header is computed.",
 )  # fmt: skip
 
 
@@ -155,13 +129,8 @@ def _cylinder(model: MshModel) -> Iterator[Finding]:
     wanted = bounding_header(header["hull"].astype(np.float64))[0]
     for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
         if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
-            yield Finding(
-                HEADER_CYLINDER,
-                "header's cylinder is not the one around its box",
-                table=_TABLE,
-                row=None,
-                offset=_offset(model, "cylinder_a"),
-                value=header[field].tolist(),
-                expected=wanted[field].tolist(),
-            )
+            yield _found(
+                model, HEADER_CYLINDER, "header's cylinder is not the one around its box",
+                header[field].tolist(), wanted[field].tolist(), "cylinder_a",
+            )  # fmt: skip
             return

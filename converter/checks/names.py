@@ -37,15 +37,12 @@ def _missing(model: MshModel, strings: StringTable) -> Iterator[Finding]:
     records, tail = strings.records, strings.tail
     length = int.from_bytes(tail[:4], "little")
     yield Finding(
-        STRING_RUN,
-        "string runs past the table",
-        table=_STRINGS,
-        row=len(records),
+        STRING_RUN, "string runs past the table", table=_STRINGS, row=len(records),
         offset=model.offset_of(StreamType.STRINGS, 0, sum(4 + len(record) for record in records)),
         value=f"length {length}" if len(tail) >= 4 else "no length word",
         expected=f"at most {max(0, len(tail) - 5)} bytes of {len(tail)} left",
         rows=np.arange(len(records), len(model.nodes)),
-    )
+    )  # fmt: skip
 
 
 STRING_NUL = _rule(
@@ -111,25 +108,14 @@ def check_names(model: MshModel) -> Iterator[Finding]:
         value, expected = f"{entry.size} bytes", f"a multiple of {NAME_DTYPE.itemsize}"
         problem = "names cannot be read"
         yield Finding(
-            NAME_STRIDE,
-            problem,
-            table=_NAMES,
-            row=None,
-            offset=offset,
-            value=value,
-            expected=expected,
+            NAME_STRIDE, problem, table=_NAMES, offset=offset, value=value, expected=expected
         )
         return
     if len(names) != len(model.nodes) and not model.legacy:
         yield Finding(
-            NAME_COUNT,
-            "not one name per node",
-            table=_NAMES,
-            row=None,
-            offset=offset,
-            value=len(names),
+            NAME_COUNT, "not one name per node", table=_NAMES, offset=offset, value=len(names),
             expected=len(model.nodes),
-        )
+        )  # fmt: skip
     full = (names["name"] != 0).all(axis=1)
     yield from first_bad(
         NAME_NUL, full, "name has no NUL", in_table(model, StreamType.NAMES), None,

@@ -189,26 +189,6 @@ def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
     return np.asarray(vertex, np.int64), np.diff(total[ends])
 
 
-def _found(
-    model: MshModel,
-    rule: Rule,
-    *,
-    rows: Ints,
-    bad: Bools,
-    problem: str,
-    stored: str,
-    wanted: Floats,
-) -> Iterator[Finding]:
-    """A finding about some slots: ``bad`` and ``wanted`` are of ``rows``."""
-    mask = np.zeros(len(model.slots), np.bool_)
-    mask[rows] = bad
-    values = model.slots[stored].astype(np.float64)
-    yield from first_bad(
-        rule, mask, problem, in_table(model, StreamType.SLOTS, stored), values,
-        lambda row: wanted[np.searchsorted(rows, row)],
-    )  # fmt: skip
-
-
 SLOT_BOX = _rule(
     "slot-box", "warning", "A slot's box contains its vertices.",
     why="The part vanishes at the edge of the screen, or cannot be hit.",
@@ -222,6 +202,14 @@ SLOT_SPHERE = _rule(
     "slot-sphere", "warning", "A slot's sphere contains its vertices.",
     why="The sphere is the broad phase: what lies outside cannot be hit.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
+)  # fmt: skip
+SLOT_AREA = _rule(
+    "slot-area", "note", "Word +48 of a slot is the surface area of its triangles.",
+    why="Armour follows from it.", fix="Convert to glTF, touch the part and convert back.",
+)  # fmt: skip
+SLOT_VOLUME = _rule(
+    "slot-volume", "note", "Word +52 of a slot is the volume of its box.",
+    why="Mass is density x volume.", fix="Convert to glTF, touch the part and convert back.",
 )  # fmt: skip
 
 
@@ -240,66 +228,32 @@ def check_bounds(model: MshModel) -> Iterator[Finding]:
     room = _BOUNDS * (1e-3 + np.linalg.norm(high - low, axis=1))[:, None]
     with np.errstate(invalid="ignore", over="ignore"):  # what is not finite is slot-finite
         outside = ~((low >= box_low - room) & (high <= box_high + room)).all(axis=1)
-        loose = ~((low <= box_low + room) & (high >= box_high - room)).all(axis=1)
-        problem = "slot's box does not contain its vertices"
-        yield from _found(
-            model, SLOT_BOX, rows=rows, bad=outside, problem=problem, stored="aabb_min", wanted=low
-        )
-        problem = "slot's box is larger than its vertices'"
-        yield from _found(
-            model,
-            SLOT_BOX_LOOSE,
-            rows=rows,
-            bad=loose & ~outside,
-            problem=problem,
-            stored="aabb_min",
-            wanted=low,
-        )
+        loose = ~((low <= box_low + room) & (high >= box_high - room)).all(axis=1) & ~outside
         center = np.repeat(slots["sphere_center"][rows].astype(np.float64), count[rows], axis=0)
         radius = np.maximum.reduceat(np.linalg.norm(points - center, axis=1), starts)
         far = ~(radius <= slots["sphere_radius"][rows].astype(np.float64) + room[:, 0])
-        problem = "sphere does not contain its vertices"
-        yield from _found(
-            model,
-            SLOT_SPHERE,
-            rows=rows,
-            bad=far,
-            problem=problem,
-            stored="sphere_radius",
-            wanted=radius,
-        )
-        yield from _volume(model, rows, np.prod(box_high - box_low, axis=1))
+        volume = np.prod(box_high - box_low, axis=1)
+        other = _differ(slots["volume"][rows], volume)
+        found: list[tuple[Rule, str, str, Bools, Floats]] = [
+            (SLOT_BOX, "slot's box does not contain its vertices", "aabb_min", outside, low),
+            (SLOT_BOX_LOOSE, "slot's box is larger than its vertices'", "aabb_min", loose, low),
+            (SLOT_SPHERE, "sphere does not contain its vertices", "sphere_radius", far, radius),
+            (SLOT_VOLUME, "word +52 is not the volume of the box", "volume", other, volume),
+        ]
         if (count % 3 == 0).all():
             sides = np.linalg.norm(cross_products(points.reshape(-1, 3, 3)), axis=1)
-            yield from _area(model, rows, np.add.reduceat(sides / 2, starts // 3))
-
-
-SLOT_AREA = _rule(
-    "slot-area", "note", "Word +48 of a slot is the surface area of its triangles.",
-    why="Armour follows from it.", fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
-
-
-def _area(model: MshModel, rows: Ints, area: Floats) -> Iterator[Finding]:
-    bad = _differ(model.slots["area"][rows], area)
-    problem = "word +48 is not the area of the triangles"
-    yield from _found(
-        model, SLOT_AREA, rows=rows, bad=bad, problem=problem, stored="area", wanted=area
-    )
-
-
-SLOT_VOLUME = _rule(
-    "slot-volume", "note", "Word +52 of a slot is the volume of its box.",
-    why="Mass is density x volume.", fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
-
-
-def _volume(model: MshModel, rows: Ints, volume: Floats) -> Iterator[Finding]:
-    bad = _differ(model.slots["volume"][rows], volume)
-    problem = "word +52 is not the volume of the box"
-    yield from _found(
-        model, SLOT_VOLUME, rows=rows, bad=bad, problem=problem, stored="volume", wanted=volume
-    )
+            area = np.add.reduceat(sides / 2, starts // 3)
+            problem = "word +48 is not the area of the triangles"
+            other = _differ(slots["area"][rows], area)
+            found.append((SLOT_AREA, problem, "area", other, area))
+        for rule, problem, field, bad, wanted in found:
+            broken = np.zeros(len(slots), np.bool_)
+            broken[rows] = bad
+            expected = np.zeros((len(slots), *wanted.shape[1:]))
+            expected[rows] = wanted
+            place = in_table(model, StreamType.SLOTS, field)
+            stored = slots[field].astype(np.float64)
+            yield from first_bad(rule, broken, problem, place, stored, expected)
 
 
 def _differ(stored: NDArray[np.float32], computed: Floats) -> Bools:

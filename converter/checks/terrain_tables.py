@@ -175,14 +175,9 @@ def check_header(terrain: Terrain) -> Iterator[Finding]:
     start = (terrain.offset_of(_T.SLOTS) or 0) - HEADER_DTYPE.itemsize
     if (hull[0, :2] != hull[:, :2].min(axis=0)).any():
         yield Finding(
-            TERRAIN_CORNER,
-            "corner 0 is not the grid's origin",
-            table=table,
-            row=None,
-            offset=start,
-            value=hull[0].tolist(),
-            expected=hull.min(axis=0).tolist(),
-        )
+            TERRAIN_CORNER, "corner 0 is not the grid's origin", table=table, offset=start,
+            value=hull[0].tolist(), expected=hull.min(axis=0).tolist(),
+        )  # fmt: skip
     within = field_offset(HEADER_DTYPE, "sphere_center")
     if terrain.header.tobytes()[within:].strip(b"\0"):
         yield Finding(

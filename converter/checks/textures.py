@@ -66,14 +66,9 @@ def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
     if texture.trailing.startswith(PAGE_MAGIC) and texture.rects is None:
         expected = f"a count and {PAGE_DTYPE.itemsize} bytes each"
         yield Finding(
-            TEXM_PAGE,
-            "Page chunk is cut off",
-            table=_TABLE,
-            row=None,
-            offset=end,
-            value=value,
+            TEXM_PAGE, "Page chunk is cut off", table=_TABLE, offset=end, value=value,
             expected=expected,
-        )
+        )  # fmt: skip
     else:
         problem = "bytes after the levels are kept"
         yield Finding(

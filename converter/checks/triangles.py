@@ -48,14 +48,10 @@ TRIANGLE_COUNT = _rule(
 def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
     if 3 * len(triangles) != len(model.indices):
         yield Finding(
-            TRIANGLE_COUNT,
-            "not one descriptor per index triple",
-            table=TABLES[StreamType.TRIANGLES].label,
-            row=None,
-            offset=model.offset_of(StreamType.TRIANGLES),
-            value=len(triangles),
-            expected=f"{len(model.indices) / 3:g}",
-        )
+            TRIANGLE_COUNT, "not one descriptor per index triple",
+            table=TABLES[StreamType.TRIANGLES].label, offset=model.offset_of(StreamType.TRIANGLES),
+            value=len(triangles), expected=f"{len(model.indices) / 3:g}",
+        )  # fmt: skip
 
 
 TRIANGLE_LINK = _rule(
@@ -193,11 +189,7 @@ def _winding(model: MshModel, against: Bools) -> Iterator[Finding]:
     wrong = int(against.sum())
     if 2 * wrong > len(against):
         yield Finding(
-            TRIANGLE_WINDING,
-            "winding does not agree with the vertex normals",
-            table=TABLES[StreamType.INDICES].label,
-            row=None,
-            offset=model.offset_of(StreamType.INDICES),
-            value=f"{wrong} of {len(against)} triangles",
-            expected="few",
-        )
+            TRIANGLE_WINDING, "winding does not agree with the vertex normals",
+            table=TABLES[StreamType.INDICES].label, offset=model.offset_of(StreamType.INDICES),
+            value=f"{wrong} of {len(against)} triangles", expected="few",
+        )  # fmt: skip

@@ -50,13 +50,7 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
             offset = model.offset_of(spec.stream)
             problem = "not one record per vertex"
             yield Finding(
-                rule,
-                problem,
-                table=spec.label,
-                row=None,
-                offset=offset,
-                value=len(table),
-                expected=count,
+                rule, problem, table=spec.label, offset=offset, value=len(table), expected=count
             )
 
 

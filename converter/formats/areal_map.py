@@ -135,13 +135,10 @@ def areal_entry(archive: Archive) -> Entry:
     entry = archive.first_of_type(AREAL_MAP_TYPE)
     if entry is None:
         raise ConversionError(
-            "holds no areal map",
-            file=archive.label,
-            table=AREALS,
+            "holds no areal map", file=archive.label, table=AREALS,
             value=f"types {sorted(archive.type_ids)}",
-            expected=f"an entry of type {AREAL_MAP_TYPE}",
-            code=AREAL_ENTRY.code,
-        )
+            expected=f"an entry of type {AREAL_MAP_TYPE}", code=AREAL_ENTRY.code,
+        )  # fmt: skip
     return entry
 
 
@@ -245,12 +242,9 @@ def require_areal(areals: ArealMap, index: int) -> None:
     """
     if not 0 <= index < len(areals.records):
         raise ConversionError(
-            "there is no such areal",
-            file=areals.archive.label,
-            table=AREALS,
-            value=index,
+            "there is no such areal", file=areals.archive.label, table=AREALS, value=index,
             expected=f"0..{len(areals.records) - 1}",
-        )
+        )  # fmt: skip
 
 
 # ------------------------------------------------------------------ runtime cell words

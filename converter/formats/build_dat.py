@@ -123,11 +123,9 @@ class BuildDat:
         at = len(paths) if position is None else position
         if not 0 <= at <= len(paths):
             raise ConversionError(
-                f"{category} has no such position",
-                table=TABLE,
-                value=position,
+                f"{category} has no such position", table=TABLE, value=position,
                 expected=f"0..{len(paths)}",
-            )
+            )  # fmt: skip
         return self.set_paths(category, [*paths[:at], path, *paths[at:]])
 
     def remove_path(self, category: str, path: str) -> BuildDat:
@@ -231,12 +229,9 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
     sections: list[Section] = []
     findings: list[Finding] = []
 
-    def error(rule: Rule, problem: str, row: int, value: object, expected: object = None) -> None:
-        findings.append(
-            Finding(
-                rule, problem, table=TABLE, row=row + 1, offset=None, value=value, expected=expected
-            )
-        )
+    def find(rule: Rule, problem: str, row: int, value: object, expected: object = None) -> None:
+        finding = Finding(rule, problem, TABLE, row + 1, value=value, expected=expected)
+        findings.append(finding)
 
     for row, line in enumerate(lines):
         body = line.strip()
@@ -249,35 +244,26 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
             valid = _COUNT.fullmatch(count) is not None
             sections.append(Section(name, row, int(count) if valid else None))
             if name not in CATEGORIES:
-                error(BUILD_CATEGORY, "unknown category", row, printable(name))
+                find(BUILD_CATEGORY, "unknown category", row, printable(name))
             elif any(section.name == name for section in sections[:-1]):
-                findings.append(
-                    Finding(
-                        BUILD_TWICE,
-                        "category appears twice; the first one counts",
-                        TABLE,
-                        row + 1,
-                        None,
-                        name,
-                    )
-                )
+                find(BUILD_TWICE, "category appears twice; the first one counts", row, name)
             if not valid:
-                error(BUILD_COUNT, "count is not a number of lines", row, shown, "0 or more")
+                find(BUILD_COUNT, "count is not a number of lines", row, shown, "0 or more")
         elif sections and sections[-1].open:
             sections[-1].rows.append(row)
             if _PATH.fullmatch(body):
                 sections[-1].paths.append(row)
             else:
-                error(BUILD_PATH, "path is not in double quotes", row, shown)
+                find(BUILD_PATH, "path is not in double quotes", row, shown)
         elif _PATH.fullmatch(body):
-            error(BUILD_STRAY, "path belongs to no category, its count is reached", row, shown)
+            find(BUILD_STRAY, "path belongs to no category, its count is reached", row, shown)
         else:
-            error(BUILD_LINE, "line is neither a header nor a path", row, shown)
+            find(BUILD_LINE, "line is neither a header nor a path", row, shown)
 
     for section in sections:
         if section.count is not None and section.open:
             problem = f"too few paths follow {printable(section.name)}"
-            error(BUILD_COUNT, problem, section.header, len(section.rows), section.count)
+            find(BUILD_COUNT, problem, section.header, len(section.rows), section.count)
     return sections, sorted(findings, key=lambda finding: finding.row or 0)
 
 

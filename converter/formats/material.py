@@ -192,10 +192,9 @@ def new_material(
     def steps(field: str, values: Sequence[float], top: int) -> list[int]:
         if not all(0 <= value <= 1 for value in values):
             raise ConversionError(
-                f"{field} of material {printable(name)!r} does not fit",
-                value=list(values),
+                f"{field} of material {printable(name)!r} does not fit", value=list(values),
                 expected="0..1",
-            )
+            )  # fmt: skip
         return [round(value * top) for value in values]
 
     if texture is not None:
@@ -207,9 +206,8 @@ def new_material(
         if len(raw) > room or b"\0" in raw:
             raise ConversionError(
                 f"texture name of material {printable(name)!r} does not fit",
-                value=printable(texture),
-                expected=f"at most {room} bytes of CP1251",
-            )
+                value=printable(texture), expected=f"at most {room} bytes of CP1251",
+            )  # fmt: skip
         phases["texture"] = np.frombuffer(raw.ljust(room, b"\0"), np.uint8)
         phases["cell"] = -1
     if diffuse is not None:

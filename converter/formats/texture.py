@@ -232,13 +232,9 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
 
     def fail(problem: str, field: str, value: object, expected: str) -> ConversionError:
         return ConversionError(
-            problem,
-            file=label,
-            table="Texm header",
-            offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value,
-            expected=expected,
-        )
+            problem, file=label, table="Texm header", offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value, expected=expected,
+        )  # fmt: skip
 
     if format not in WRITABLE_FORMATS:
         known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))

@@ -135,12 +135,10 @@ def _section(names: Sequence[str], title: str) -> str:
     for row, name in enumerate(names):
         if not is_row_name(name):
             raise ConversionError(
-                "name cannot be written",
-                table=f"{TABLE} ({title})",
-                row=row,
+                "name cannot be written", table=f"{TABLE} ({title})", row=row,
                 value=f"{printable(name)!r}",
                 expected="one line of CP1251 text without blanks at its ends",
-            )
+            )  # fmt: skip
     rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))
     return f"{len(names)}\r\n{rows}"
 
@@ -199,18 +197,8 @@ def _read_section(
     def find(
         rule: Rule, problem: str, at: int, value: object, expected: object, count: int = 1
     ) -> None:
-        findings.append(
-            Finding(
-                rule,
-                problem,
-                table=TABLE,
-                row=at + 1,
-                offset=None,
-                value=value,
-                expected=expected,
-                count=count,
-            )
-        )
+        finding = Finding(rule, problem, TABLE, at + 1, None, value, expected, count=count)
+        findings.append(finding)
 
     if head >= border:
         find(WEAR_COUNT, "count is missing", head, None, "a number of rows")

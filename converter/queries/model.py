@@ -444,11 +444,9 @@ def _tri_flags(model: MshModel, triangle: I64) -> NDArray[np.uint32]:
 def _require_cells(model: MshModel) -> None:
     if model.legacy:
         raise ConversionError(
-            "legacy nodes have no known slots or poses",
-            file=model.archive.label,
-            entry=model.entry,
-            table=TABLES[StreamType.NODES].label,
-        )
+            "legacy nodes have no known slots or poses", file=model.archive.label,
+            entry=model.entry, table=TABLES[StreamType.NODES].label,
+        )  # fmt: skip
 
 
 def _require_triangle(triangles: NDArray[np.void], triangle: int) -> None:

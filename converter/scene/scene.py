@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.control_points import ControlPoint
-from .differences import NotApplied
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
@@ -202,11 +201,9 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
     if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
         raise ConversionError(
-            f"{what} is not finite, or too large",
-            file=label,
-            value=float(np.asarray(positions)[far][0]),
-            expected=f"at most {MAX_COORDINATE:g}",
-        )
+            f"{what} is not finite, or too large", file=label,
+            value=float(np.asarray(positions)[far][0]), expected=f"at most {MAX_COORDINATE:g}",
+        )  # fmt: skip
 
 
 @dataclass
@@ -251,8 +248,7 @@ class Imported:
         tracks: curves by item, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
         other_tracks: curves of the other clips for items that the chosen one does not move.
-        warnings: what the user should know.
-        not_applied: what of the file a model cannot have, or cannot be trusted.
+        warnings: what was skipped, for the user.
     """
 
     name: str
@@ -268,7 +264,6 @@ class Imported:
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0
     warnings: list[str] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
 
     @property
     def shown(self) -> tuple[int, int]:
