@@ -126,6 +126,6 @@ def _keys(
 
 
 def _snap(frames: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Frames within 1e-3 of a whole one become it (``conventions`` page, Time)."""
+    """Frames within 1e-3 of a whole one become it (docs/reference/conventions.md#time)."""
     whole = np.rint(frames)
     return np.where(np.abs(frames - whole) <= 1e-3, whole, frames)

@@ -22,6 +22,8 @@ MAKE = runpy.run_path(str(ROOT / "docs/make_reference.py"))
 FIELDS = MAKE["FIELDS"]
 PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
 TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
+#: How code cites the documentation: a page, and perhaps a heading on it.
+CITATION = r"docs/[\w/-]+\.md(?:#[\w-]+)?"
 
 
 def records_in(path: Path) -> list[str]:
@@ -96,6 +98,25 @@ def test_texts_are_whole(record: str) -> None:
         for kind, place in MAKE["evidence"](text["evidence"]):
             assert kind in MAKE["EVIDENCE"], f"{name}: {kind}"
             assert place, name
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as the site makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).lower()) for title in titles}
+
+
+def test_citations_can_be_opened() -> None:
+    """What docstrings, comments and the rules of ``--explain`` cite is a page and a heading."""
+    cited = set()
+    for package in ("converter", "importers", "exporters", "msh_gltf"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            cited |= {(name, path) for name in re.findall(CITATION, path.read_text("utf-8"))}
+    assert len(cited) > 100
+    for name, path in sorted(cited):
+        page, _, anchor = name.partition("#")
+        assert (ROOT / page).is_file(), f"{path}: {name}"
+        assert not anchor or anchor in anchors(ROOT / page), f"{path}: {name}"
 
 
 def test_every_record_is_on_one_page() -> None:

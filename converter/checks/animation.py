@@ -1,4 +1,4 @@
-"""The animation of a core model: keys, tracks, maps (animation page, 5, 7 and 9)."""
+"""The animation of a core model: keys, tracks, maps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .places import in_table
 _rule = partial(Rule, "core model (animation)", source="docs/reference/animation.md#res8-keys")
 
 _MAP = TABLES[StreamType.FRAME_MAP].label
-#: How far a rotation's length may be from 1 (``evidence`` page, Res8).
+#: How far a rotation's length may be from 1 (docs/reference/animation.md#res8-keys).
 UNIT = 1e-3
 
 
@@ -231,7 +231,7 @@ TRACK_ORDER = _rule(
 
 
 def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
-    """Runs of keys (animation page, 5.1, 5.2)."""
+    """Runs of keys (docs/reference/animation.md#res8-keys)."""
     fallback = model.nodes["fallback_key"].astype(np.int64)
     yield from first_bad(
         TRACK_ORDER, np.diff(fallback, prepend=-1) <= 0,
@@ -327,7 +327,7 @@ MAP_TILE = _rule(
 
 
 def _maps(model: MshModel) -> Iterator[Finding]:
-    """Blocks of Res19 (animation page, 5.3, 5.4, 7)."""
+    """Blocks of Res19 (docs/reference/animation.md#res19-the-frame-map)."""
     words, frames = model.frame_map, model.frame_count
     start = model.nodes["map_start"].astype(np.int64)
     mapped = np.flatnonzero(start != NONE16)

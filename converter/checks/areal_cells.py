@@ -1,4 +1,4 @@
-"""The links between areals, and the cells that list them (terrain page, 4.4 and 6.3).
+"""The links between areals, and the cells that list them.
 
 Whether a cell lists every areal that overlaps it is not checked: which areals the game's own tools
 list is not established.

@@ -1,4 +1,4 @@
-"""The polygons of an areal map: vertices, winding, area, tiling (terrain page, 6.3 and 9)."""
+"""The polygons of an areal map: vertices, winding, area, tiling."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .places import at_offsets, in_areals, record_offsets
 
 _rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal")
 
-#: Stored and shoelace area differ by at most 14.73 % or by 51.39 (terrain page, 9).
+#: Stored and shoelace area differ by at most 14.73 % or by 51.39.
 _AREA_RATIO, _AREA_UNITS = 0.15, 52.0
-#: How much of the map areals may leave out or cover twice (``evidence`` page, Areal map).
+#: How much of the map areals may leave out or cover twice (docs/reference/areal_map.md).
 _TILING_RATIO = 0.01
 
 

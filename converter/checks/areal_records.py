@@ -1,4 +1,4 @@
-"""The records of an areal map: counts, anchors, normals, classes (terrain page, 4.5, 6.3 and 9)."""
+"""The records of an areal map: counts, anchors, normals, classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal
 _GRID = 128
 _LAKES = (240, 242)
 _CLASSES = 29
-#: How far a normal's length may be from 1. Measured: 1.3e-7 (terrain page, 9).
+#: How far a normal's length may be from 1. Measured: 1.3e-7.
 _NORMAL_TOLERANCE = 1e-3
 
 

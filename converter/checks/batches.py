@@ -1,4 +1,4 @@
-"""The batches of a core model: ranges, windows, portals, materials, lightmaps (core page, 6.3)."""
+"""The batches of a core model: ranges, windows, portals, materials, lightmaps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Containers: payloads, gaps, names, the sort table, entries of an archive (``container`` page)."""
+"""Containers: payloads, gaps, names, the sort table, entries of an archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directory of a core model: types, attributes, missing tables (core page, 7.1 and 8.2)."""
+"""The directory of a core model: types, attributes, missing tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .places import DIRECTORY, in_directory
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
 
-#: Tables whose attr2 has a meaning, or about which nothing is known (core page, 8.2).
+#: Tables whose attr2 has a meaning, or about which nothing is known.
 _OTHER_ATTR2 = {1, 9, 17, 19, 20}
 #: Tables whose attr1 is not known to be a number of records.
 _OTHER_ATTR1 = {9, 17, 20}

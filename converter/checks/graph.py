@@ -1,4 +1,4 @@
-"""The path graph of a core model (Res17; ``evidence`` page, Core models)."""
+"""The path graph of a core model (Res17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header of a core model: box, sphere and cylinder (core page, 5.2.1; ``evidence`` page)."""
+"""The header of a core model: box, sphere and cylinder."""
 
 from __future__ import annotations
 

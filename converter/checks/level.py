@@ -1,4 +1,4 @@
-"""The material lists of a level (terrain page, 2.1 and 2.2; ``evidence`` page, Terrain)."""
+"""The material lists of a level."""
 
 from __future__ import annotations
 

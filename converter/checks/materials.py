@@ -1,4 +1,4 @@
-"""Materials that can be read (MAT0; ``evidence`` page, Text and materials)."""
+"""Materials that can be read (MAT0)."""
 
 from __future__ import annotations
 

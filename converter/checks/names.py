@@ -1,4 +1,4 @@
-"""The strings (Res10) and names (Res9) of a core model's nodes (core page, 5.9 and 7.2)."""
+"""The strings (Res10) and names (Res9) of a core model's nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nodes of a core model: parents, slot indices (core page, 5.1 and 7.2)."""
+"""The nodes of a core model: parents, slot indices."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Tolerant reading: a view of a broken model in which what is broken locally is left out.
 
-Source: core page, 7.3. What is left out for a finding is in its rule
-(:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables are
-never changed. The same bytes always give the same view, so the way back compares with what was
+What users see of it: docs/checks.md#converting-a-broken-file. What is left out for a finding is in
+its rule (:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables
+are never changed. The same bytes always give the same view, so the way back compares with what was
 shown. Terrains and areal maps are in ``converter.checks.recover_maps``.
 """
 
@@ -342,7 +342,7 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
     before = np.concatenate([[0], np.cumsum(bad)])
     starts, lasts = (nodes[name].tolist() for name in ("map_start", "fallback_key"))
     for node, (start, last) in enumerate(zip(starts, lasts, strict=True)):
-        first = lasts[node - 1] + 1 if node else 0  # of the node's own run (animation page, 5.1)
+        first = lasts[node - 1] + 1 if node else 0  # of the node's own run
         words = model.frame_map[start : start + model.frame_count].astype(np.int64)
         words = words[words < last]
         moves_with = before[last + 1] - before[min(first, last)] > 0

@@ -1,7 +1,4 @@
-"""Tolerant reading of terrains and areal maps; as ``converter.checks.recover`` of models.
-
-Sources: core page, 7.3; terrain page, 6.2 and 6.3.
-"""
+"""Tolerant reading of terrains and areal maps; as ``converter.checks.recover`` of models."""
 
 from __future__ import annotations
 

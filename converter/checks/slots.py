@@ -1,4 +1,4 @@
-"""The slots of a core model: ranges, bounds, area and volume (core page, 5.2.2 and 7.2)."""
+"""The slots of a core model: ranges, bounds, area and volume."""
 
 from __future__ import annotations
 

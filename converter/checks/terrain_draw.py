@@ -1,4 +1,4 @@
-"""The draw order of a terrain (Res11; ``evidence`` page, Terrain)."""
+"""The draw order of a terrain (Res11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The faces of a terrain: vertices, links, normals, materials (terrain page, 3.2, 3.3, 6.2)."""
+"""The faces of a terrain: vertices, links, normals, materials."""
 
 from __future__ import annotations
 

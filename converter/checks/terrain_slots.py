@@ -1,4 +1,4 @@
-"""The slots and squares of a terrain: ranges, boxes, the grid (terrain page, 3.3, 3.5, 6.2)."""
+"""The slots and squares of a terrain: ranges, boxes, the grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a terrain: entries, lengths, vertices, the header (terrain page, 3 and 9)."""
+"""The tables of a terrain: entries, lengths, vertices, the header."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .places import DIRECTORY, in_table
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-the-whole-box")
 
 _T = TerrainStream
-#: The order of the tables in the game's files (terrain page, 9).
+#: The order of the tables in the game's files (docs/reference/terrain.md#the-tables).
 _ORDER = [1, 2, 3, 4, 5, 18, 14, 11, 21]
 
 

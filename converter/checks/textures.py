@@ -1,4 +1,4 @@
-"""Textures that can be read (Texm; ``evidence`` page, Text and materials)."""
+"""Textures that can be read (Texm)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The triangles of a core model (Res7): links, selectors, normals (core page, 6.4)."""
+"""The triangles of a core model (Res7): links, selectors, normals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The vertices of a core model: positions, vertex streams, what uses them (core page, 5.3, 6.3)."""
+"""The vertices of a core model: positions, vertex streams, what uses them."""
 
 from __future__ import annotations
 
