@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun: ``1 change``, ``2 changes``, ``1,000 triangles``."""
+    return f"{count:,} {noun}" + ("s" if count != 1 else "")
+
+
 def printable(text: str) -> str:
     """Return a text with everything escaped that a terminal would obey or not show.
 

@@ -26,6 +26,7 @@ from ..converter.scene.extras import (
 from ..converter.scene.scene import Channel, Material, Node, Part, Scene, Track
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, Document, row_colour
+from .gltf_json import Text
 from .gltf_primitives import add_primitives
 
 
@@ -217,10 +218,8 @@ class _Writer:
         texts = iter(add_primitives(self.file, scene.streams, primitives, vertex_ids=ids))
         for i in wanted:
             mesh = scene.meshes[i]
-            out: Json = {
-                "name": mesh.name,
-                "primitives": list(islice(texts, len(mesh.primitives))),
-            }
+            text = ",".join(islice(texts, len(mesh.primitives)))
+            out: Json = {"name": mesh.name, "primitives": [Text(text)]}
             if mesh.slot is not None:
                 values = MeshExtras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
                 out["extras"] = to_extras(values)

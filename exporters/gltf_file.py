@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import colorsys
 import hashlib
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -19,14 +18,14 @@ from ..converter import __version__
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
 from ..converter.scene.extras import BufferExtras, to_extras
-from .gltf_json import Text, json_object
+from .gltf_json import Text, json_text
 
 _COMPONENT_TYPES = {np.dtype(dtype): int(number) for number, dtype in DTYPES.items()}
 _TYPES = {width: name for name, width in WIDTHS.items()}
 
 
 class Document(NamedTuple):
-    """A glTF document: JSON data without its buffer, with :class:`Text` in lists; the buffer."""
+    """A glTF document: JSON data without its buffer, with :class:`Text` in it; the buffer."""
 
     json: Json
     buffer: bytes
@@ -42,7 +41,7 @@ class Builder:
     def __init__(self) -> None:
         self.scenes: list[Json] = []
         self.nodes: list[Json] = []
-        self.meshes: list[Text] = []
+        self.meshes: list[Json] = []
         self.materials: list[Json] = []
         self.images: list[Json] = []
         self.animations: list[Json] = []
@@ -86,9 +85,9 @@ class Builder:
         self._accessor_count += 1
         return self._accessor_count - 1
 
-    def add_accessors(self, texts: Sequence[Text], count: int) -> int:
+    def add_accessors(self, text: Text, count: int) -> int:
         """Add ``count`` accessors that are JSON text; returns the index of the first."""
-        self._accessors += texts
+        self._accessors.append(text)
         self._accessor_count += count
         return self._accessor_count - count
 
@@ -103,7 +102,7 @@ class Builder:
 
     def add_mesh(self, mesh: Json) -> int:
         """Add a mesh; its primitives may be :class:`Text`."""
-        self.meshes.append(json_object(mesh))
+        self.meshes.append(mesh)
         return len(self.meshes) - 1
 
     def add_node(self, node: Json) -> int:
@@ -149,7 +148,7 @@ def glb_bytes(document: Document) -> bytes:
     data = dict(document.json)
     if document.buffer:
         data["buffers"] = [{"byteLength": len(document.buffer)}]
-    text = json_object(data).encode()
+    text = json_text(data).encode()
     text += b" " * (-len(text) % 4)
     chunks = [len(text).to_bytes(4, "little"), b"JSON", text]
     if document.buffer:
@@ -175,7 +174,7 @@ def gltf_bytes(document: Document, buffer_name: str) -> bytes:
                 "extras": to_extras(BufferExtras(digest=digest)),
             }
         ]
-    return json_object(data).encode()
+    return json_text(data).encode()
 
 
 def row_colour(row: int) -> Json:

@@ -7,7 +7,8 @@ Of a game's glTF files most of the text is accessors and primitives that differ 
 from __future__ import annotations
 
 import json
-from itertools import chain, groupby
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,24 +16,40 @@ from numpy.typing import NDArray
 
 from ..converter.formats.gltf import Json
 
-_ENCODER = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
-)
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """JSON text: a value that is encoded already, or several with commas between."""
+
+    text: str
 
 
-class Text(str):
-    """JSON text: an object that is encoded already, or several with commas between."""
-
-    __slots__ = ()
-
-
-def json_object(members: Json) -> Text:
-    """Return the text of an object whose values may be lists of :class:`Text`."""
-    texts = (f'"{key}":{_member(value)}' for key, value in members.items())
-    return Text(f"{{{','.join(texts)}}}")
+#: What stands for a :class:`Text` while the rest is encoded; no string of JSON holds such quotes.
+_MARK: Json = {"": None}
+_MARK_TEXT = '{"":null}'
 
 
-def json_rows(*objects: Json) -> list[Text]:
+def json_text(value: object) -> str:
+    """Return a value as JSON text; any part of it may be a :class:`Text`."""
+    parts: list[str] = []
+
+    def keep(part: object) -> Json:
+        assert isinstance(part, Text)
+        parts.append(part.text)
+        return _MARK
+
+    encoder = json.JSONEncoder(
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+        check_circular=False,
+        default=keep,
+    )
+    between = encoder.encode(value).split(_MARK_TEXT)
+    return "".join(chain.from_iterable(zip(between, [*parts, ""], strict=True)))
+
+
+def json_rows(*objects: Json) -> list[str]:
     """Return the texts of n times some objects, alike but for the values that are arrays.
 
     Args:
@@ -46,7 +63,7 @@ def json_rows(*objects: Json) -> list[Text]:
     template = ",".join(_template(value, columns) for value in objects)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     texts = "\n".join([template] * len(columns[0])) % tuple(chain.from_iterable(rows))
-    return list(map(Text, texts.split("\n")))
+    return texts.split("\n")
 
 
 def _template(value: object, columns: list[NDArray[Any]]) -> str:
@@ -57,19 +74,9 @@ def _template(value: object, columns: list[NDArray[Any]]) -> str:
     if type(value) is int:
         return str(value)
     if not isinstance(value, np.ndarray):
-        return _ENCODER.encode(value).replace("%", "%%")
+        return json_text(value).replace("%", "%%")
     if value.ndim == 1:
         columns.append(value)
         return "%r"
     columns.extend(value.T)
     return f"[{','.join(['%r'] * value.shape[1])}]"
-
-
-def _member(value: object) -> str:
-    if not isinstance(value, list) or Text not in (types := set(map(type, value))):
-        return _ENCODER.encode(value)
-    if len(types) == 1:
-        return f"[{','.join(value)}]"
-    runs = groupby(value, key=lambda part: isinstance(part, Text))
-    texts = (",".join(run) if ready else _ENCODER.encode([*run])[1:-1] for ready, run in runs)
-    return f"[{','.join(texts)}]"

@@ -22,8 +22,8 @@ from .gltf_json import Text, json_rows
 
 def add_primitives(
     file: Builder, streams: Streams, primitives: Sequence[Primitive], *, vertex_ids: bool
-) -> list[Text]:
-    """Add the accessors of some primitives; returns the primitives.
+) -> list[str]:
+    """Add the accessors of some primitives; returns the primitives as JSON text.
 
     Primitives with the same window of vertices have the same accessors.
 
@@ -64,10 +64,10 @@ def add_primitives(
     else:
         opened = iter(json_rows(*windows))
         texts = [
-            Text(f"{next(opened)},{indices}") if new else indices
+            f"{next(opened)},{indices}" if new else indices
             for new, indices in zip(is_new.tolist(), json_rows(index), strict=True)
         ]
-    last += file.add_accessors(texts, int(last[-1]) + 1)
+    last += file.add_accessors(Text(",".join(texts)), int(last[-1]) + 1)
     at = last[opener] - len(vertices)
     attributes = {name: at + k for k, (name, _, _) in enumerate(vertices)}
     return json_rows({"attributes": attributes, "indices": last, "material": material})

@@ -51,11 +51,12 @@ def read_tables(
         ConversionError: a required table is missing, or a size does not fit its records.
     """
     first = {entry.type_id: entry for entry in reversed(archive.entries)}
-    needed = required(specs)
-    if absent := [specs[i].label for i in needed if i not in first]:
+    absent = [i for i, s in specs.items() if i not in first and s.presence is Presence.REQUIRED]
+    if absent:
+        needed = required(specs)
+        labels = ", ".join(specs[i].label for i in sorted(absent))
         raise ConversionError(
-            f"not a {what}", file=archive.label,
-            value=f"{archive_kind(archive)} without {', '.join(absent)}",
+            f"not a {what}", file=archive.label, value=f"{archive_kind(archive)} without {labels}",
             expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
             code=rules.missing.code,
         )  # fmt: skip
@@ -63,11 +64,10 @@ def read_tables(
     tables: dict[int, Table] = {}
     for type_id, spec in specs.items():
         entry = first.get(type_id)
-        record = None if entry is None else spec.record(entry.attr3)
-        if entry is None or record is None:
+        if entry is None or (record := spec.record(entry.attr3)) is None:
             continue
-        start, stride = spec.start, record.itemsize
-        if entry.size < start or (entry.size - start) % stride:
+        start, stride, size = spec.start, record.itemsize, entry.size
+        if size < start or (size - start) % stride:
             # what the game's loader does not open may have any size: an unknown entry
             if spec.presence is Presence.NOT_LOADED:
                 continue

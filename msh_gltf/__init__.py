@@ -38,7 +38,6 @@ if TYPE_CHECKING:
         write_msh,
     )
     from .converter.batch.outcome import Outcome, Run
-    from .converter.edits.compare_model import Change
     from .converter.errors import ConversionError
     from .converter.findings import Finding
     from .converter.formats.archive import Archive, Entry
@@ -60,6 +59,7 @@ if TYPE_CHECKING:
     )
     from .converter.queries.terrain import TerrainQueries
     from .converter.scene.dialect import Decision, Dialect, decide
+    from .converter.scene.differences import Change, NotApplied
 
 #: Ranked: what most users need comes first.
 __all__ = [  # noqa: RUF022 (ranked, not sorted)
@@ -82,6 +82,7 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
     "ExportResult",
     "ImportResult",
     "Change",
+    "NotApplied",
     "Run",
     "Outcome",
     "Checked",
@@ -112,7 +113,6 @@ _DEFINED_IN = {
     "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
     "read_areal_map read_models read_msh read_terrain restore_directory to_glb write_msh",
     "converter.batch.outcome": "Outcome Run",
-    "converter.edits.compare_model": "Change",
     "converter.errors": "ConversionError",
     "converter.findings": "Finding",
     "converter.formats.archive": "Archive Entry",
@@ -128,6 +128,7 @@ _DEFINED_IN = {
     "world_bounds",
     "converter.queries.terrain": "TerrainQueries",
     "converter.scene.dialect": "Decision Dialect decide",
+    "converter.scene.differences": "Change NotApplied",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe that every name exists

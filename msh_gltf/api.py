@@ -326,6 +326,7 @@ def restore_directory(
     in_place: bool = False,
     options: ImportOptions | None = None,
     add: bool = False,
+    require_all: bool = False,
     force: bool = False,
     dry_run: bool = False,
     jobs: int = 0,
@@ -340,6 +341,7 @@ def restore_directory(
         in_place: change the game itself, instead of a copy; what changes gets a ``.bak``.
         options: by default those of ``gltf2msh``.
         add: make entries of new glTF files in the folder of an archive.
+        require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
         jobs: number of processes that do the work, by default none but this one. A script that
@@ -369,7 +371,7 @@ def restore_directory(
     with _machine_errors():
         run = import_run(
             places, options or ImportOptions(), Engine(jobs), progress,
-            add=add, force=force, dry_run=dry_run,
+            add=add, require_all=require_all, force=force, dry_run=dry_run,
         )  # fmt: skip
     return _completed(run)
 

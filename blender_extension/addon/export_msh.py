@@ -127,7 +127,7 @@ def _in_words_of_blender(
 
 
 def _report(operator, result: ImportResult, state) -> None:
-    for warning in result.warnings:
+    for warning in (*(one.line for one in result.not_applied), *result.warnings):
         operator.report({"WARNING"}, warning)
     operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 

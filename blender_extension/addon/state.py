@@ -160,13 +160,7 @@ def show_warnings(state: MshState, warnings: list[str]) -> None:
 
 def show_report(state: MshState, result: ImportResult) -> None:
     """Replace the report of the panel."""
-    if result.kept_all:
-        state.outcome = "unchanged, restored byte for byte"
-    elif result.rebuilt:
-        state.outcome = f"rebuilt from the scene alone, dialect {result.dialect}"
-    else:
-        count = len(result.changes)
-        state.outcome = f"{count} change{'s' if count > 1 else ''}"
+    state.outcome = result.verdict
     state.rows.clear()
     # what was kept is counted, what was not is listed
     for fact in sorted(result.report, key=lambda fact: fact["status"] == "kept"):
@@ -177,7 +171,7 @@ def show_report(state: MshState, result: ImportResult) -> None:
         for change in result.changes:
             row = state.rows.add()
             row.what, row.name, row.status, row.reason = "", change.where, "rebuilt", change.what
-    show_warnings(state, result.warnings)
+    show_warnings(state, [*(one.line for one in result.not_applied), *result.warnings])
 
 
 _CLASSES = (MshRow, MshState, MshPreferences)

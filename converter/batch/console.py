@@ -98,7 +98,7 @@ def log(outcome: Outcome) -> None:
     name = printable(outcome.id)
     what = ": ".join(filter(None, (outcome.status, outcome.detail)))
     _LOG.log(level, "%s: %s", name, printable(what))
-    for warning in outcome.warnings:
+    for warning in (*outcome.warnings, *(one.line for one in outcome.not_applied)):
         _LOG.warning("%s: %s", name, printable(warning))
 
 

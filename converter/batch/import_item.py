@@ -105,8 +105,12 @@ def _import_known(task: ImportTask) -> Outcome:
         task.id,
         "unchanged",
         warnings=result.warnings,
+        facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},
+        not_applied=result.not_applied,
     )
+    if result.not_applied:
+        outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"
     if result.kept_all or sha256(result.data) == record.sha256:
         return outcome
     if task.game_file is None:
@@ -115,11 +119,8 @@ def _import_known(task: ImportTask) -> Outcome:
     if not needed:
         outcome.detail = "the game has it already"
         return outcome
-    outcome.status = "changed"
-    outcome.facts = {
-        "changes": [str(change) for change in result.changes],
-        "items": [row for row in result.report if row["status"] != "kept"],
-    }
+    outcome.status, outcome.detail = "changed", ""
+    outcome.facts["items"] = [row for row in result.report if row["status"] != "kept"]
     outcome.result = Edited(task.source, index, None, result.data)
     return outcome
 
@@ -226,4 +227,5 @@ def _import_new(task: ImportTask) -> Outcome:
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
         result=Edited(task.source, None, name, result.data, result.wear),
+        not_applied=result.not_applied,
     )

@@ -22,6 +22,7 @@ from ..errors import ConversionError
 from ..formats.names import readable
 from ..formats.sidecar import sha256
 from ..locks import no_run, only_run
+from ..pipeline.import_result import unapplied
 from ..pipeline.options import ImportOptions
 from ..pipeline.wear import with_wear
 from ..storage import (
@@ -82,6 +83,7 @@ def import_run(
     progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
     *,
     add: bool = False,
+    require_all: bool = False,
     force: bool = False,
     dry_run: bool = False,
 ) -> Run:
@@ -93,6 +95,7 @@ def import_run(
         engine: where the work is done.
         progress: makes a progress display from a verb and a number of items.
         add: make entries of new glTF files in archives' folders.
+        require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
 
@@ -147,17 +150,28 @@ def import_run(
             if not dry_run:
                 remove_temporary(goal)
             _import_all(run, tasks, engine, progress)
-            stopped = run.interrupted or (engine.fail_fast and bool(run.failures))
-            if not stopped:
+            refused = require_all and _refuse_unapplied(run)
+            if not (run.interrupted or refused or (engine.fail_fast and run.failures)):
                 writer = _Writer(places, below, run, force)
                 writer.plan()
                 if not dry_run:
                     with progress("writing", len(writer.jobs)) as tick:
                         writer.write(tick)
-            elif not run.interrupted:
+            elif not (run.interrupted or refused):
                 run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
         run.seconds = perf_counter() - started
         return run
+
+
+def _refuse_unapplied(run: Run) -> bool:
+    """Whether a difference was not applied; each model that has one fails."""
+    partial = [outcome for outcome in run.everything if outcome.not_applied]
+    for outcome in partial:
+        outcome.status, outcome.result = FAILED, None
+        outcome.detail = str(unapplied(outcome.not_applied))
+    if partial:
+        run.notes.append("nothing was written (--require-all)")
+    return bool(partial)
 
 
 def _tasks(

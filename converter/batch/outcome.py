@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import __version__
 from ..errors import ConversionError, fault_of
+from ..scene.differences import NotApplied
 from .walk import Skipped
 
 #: Statuses that mean that something is not as the user asked.
@@ -24,6 +25,7 @@ class Outcome:
         status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added`` or ``failed``.
         detail: the error, or why it was kept.
         warnings: what the user should know.
+        not_applied: differences of an edited file that are not applied.
         facts: what else a report says.
         seconds: time by stage.
         result: what the caller needs: a record, or the model's bytes. Not reported.
@@ -36,6 +38,7 @@ class Outcome:
     facts: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     result: Any = None
+    not_applied: list[NotApplied] = field(default_factory=list)
 
 
 def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
@@ -143,6 +146,7 @@ def _rows(outcomes: list[Outcome]) -> list[dict[str, Any]]:
             "status": outcome.status,
             "detail": outcome.detail,
             "warnings": outcome.warnings,
+            "not_applied": [asdict(difference) for difference in outcome.not_applied],
             **outcome.facts,
         }
         for outcome in outcomes

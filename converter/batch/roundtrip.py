@@ -66,11 +66,15 @@ def _round_trip(task: RoundTripTask) -> Outcome:
         exported = perf_counter()
         result = import_gltf(target)
     source = payload_of(archive, item)
-    status = IDENTICAL if source == result.data else DIFFERENT
+    status, detail = IDENTICAL, ""
+    if source != result.data:
+        status, detail = DIFFERENT, _difference(bytes(source), result.data, item.kind)
+    elif result.not_applied:
+        status, detail = DIFFERENT, result.not_applied[0].line
     return Outcome(
         item.id,
         status,
-        "" if status == IDENTICAL else _difference(bytes(source), result.data, item.kind),
+        detail,
         result.warnings,
         {"kind": item.kind, "bytes": item.size, "changes": [str(c) for c in result.changes]},
         {"out": exported - started, "back": perf_counter() - exported},

@@ -12,6 +12,7 @@ import gc
 import multiprocessing
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Callable, Generator, Sequence
 from multiprocessing.connection import Connection, wait
@@ -24,6 +25,10 @@ from ..errors import ConversionError
 T = TypeVar("T")
 R = TypeVar("R")
 
+#: Before Python 3.13, Windows waits for 63 handles at most.
+_MOST_ON_WINDOWS = 60
+#: Seconds between looks at workers that may have died without closing their pipe.
+_LOOK = 1.0
 #: Bytes of a socket's path on the least of systems, less those of the socket's own name.
 _SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
 
@@ -55,6 +60,8 @@ def run_here(
         _require_descriptors(jobs)
         start_server(function.__module__)
     context: Any = multiprocessing.get_context("forkserver" if _forks() else "spawn")
+    if sys.platform == "win32":
+        jobs = min(jobs, _MOST_ON_WINDOWS)
     waiting = iter(range(len(tasks)))
     workers: dict[Connection, tuple[BaseProcess, int]] = {}
 
@@ -74,9 +81,13 @@ def run_here(
             start()
         while workers:
             # a Connection on Linux, a PipeConnection on Windows: the same interface
-            for here in cast("list[Connection]", wait(list(workers))):
+            ready = cast("list[Connection]", wait(list(workers), _LOOK))
+            # where a worker dies before it takes its end of the pipe, Windows leaves that open here
+            for here in ready or [h for h, (p, _) in workers.items() if not p.is_alive()]:
                 process, at = workers[here]
                 try:
+                    if not here.poll():
+                        raise EOFError
                     result = here.recv()
                 except (EOFError, OSError):
                     del workers[here]

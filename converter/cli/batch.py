@@ -101,6 +101,7 @@ def import_many(
     game: Path | None,
     in_place: bool,
     add: bool,
+    require_all: bool,
     options: ImportOptions,
     settings: Settings,
 ) -> None:
@@ -120,6 +121,7 @@ def import_many(
         settings.engine,
         partial(progress_bar, quiet=settings.quiet),
         add=add,
+        require_all=require_all,
         force=settings.force,
         dry_run=settings.dry_run,
     )
@@ -134,6 +136,9 @@ def finish(run: Run, settings: Settings, closing: str) -> None:
     """Report, summary and exit code of a run."""
     if settings.report is not None:
         write_report(run, settings.report)
+    for outcome in run.everything:
+        for difference in outcome.not_applied:
+            say(f"not applied: {outcome.id}: {difference}", error=True)
     if settings.quiet:
         for id, error in run.failures:
             say(f"{run.command}: {id}: {error}", error=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -114,6 +115,11 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     help="Read what was written again and compare it with the input.",
 )
 @click.option(
+    "--require-all",
+    is_flag=True,
+    help="Write nothing, and exit with 1, where a difference cannot be applied.",
+)
+@click.option(
     "--report",
     metavar="FILE",
     type=FILE,
@@ -167,6 +173,7 @@ def command(
     generate_lods: str | None,
     weld: float | None,
     verify: bool,
+    require_all: bool,
     report: Path | None,
     game: Path | None,
     in_place: bool,
@@ -230,6 +237,7 @@ def command(
             game=game,
             in_place=in_place,
             add=add,
+            require_all=require_all,
             options=options,
             settings=Settings.of(context),
         )
@@ -247,6 +255,7 @@ def command(
         sidecar_file=sidecar_file,
         options=options,
         pose=pose,
+        require_all=require_all,
         report=report,
         force=force,
         quiet=quiet,
@@ -261,12 +270,14 @@ def _import_one(
     sidecar_file: Path | None,
     options: ImportOptions,
     pose: tuple[float | None, str | None],
+    require_all: bool,
     report: Path | None,
     force: bool,
     quiet: bool,
     verbose: bool,
 ) -> None:
     from ..pipeline.dispatch import import_gltf
+    from ..pipeline.import_result import unapplied
     from ..pipeline.wear import wear_beside
     from ..storage import refuse_existing, write_outputs
 
@@ -293,23 +304,23 @@ def _import_one(
     if not quiet:
         for warning in result.warnings:
             say(f"warning: {source}: {warning}", error=True)
+    for difference in result.not_applied:
+        say(difference.line, error=True)
+    if require_all and result.not_applied:
+        say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
+        sys.exit(1)
     write_outputs(files, force)
     if target is None:
         write_stdout(result.data)
         return
     if quiet:
         return
-    if result.kept_all:
-        say(f"{result.name}: unchanged, restored byte for byte")
-    elif result.rebuilt:
-        say(f"{result.name}: rebuilt from the file alone, dialect {result.dialect}")
-    else:
-        say(f"{result.name}: {len(result.changes)} changes")
-        shown = result.changes if verbose else result.changes[:10]
-        for change in shown:
-            say(f"  {change}")
-        if len(shown) < len(result.changes):
-            say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
+    say(f"{result.name}: {result.verdict}")
+    shown = result.changes if verbose else result.changes[:10]
+    for change in shown:
+        say(f"  {change}")
+    if len(shown) < len(result.changes):
+        say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
     if result.report:
         _show_report(result.report, verbose)
     for path, data in files:
@@ -338,13 +349,15 @@ def _shares(text: str | None) -> tuple[float, ...]:
 
 def _report_bytes(result: ImportResult) -> bytes:
     import json
+    from dataclasses import asdict
 
     facts: dict[str, object] = {
         "format": 1,
         "model": result.name,
         "dialect": result.dialect,
-        "unchanged": result.kept_all,
-        "changes": [{"where": c.where, "what": c.what} for c in result.changes],
+        "unchanged": result.unchanged,
+        "changes": [asdict(change) for change in result.changes],
+        "not_applied": [asdict(difference) for difference in result.not_applied],
         "items": result.report,
         "warnings": result.warnings,
     }

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..errors import printable
 from ..formats.names import without_number
 from ..scene.curves import evaluate
+from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, Item, Node, Part, Scene, Track
 from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
 from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
@@ -22,17 +23,6 @@ Cell = tuple[int, int, int]
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
-
-
-@dataclass(frozen=True)
-class Change:
-    """One difference: where (a node, part or animation) and what."""
-
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.where}: {self.what}"
 
 
 @dataclass(eq=False)
@@ -62,7 +52,8 @@ class Plan:
     """What to keep and what to rebuild.
 
     Attributes:
-        changes: every difference, in words.
+        changes: every difference that the rebuild applies.
+        not_applied: every other difference.
         poses: nodes that need a new key run.
         names, flags, labels, parents: nodes of which that changed.
         parts: every part of the file.
@@ -75,6 +66,7 @@ class Plan:
 
     identified: Identified
     changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
     poses: set[int] = field(default_factory=set)
     names: set[int] = field(default_factory=set)
     flags: set[int] = field(default_factory=set)

@@ -18,10 +18,10 @@ from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_uv
+from ..scene.differences import Change
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import Imported, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
-from .compare_model import Change
 from .identify_nodes import world_matrices
 from .match_triangles import (
     Match,

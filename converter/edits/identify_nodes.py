@@ -14,11 +14,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import printable
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
 from ..numeric.arrays import NONE16
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
+from ..scene.differences import NotApplied
 from ..scene.points import is_point
 from ..scene.scene import Imported, Item, Node, Part, Scene
 from .rigid_transforms import frame_in, rigid_part, rigid_track
@@ -98,7 +100,14 @@ def identify(
         if role is None:
             continue
         if role.is_part:
-            imported.warnings.append(f"animation of part {item.name!r} is skipped")
+            imported.not_applied.append(
+                NotApplied(
+                    where=f"part {printable(item.name)!r}",
+                    what="is animated",
+                    why="only nodes can move, and a part moves with its node",
+                    instead="animate the node",
+                )
+            )
         elif (node := out.node_of.get(track.node)) is not None:
             frame = frames.get(track.node)
             moved = replace(track, node=node)
@@ -382,8 +391,13 @@ class _Builder:
                 continue
             node = owner(role.owner)
             if node is None:
-                self.imported.warnings.append(
-                    f"part {items[i].name!r} belongs to no node and is skipped"
+                self.imported.not_applied.append(
+                    NotApplied(
+                        where=f"part {printable(items[i].name)!r}",
+                        what="is new",
+                        why="the node that it belongs to is not in the file",
+                        instead="name it NODE.lodL.groupG after a node that is",
+                    )
                 )
                 continue
             k = out.stored_of.get(node)

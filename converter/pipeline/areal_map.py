@@ -13,13 +13,13 @@ from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_nres
 from .. import __version__
 from ..checks.recover_maps import checked_areals
-from ..edits.compare_model import Change
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..scene.appearance import Appearance
+from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import Imported, require_in_range
 from .gltf_output import Files, output_files
@@ -122,9 +122,11 @@ def import_areal_map(kept: Sidecar, given: Imported, label: str) -> ImportResult
     points = np.concatenate([*shown, np.empty((0, 3), np.float32)]) + np.float32(0)
     stored = np.unique(areals.vertices + np.float32(0), axis=0)
     if not np.array_equal(np.unique(points, axis=0), stored):
-        out.warnings.append(
-            "an areal map is not read back from glTF: the file restored is the sidecar's "
-            "(edit it with the functions of msh_gltf.converter.edits.areal_map)"
+        edit = NotApplied(
+            where="areal map",
+            what="vertices differ",
+            why="an areal map is not read back from glTF",
+            instead="edit it with the functions of msh_gltf.converter.edits.areal_map",
         )
-        out.changes = [Change("areal map", "edited, and not taken over")]
+        out.not_applied.append(edit)
     return out

@@ -160,6 +160,7 @@ def import_gltf(
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
     out.warnings[:0] = given.warnings
+    out.not_applied[:0] = given.not_applied
     return out
 
 

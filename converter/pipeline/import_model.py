@@ -105,6 +105,7 @@ def import_edited(
     _add_lods(identified, scene, options)
     plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
     given.warnings += plan.warnings
+    given.not_applied += plan.not_applied
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
     if not plan.changes:
         out.kept_all = True

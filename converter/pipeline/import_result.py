@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ..edits.compare_model import Change
+from ..errors import ConversionError, plural
+from ..scene.differences import Change, NotApplied
 
 
 @dataclass
@@ -15,10 +17,11 @@ class ImportResult:
         name: the model's file name.
         data: its bytes.
         dialect: the dialect it is written in.
-        changes: what differs from the sidecar; empty where nothing does.
+        changes: what differs from the sidecar and is applied.
+        not_applied: what differs and is not applied.
         report: every node and part with kept, rebuilt, new or deleted, and why.
         warnings: what the user should know.
-        kept_all: nothing was changed, and the bytes are those of the source.
+        kept_all: nothing is applied, and the bytes are those of the source.
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
     """
@@ -27,8 +30,36 @@ class ImportResult:
     data: bytes
     dialect: str
     changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
     report: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     kept_all: bool = False
     rebuilt: bool = False
     wear: list[str] | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the file shows what the sidecar's model shows."""
+        return self.kept_all and not self.not_applied
+
+    @property
+    def verdict(self) -> str:
+        """What came of it, in one line."""
+        if self.unchanged:
+            return "unchanged, restored byte for byte"
+        if self.kept_all:
+            said = "nothing changed, restored byte for byte"
+        elif self.rebuilt:
+            said = f"rebuilt from the file alone, dialect {self.dialect}"
+        else:
+            said = plural(len(self.changes), "change")
+        return said + (f", {len(self.not_applied)} not applied" if self.not_applied else "")
+
+
+def unapplied(differences: Sequence[NotApplied]) -> ConversionError:
+    """Return the error of ``--require-all``."""
+    return ConversionError(
+        f"{plural(len(differences), 'difference')} cannot be applied",
+        value=differences[0].where,
+        hint="nothing was written; without --require-all everything else is applied",
+    )

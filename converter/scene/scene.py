@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.control_points import ControlPoint
+from .differences import NotApplied
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
@@ -248,7 +249,8 @@ class Imported:
         tracks: curves by item, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
         other_tracks: curves of the other clips for items that the chosen one does not move.
-        warnings: what was skipped, for the user.
+        warnings: what the user should know.
+        not_applied: what of the file a model cannot have, or cannot be trusted.
     """
 
     name: str
@@ -264,6 +266,7 @@ class Imported:
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0
     warnings: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
 
     @property
     def shown(self) -> tuple[int, int]:

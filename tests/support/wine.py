@@ -16,6 +16,14 @@ needs_windows = pytest.mark.skipif(
 _ENTRY = {"msh2gltf": "msh2gltf", "gltf2msh": "gltf2msh", "msh-inspect": "msh_inspect"}
 
 
+class Process(subprocess.Popen[bytes]):
+    """A process that ends with its context, even where a test gives up waiting for it."""
+
+    def __exit__(self, *reason: object) -> None:
+        self.kill()
+        super().__exit__(*reason)
+
+
 def run_on_windows(command: str, *arguments: object, cwd: Path | None = None) -> tuple[int, str]:
     """Run one of the project's commands on Windows.
 
@@ -30,12 +38,10 @@ def run_on_windows(command: str, *arguments: object, cwd: Path | None = None) ->
     return process.returncode, output.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def start_on_windows(
-    code: str, *arguments: object, cwd: Path | None = None
-) -> subprocess.Popen[bytes]:
+def start_on_windows(code: str, *arguments: object, cwd: Path | None = None) -> Process:
     """Start Python on Windows with a program and its arguments."""
     assert PYTHON is not None
-    return subprocess.Popen(
+    return Process(
         ["wine", PYTHON, "-c", code, *(windows_path(a) for a in arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -187,6 +187,19 @@ def test_a_killed_worker_costs_its_file_only(tmp_path: Path) -> None:
     assert snapshot(tmp_path / "out") == snapshot(tmp_path / "here")
 
 
+def test_a_worker_that_dies_as_it_starts_is_noticed(tmp_path: Path) -> None:
+    """Before it takes its end of the pipe, which this process then holds open itself."""
+    code = (
+        "import multiprocessing\n"
+        "from msh_gltf.converter.batch.workers import run_here\n"
+        "multiprocessing.set_executable(r'C:\\windows\\system32\\hostname.exe')\n"
+        "for _, result in run_here(abs, [1, 2, 3], 2): print(result)"
+    )
+    with start_on_windows(code) as process:
+        output = process.communicate(timeout=120)[0].decode()
+    assert output.count("the process that worked on it ended with exit code") == 3, output
+
+
 def kill_one(mark: bytes, seconds: float) -> bool:
     """Kill the first process whose command line holds a text."""
     end = time.monotonic() + seconds

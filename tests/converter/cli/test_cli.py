@@ -239,7 +239,7 @@ def test_edit_and_report(tmp_path: Path) -> None:
     out, report = tmp_path / "out.msh", tmp_path / "report.json"
     result = run("gltf2msh", target, "-o", out, "--report", report)
     assert result.returncode == 0, result.stderr
-    assert "1 changes" in result.stdout
+    assert "1 change" in result.stdout
     assert "node 'BTCP_6': translation changed" in result.stdout
     assert "19 parts kept" in result.stdout
     facts = json.loads(report.read_text("utf-8"))

@@ -374,7 +374,7 @@ def test_report_and_inspection(edit: Edit, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     result = run("gltf2msh", edit.path, "-o", f"{tmp_path}/new/", "--report", report)
     assert result.returncode == 0, result.stderr
-    assert "Land.msh: 1 changes" in result.stdout
+    assert "Land.msh: 1 change" in result.stdout
     facts = json.loads(report.read_text("utf-8"))
     assert facts["items"][0]["what"] == "square"
     assert len(LEVELS) >= 3
