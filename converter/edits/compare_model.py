@@ -9,20 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.curves import evaluate
 from ..scene.differences import Change, NotApplied
-from ..scene.scene import Channel, Item, Node, Part, Scene, Track
-from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
+from ..scene.scene import Node, Part, Scene
+from .compare_poses import compare_poses
+from .identify_nodes import Identified
 from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 
 Cell = tuple[int, int, int]
-
-#: What Blender's exporter takes for a constant curve (1e-4), and rounding.
-_CONSTANT = 1.2e-4
 
 
 @dataclass(eq=False)
@@ -105,7 +101,9 @@ def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> P
         for k in plan.deleted_nodes
     ]
     _part_changes(plan, stored, lightmap)
-    _pose_changes(plan, stored)
+    poses = compare_poses(identified, stored)
+    plan.poses |= poses.nodes
+    plan.changes += poses.changes
     return plan
 
 
@@ -245,96 +243,3 @@ def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int
 def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:
     """Whether a part holds nothing that Blender would not drop."""
     return bool(is_degenerate(triangle_list(stored, part, lightmap=lightmap)).all())
-
-
-# ------------------------------------------------------------------ poses
-
-
-def _pose_changes(plan: Plan, stored: Scene) -> None:
-    """Rest poses of static nodes, samples of animated ones at every frame."""
-    identified = plan.identified
-    scene = identified.scene
-    new = {track.node: track for track in scene.tracks}
-    old = {track.node: track for track in stored.tracks}
-    noise = POSE_NOISE * identified.size
-    for i, k in identified.stored_of.items():
-        node, before = scene.nodes[i], stored.nodes[k]
-        where = f"node {printable(before.name)!r}"
-        if i not in new and k not in old:
-            moved = np.abs(node.translation - before.translation).max() > noise
-            turned = not same_rotations(node.rotation, before.rotation).all()
-            if moved or turned:
-                plan.poses.add(i)
-            plan.changes += [Change(where, "translation changed")] if moved else []
-            plan.changes += [Change(where, "rotation changed")] if turned else []
-            continue
-        frames = _common_frames(new.get(i), old.get(k), scene, stored)
-        a_t, a_r = poses_at(new.get(i), node, frames)
-        b_t, b_r = poses_at(old.get(k), before, frames)
-        track = new.get(i, Track(i))
-        loose_t, loose_r = _collapsed(track.translation, b_t), _collapsed(track.rotation, b_r)
-        for path, same in (
-            ("translation", (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)),
-            ("rotation", same_rotations(a_r, b_r, max(ROTATION_NOISE, loose_r))),
-        ):
-            if not same.all():
-                plan.poses.add(i)
-                frame = frames[int(np.argmin(same))]
-                count = int((~same).sum())
-                more = f" and {count - 1} more frames" if count > 1 else ""
-                text = f"{path} changed at frame {frame:g}{more}"
-                plan.changes.append(Change(f"animation of {where}", text))
-
-
-def _common_frames(
-    new: Track | None, old: Track | None, scene: Scene, stored: Scene
-) -> NDArray[np.float64]:
-    """The frames at which two tracks are compared: those of the stored one, and what is added."""
-    end = scene.frame_count if new is not None else 1
-    channel = None if old is None else old.rotation or old.translation
-    if channel is None:
-        return np.arange(float(max(end, 1)))
-    frames = channel.frames
-    return np.concatenate([frames, np.arange(float(np.floor(frames[-1])) + 1, end)])
-
-
-def poses_at(
-    track: Track | None, node: Node | Item, frames: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return (T, 3) translations and (T, 4) rotations of a node at (T,) frames.
-
-    Where a channel is missing, the node's own value.
-    """
-    if track is not None and track.translation is not None:
-        translations = evaluate(track.translation, frames)
-    else:
-        translations = np.tile(node.translation.astype(np.float64), (len(frames), 1))
-    if track is not None and track.rotation is not None:
-        rotations = evaluate(track.rotation, frames)
-    else:
-        rotations = np.tile(node.rotation, (len(frames), 1))
-    return translations, rotations
-
-
-def same_rotations(
-    a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE
-) -> NDArray[np.bool_]:
-    """Return whether rotations are equal up to sign and noise. (..., 4) each -> (...)."""
-    near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
-    return np.asarray(near <= noise)
-
-
-def _collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
-    """Tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
-
-    It keeps the first and the last key of such a curve and drops what is between.
-    """
-    if channel is None or len(channel.frames) > 2 or len(stored) <= 2:
-        return 0.0
-    signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
-    spread = (
-        np.ptp(stored * signs[:, None], axis=0).max()
-        if stored.shape[1] == 4
-        else (np.ptp(stored, axis=0).max())
-    )
-    return _CONSTANT if spread <= _CONSTANT else 0.0

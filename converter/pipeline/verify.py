@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..checks.batches import check_windows
 from ..checks.model import require_valid
 from ..checks.triangles import check_links
-from ..edits.compare_model import poses_at
+from ..edits.compare_poses import poses_at
 from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import match, triangle_list
 from ..errors import ConversionError, printable

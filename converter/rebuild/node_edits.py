@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_model import poses_at, same_rotations
+from ..edits.compare_poses import poses_at, same_rotations
 from ..edits.identify_nodes import POSE_NOISE
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
