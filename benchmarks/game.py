@@ -21,8 +21,8 @@ from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
     Channel,
-    Imported,
-    Item,
+    ImportedNode,
+    ImportedScene,
     Material,
     Mesh,
     Primitive,
@@ -75,7 +75,7 @@ def build(seed: int, nodes: int | None = None, frames: int | None = None) -> byt
     for node in range(nodes):
         turn = chance.normal(0, 1, 4)
         items.append(
-            Item(
+            ImportedNode(
                 f"node_{node}",
                 int(chance.integers(0, node)) if node else -1,
                 chance.normal(0, 2, 3).astype(np.float32),
@@ -103,7 +103,9 @@ def build(seed: int, nodes: int | None = None, frames: int | None = None) -> byt
             else:
                 still = np.array([1.0, 0, 0, 0])
                 name = f"node_{node}.lod{lod}.group0"
-                items.append(Item(name, node, np.zeros(3, "<f4"), still, None, len(meshes) - 1, {}))
+                items.append(
+                    ImportedNode(name, node, np.zeros(3, "<f4"), still, None, len(meshes) - 1, {})
+                )
         if animated and node:
             times = np.arange(0.0, frames)
             turns = np.cumsum(chance.normal(0, 0.3, (frames, 4)), axis=0)
@@ -115,7 +117,7 @@ def build(seed: int, nodes: int | None = None, frames: int | None = None) -> byt
 
 def msh(
     name: str,
-    items: list[Item],
+    items: list[ImportedNode],
     meshes: list[Mesh],
     streams: list[tuple[np.ndarray, ...]],
     tracks: list[Track],
@@ -125,10 +127,10 @@ def msh(
     positions, normals, uv, indices = (
         np.concatenate(arrays) for arrays in zip(*streams, strict=True)
     )
-    given = Imported(
+    given = ImportedScene(
         name,
         {},
-        items=items,
+        nodes=items,
         meshes=meshes,
         streams=Streams(positions, indices, normals, uv),
         materials=[material(i) for i in range(materials)],

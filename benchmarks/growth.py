@@ -23,7 +23,7 @@ from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, t
 from msh_gltf.converter.formats.archive import Entry
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.options import ImportOptions
-from msh_gltf.converter.scene.scene import Channel, Item, Mesh, Primitive, Track
+from msh_gltf.converter.scene.scene import Channel, ImportedNode, Mesh, Primitive, Track
 from msh_gltf.exporters.nres import new_archive, write_nres
 
 PICTURE = ROOT / "docs" / "pictures" / "growth.svg"
@@ -54,7 +54,7 @@ class Shape:
         still = np.array([1.0, 0, 0, 0])
         step = np.array([0, 0, 1], np.float32)
         items = [
-            Item(f"node_{i}", i - 1, step, still, None, 0 if i == 0 else -1, {})
+            ImportedNode(f"node_{i}", i - 1, step, still, None, 0 if i == 0 else -1, {})
             for i in range(self.nodes)
         ]
         streams, primitives, vertices, indices = [], [], 0, 0

@@ -1,4 +1,4 @@
-"""glTF 2.0 to :class:`~converter.scene.scene.Imported` (``docs/reference/gltf.md``, The way back).
+"""glTF 2.0 to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md#the-way-back).
 
 Nodes keep what the file has; which of them are nodes, parts or foreign is decided by
 ``converter.edits.identify_nodes``, which also knows the sidecar.
@@ -16,7 +16,7 @@ from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import parents_first, rotation_matrix
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
-from ..converter.scene.scene import Imported, Item, Material
+from ..converter.scene.scene import ImportedNode, ImportedScene, Material
 from .gltf_animation import read_clips
 from .gltf_file import GltfFile, broken_gltf, open_gltf
 from .gltf_mesh import read_meshes
@@ -37,7 +37,7 @@ def read_gltf(
     fps: float | None = None,
     rigid_skin: bool = False,
     ignore_scale: bool = False,
-) -> Imported:
+) -> ImportedScene:
     """Read a glTF file, in game axes.
 
     Args:
@@ -74,27 +74,27 @@ def read_gltf(
 
 def _read_scene(
     file: GltfFile, parents: list[int], chosen: list[int]
-) -> tuple[Imported, dict[int, int]]:
+) -> tuple[ImportedScene, dict[int, int]]:
     """Read all but skins and clips; returns also the item of each node."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
     info = {} if main is None else read_extras(FileInfo, main.extras)
-    out = Imported((main and main.name) or "", info, warnings=file.warnings)
-    out.items = [_item(file, node, index_of.get(parents[node], -1)) for node in chosen]
+    out = ImportedScene((main and main.name) or "", info, warnings=file.warnings)
+    out.nodes = [_item(file, node, index_of.get(parents[node], -1)) for node in chosen]
     out.materials = [_material(material) for material in file.materials]
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
-    out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.items if i.mesh >= 0})
-    for item in out.items:
+    out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
+    for item in out.nodes:
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives
             file.claim(sum(64 * p.vertex_count + 8 * p.index_count for p in shown))
     return out, index_of
 
 
-def _fps(out: Imported, fps: float | None, label: str) -> float:
+def _fps(out: ImportedScene, fps: float | None, label: str) -> float:
     """Frames per second: as given, else as the file states, else 24."""
     if fps is None:
-        stated = [out.info, *(item.extras for item in out.items)]
+        stated = [out.info, *(item.extras for item in out.nodes)]
         fps = next((float(e["fps"]) for e in stated if "fps" in e), DEFAULT_FPS)
     if fps <= 0:
         raise ConversionError("fps is not positive", file=label, value=fps)
@@ -164,7 +164,7 @@ def _is_skipped(node: GltfNode) -> bool:
     return (node.camera is not None or light) and node.mesh is None and not node.children
 
 
-def _item(file: GltfFile, i: int, parent: int) -> Item:
+def _item(file: GltfFile, i: int, parent: int) -> ImportedNode:
     node = file.nodes[i]
     mesh = -1
     if node.mesh is not None:
@@ -193,7 +193,7 @@ def _item(file: GltfFile, i: int, parent: int) -> Item:
         linear = gltf_to_game(np.ascontiguousarray(mapped))
         if node.matrix is None:
             linear = rotation_matrix(turned) @ linear
-    return Item(
+    return ImportedNode(
         node.name or "",
         parent,
         translation=gltf_to_game(translation.astype(np.float32)),

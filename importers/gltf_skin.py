@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.scene import Imported, Item, Mesh, Primitive, Streams
+from ..converter.scene.scene import ImportedNode, ImportedScene, Mesh, Primitive, Streams
 from .gltf_file import GltfFile
 from .gltf_types import GltfPrimitive, GltfSkin
 
 _TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
 
 
-def bind_skins(file: GltfFile, out: Imported, index_of: dict[int, int], allowed: bool) -> None:
+def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], allowed: bool) -> None:
     """Bind each triangle of a skinned mesh to its dominant joint, or refuse.
 
     Args:
@@ -40,11 +40,11 @@ def bind_skins(file: GltfFile, out: Imported, index_of: dict[int, int], allowed:
         )  # fmt: skip
     for i, node in skinned:
         assert node.skin is not None
-        _bind(file, out, out.items[index_of[i]], file.skins[node.skin], index_of)
+        _bind(file, out, out.nodes[index_of[i]], file.skins[node.skin], index_of)
 
 
 def _bind(
-    file: GltfFile, out: Imported, item: Item, skin: GltfSkin, index_of: dict[int, int]
+    file: GltfFile, out: ImportedScene, item: ImportedNode, skin: GltfSkin, index_of: dict[int, int]
 ) -> None:
     """Give each joint the triangles that it has most weight on, in the joint's frame."""
     joints = list(skin.joints)
@@ -112,13 +112,16 @@ def _dominant_joints(
 
 
 def _give_to_joints(
-    file: GltfFile, out: Imported, item: Item, owners: list[tuple[int, list[Primitive]]]
+    file: GltfFile,
+    out: ImportedScene,
+    item: ImportedNode,
+    owners: list[tuple[int, list[Primitive]]],
 ) -> None:
     """Make a mesh of the primitives of each joint's item, in place of the skinned one."""
     name = out.meshes[item.mesh].name
     item.mesh = -1
     for i, primitives in owners:
-        owner = out.items[i]
+        owner = out.nodes[i]
         out.meshes.append(Mesh(f"{name}.{owner.name}", primitives))
         if owner.mesh >= 0:
             raise ConversionError(

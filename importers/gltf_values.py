@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.scene.scene import Imported, require_in_range
+from ..converter.scene.scene import ImportedScene, require_in_range
 
 
 def vector(values: Any, width: int) -> NDArray[np.float64]:
@@ -23,7 +23,7 @@ def vector(values: Any, width: int) -> NDArray[np.float64]:
     return numbers
 
 
-def require_finite(read: Imported, label: str) -> None:
+def require_finite(read: ImportedScene, label: str) -> None:
     """Refuse a file whose numbers no model can have.
 
     Raises:
@@ -37,12 +37,12 @@ def require_finite(read: Imported, label: str) -> None:
         "a lightmap coordinate": streams.uv1,
         "a blend": streams.blend,
     }
-    for item in read.items:
+    for item in read.nodes:
         for part in (item.translation, item.rotation, item.linear):
             if part is not None:
                 require_in_range(f"the transform of node {item.name!r}", part, label)
     for track in [*read.tracks, *read.other_tracks]:
-        node = f"the animation of node {read.items[track.node].name!r}"
+        node = f"the animation of node {read.nodes[track.node].name!r}"
         for channel in (track.translation, track.rotation):
             if channel is not None:
                 require_in_range(f"a time of {node}", channel.frames, label)

@@ -1,4 +1,4 @@
-"""Wavefront OBJ to :class:`~converter.scene.scene.Imported` (docs/reference/gltf.md).
+"""Wavefront OBJ to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md).
 
 trimesh reads it. What trimesh ignores without a message is resolved first: it counts relative
 indices from the end of the whole file, drops texture coordinates or normals of faces that are
@@ -28,8 +28,8 @@ from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import (
-    Imported,
-    Item,
+    ImportedNode,
+    ImportedScene,
     Material,
     Mesh,
     Primitive,
@@ -57,7 +57,7 @@ class _Shape(NamedTuple):
     has_normal: int
 
 
-def read_obj(path: Path, *, up: str | None = None) -> Imported:
+def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     """Read an OBJ file: an item at the origin per ``o``, triangles in model space, game axes.
 
     Objects of one name are one item; a file without ``o`` is split by ``g``. Polygons become fans,
@@ -78,14 +78,14 @@ def read_obj(path: Path, *, up: str | None = None) -> Imported:
     info = _info(text, label)
     lines = _Lines(text.encode("utf-8"), label)
     if info and not lines.is_face.any():
-        return Imported(stem(readable(path.name)), info)  # ours, of a cell that shows nothing
+        return ImportedScene(stem(readable(path.name)), info)  # ours, of a cell that shows nothing
     if not lines.counts[0] or not lines.is_face.any():
         raise ConversionError(
             "has no vertices" if not lines.counts[0] else "has no faces", file=label,
             hint="is it an OBJ with meshes?",
         )  # fmt: skip
     name = stem(readable(path.name))
-    out = Imported(name, info)
+    out = ImportedScene(name, info)
     objects, materials, state = _states(lines, name)
     out.materials = [
         Material(unescape(text), -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1)
@@ -343,7 +343,7 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
 
 
 def _fill(
-    out: Imported,
+    out: ImportedScene,
     objects: list[str],
     shapes: list[_Shape],
     geometry: list[_Geometry],
@@ -357,7 +357,7 @@ def _fill(
     still = np.array([1.0, 0.0, 0.0, 0.0])
     for name in objects:
         plain = unescape(name)
-        item = Item(
+        item = ImportedNode(
             plain,
             -1,
             translation=np.zeros(3, np.float32),
@@ -366,7 +366,7 @@ def _fill(
             mesh=len(out.meshes),
             extras={},
         )
-        out.items.append(item)
+        out.nodes.append(item)
         out.meshes.append(Mesh(plain, []))
     positions, normals, uvs, indices = [], [], [], []
     vertex = index = 0
@@ -405,7 +405,7 @@ def _fill(
     require_in_range("a position", out.streams.positions, label)
     if out.streams.uv0 is not None and not np.isfinite(out.streams.uv0).all():
         raise ConversionError("a texture coordinate is beyond float32", file=label)
-    for item, made in zip(out.items, out.meshes, strict=True):
+    for item, made in zip(out.nodes, out.meshes, strict=True):
         item.mesh = item.mesh if made.primitives else -1
 
 

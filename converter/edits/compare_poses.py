@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import printable
 from ..scene.curves import evaluate
 from ..scene.differences import Change
-from ..scene.scene import Channel, Item, Node, Scene, Track
+from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
 from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
@@ -79,7 +79,7 @@ def _common_frames(
 
 
 def poses_at(
-    track: Track | None, node: Node | Item, frames: NDArray[np.float64]
+    track: Track | None, node: Node | ImportedNode, frames: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return (T, 3) translations and (T, 4) rotations of a node at (T,) frames.
 

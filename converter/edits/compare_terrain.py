@@ -20,7 +20,7 @@ from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.differences import Change
 from ..scene.extras import MaterialExtras, NodeExtras
-from ..scene.scene import Imported, Part, Scene
+from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
 from .identify_nodes import world_matrices
 from .match_triangles import (
@@ -131,7 +131,7 @@ class TerrainPlan:
 
 
 def compare_terrain(
-    edited: Imported, terrain: Terrain, scene: TerrainScene, wear: list[str]
+    edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]
 ) -> TerrainPlan:
     """Return every difference between a file and the terrain in its sidecar.
 
@@ -145,7 +145,7 @@ def compare_terrain(
         ConversionError: the file shows no terrain.
     """
     plan = TerrainPlan(
-        names=[item.name for item in edited.items],
+        names=[item.name for item in edited.nodes],
         materials=[material.name for material in edited.materials],
     )
     same = _same_pairs(edited, scene.material_pairs)
@@ -185,13 +185,13 @@ def compare_terrain(
 # ------------------------------------------------------------------ what the file shows
 
 
-def _levels(edited: Imported) -> dict[int, EditedLevel]:
+def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
     """The file's triangles by level; unknown objects belong to the fine one."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
-    world = world_matrices(edited.items)
+    world = world_matrices(edited.nodes)
     still = np.abs(world - np.eye(4)).max(axis=(1, 2), initial=0) <= _PLACE_NOISE
     parts: dict[int, list[tuple[int, TriangleList]]] = {}
-    for i, item in enumerate(edited.items):
+    for i, item in enumerate(edited.nodes):
         if item.mesh < 0 or not edited.meshes[item.mesh].primitives:
             continue
         triangles = triangle_list(
@@ -224,7 +224,7 @@ def _joined(
 # ------------------------------------------------------------------ materials
 
 
-def _same_pairs(edited: Imported, material_pairs: list[MaterialPair]) -> list[set[int]]:
+def _same_pairs(edited: ImportedScene, material_pairs: list[MaterialPair]) -> list[set[int]]:
     """Per material of the file the stored pairs that it may be: by its rows, else by its name."""
     by_rows = {(g.first, g.second): i for i, g in enumerate(material_pairs)}
     by_name: dict[str, set[int]] = {}

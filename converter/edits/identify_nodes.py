@@ -22,7 +22,7 @@ from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.differences import NotApplied
 from ..scene.points import is_point
-from ..scene.scene import Imported, Item, Node, Part, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
 from .rigid_transforms import frame_in, rigid_part, rigid_track
 
 F64 = NDArray[np.float64]
@@ -64,7 +64,7 @@ class Identified:
     """
 
     scene: Scene
-    imported: Imported
+    imported: ImportedScene
     node_of: dict[int, int] = field(default_factory=dict)
     baked: dict[int, F64] = field(default_factory=dict)
     stored_of: dict[int, int] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Identified:
 
 
 def identify(
-    imported: Imported, stored: Scene | None, shown: tuple[int, int] = (0, 0)
+    imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)
 ) -> Identified:
     """Identify the nodes of a file.
 
@@ -89,14 +89,14 @@ def identify(
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
     out = Identified(scene, imported, shown=shown, size=model_size(stored) if stored else 1.0)
-    order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.items])
-    builder = _Builder(out, stored, roles, world_matrices(imported.items))
+    order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.nodes])
+    builder = _Builder(out, stored, roles, world_matrices(imported.nodes))
     frames = builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
     builder.add_parts()
     for track in imported.tracks:
-        item, role = imported.items[track.node], roles[track.node]
+        item, role = imported.nodes[track.node], roles[track.node]
         if role is None:
             continue
         if role.is_part:
@@ -133,8 +133,8 @@ def model_size(scene: Scene) -> float:
 class _Roles:
     """Find the role of every item; ``None`` for what is skipped."""
 
-    def __init__(self, imported: Imported, stored: Scene | None) -> None:
-        self.imported, self.items, self.stored = imported, imported.items, stored
+    def __init__(self, imported: ImportedScene, stored: Scene | None) -> None:
+        self.imported, self.items, self.stored = imported, imported.nodes, stored
         self.roles: list[_Role | None] = [None] * len(self.items)
         self.taken: set[object] = set()
         nodes = [] if stored is None else stored.nodes
@@ -262,7 +262,7 @@ def _part_match(name: str) -> tuple[str, int, int] | None:
     return (match["node"], int(match["lod"]), int(match["group"] or 0)) if match else None
 
 
-def _is_decoration(imported: Imported, item: Item) -> bool:
+def _is_decoration(imported: ImportedScene, item: ImportedNode) -> bool:
     """The path graph that we show on request, and objects of lines or points alone."""
     if item.extras.get("kind") == "paths":
         return True
@@ -273,7 +273,7 @@ def _is_decoration(imported: Imported, item: Item) -> bool:
 # ------------------------------------------------------------------ poses
 
 
-def world_matrices(items: list[Item]) -> F64:
+def world_matrices(items: list[ImportedNode]) -> F64:
     """Return (n, 4, 4) matrices from item to model, with scale, shear and mirrors."""
     world = np.tile(np.eye(4), (len(items), 1, 1))
     for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in items]):
@@ -304,7 +304,7 @@ class _Builder:
             item -> (4, 4), from the frame that it stands in to the rigid one of the node above;
             only for items that are scaled themselves, or do not stand directly in a rigid frame.
         """
-        items, out, world = self.imported.items, self.out, self.world
+        items, out, world = self.imported.nodes, self.out, self.world
         chosen = [i for i, role in enumerate(self.roles) if role is not None and not role.is_part]
         out.node_of = node_of = {item: node for node, item in enumerate(chosen)}
         bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
@@ -346,7 +346,7 @@ class _Builder:
 
     def _node(self, i: int) -> Node:
         """The node of an item, not placed yet."""
-        item, role, stored = self.imported.items[i], self.roles[i], self.stored
+        item, role, stored = self.imported.nodes[i], self.roles[i], self.stored
         assert role is not None
         old = stored.nodes[role.stored] if stored is not None and role.stored is not None else None
         name = role.name or item.name
@@ -378,7 +378,7 @@ class _Builder:
 
     def add_parts(self) -> None:
         """Move parts that are objects of their own into the frames of their nodes."""
-        out, scene, stored, items = self.out, self.out.scene, self.stored, self.imported.items
+        out, scene, stored, items = self.out, self.out.scene, self.stored, self.imported.nodes
         owner = self._owners()
         stored_rest = rest_pose(stored) if stored is not None and stored.nodes else None
         own_rest = rest_pose(scene)

@@ -14,7 +14,7 @@ from ..errors import ConversionError
 from ..numeric.pose import multiply, rotate, rotation_matrix
 from ..numeric.quantize import normalise
 from ..scene.curves import evaluate
-from ..scene.scene import Channel, Item, Track
+from ..scene.scene import Channel, ImportedNode, Track
 
 F64 = NDArray[np.float64]
 #: Rotation ``[w, x, y, z]`` and translation.
@@ -68,7 +68,7 @@ def frame_in(world: F64 | None, above: Rigid | None) -> F64:
     return np.linalg.inv(into) @ (np.eye(4) if world is None else world)
 
 
-def rigid_track(item: Item, track: Track, frame: F64, node: int) -> Track:
+def rigid_track(item: ImportedNode, track: Track, frame: F64, node: int) -> Track:
     """Return a track as it is in the rigid frame of the node above.
 
     Translations and even scales, mirrored or not, are exact whatever the interpolation. Rotations
@@ -95,7 +95,7 @@ def rigid_track(item: Item, track: Track, frame: F64, node: int) -> Track:
     return Track(node, rotation, translation)
 
 
-def _rotations(item: Item, channel: Channel, linear: F64) -> Channel:
+def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
     """A rotation channel below a frame that is not rigid."""
     own = np.eye(3)
     if item.linear is not None:

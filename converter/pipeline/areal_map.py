@@ -21,7 +21,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..scene.appearance import Appearance
 from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
-from ..scene.scene import Imported, require_in_range
+from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
 from .loaded import LoadedScene
@@ -99,7 +99,7 @@ def areal_map_files(
     )
 
 
-def import_areal_map(kept: Sidecar, given: Imported, label: str) -> ImportResult:
+def import_areal_map(kept: Sidecar, given: ImportedScene, label: str) -> ImportResult:
     """Return the areal map of the sidecar, with a warning where the glTF shows another.
 
     Args:
@@ -113,7 +113,7 @@ def import_areal_map(kept: Sidecar, given: Imported, label: str) -> ImportResult
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
-    used = {item.mesh for item in given.items if item.mesh >= 0}
+    used = {item.mesh for item in given.nodes if item.mesh >= 0}
     shown = [
         given.streams.positions[p.vertex_start : p.vertex_start + p.vertex_count]
         for mesh in sorted(used)

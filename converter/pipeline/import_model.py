@@ -23,7 +23,7 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.points import is_point, unread_points
-from ..scene.scene import Imported, Scene
+from ..scene.scene import ImportedScene, Scene
 from .import_result import ImportResult
 from .options import ImportOptions
 
@@ -81,7 +81,7 @@ def stored_model(kept: Sidecar, path: Path) -> StoredModel:
 
 
 def import_edited(
-    gltf: Path, given: Imported, stored: StoredModel, options: ImportOptions
+    gltf: Path, given: ImportedScene, stored: StoredModel, options: ImportOptions
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar.
 
@@ -100,7 +100,7 @@ def import_edited(
     shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
     names = {node.name for node in scene.nodes}
     noise = POSE_NOISE * model_size(scene)
-    given.warnings += unread_points(given.items, about.points, names, noise)
+    given.warnings += unread_points(given.nodes, about.points, names, noise)
     identified = identify(given, scene, shown)
     _add_lods(identified, scene, options)
     plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
@@ -133,7 +133,7 @@ def _moves_triangles(plan: Plan) -> bool:
     return any(not part.unchanged for part in plan.parts) or bool(plan.deleted_parts)
 
 
-def import_new(gltf: Path, given: Imported, options: ImportOptions) -> ImportResult:
+def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> ImportResult:
     """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
 
     Raises:
@@ -163,7 +163,7 @@ def import_new(gltf: Path, given: Imported, options: ImportOptions) -> ImportRes
         )
     if given.other_tracks:
         given.warnings.append("several clips: the first is read (--clip chooses)")
-    if count := sum(map(is_point, given.items)):
+    if count := sum(map(is_point, given.nodes)):
         given.warnings.append(f"{count} control points (NAME.point) are ignored")
     identified = identify(given, None, given.shown)
     _add_lods(identified, None, options)

@@ -30,7 +30,16 @@ from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
-from ..scene.scene import Imported, Item, Material, Mesh, Part, Primitive, Scene, Streams
+from ..scene.scene import (
+    ImportedNode,
+    ImportedScene,
+    Material,
+    Mesh,
+    Part,
+    Primitive,
+    Scene,
+    Streams,
+)
 from .export_model import LoadedModel, require_scene_in_range
 from .gltf_output import Files
 from .import_model import StoredModel, import_edited, import_new, stored_model
@@ -209,7 +218,7 @@ def import_obj(
 # ------------------------------------------------------------------ back into the nodes
 
 
-def _into_nodes(given: Imported, stored: StoredModel) -> None:
+def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
     """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
     take vertices into their frames, name the materials' keys.
     """
@@ -227,19 +236,19 @@ def _into_nodes(given: Imported, stored: StoredModel) -> None:
     given.tracks = list(scene.tracks)
 
 
-def _name_materials(given: Imported, scene: Scene) -> None:
+def _name_materials(given: ImportedScene, scene: Scene) -> None:
     """Materials by the unique names that they have in an OBJ."""
     by_name = dict(zip(material_names(scene), scene.materials, strict=True))
     given.materials = [by_name.get(m.name, m) for m in given.materials]
 
 
-def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
+def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
     """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
     parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
     file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
     alike = same_materials(file, scene)
     items = [
-        Item(
+        ImportedNode(
             node.name,
             node.parent,
             translation=node.translation,
@@ -252,10 +261,10 @@ def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) 
         )
         for node in scene.nodes
     ]
-    number_of = _nodes_of([item.name for item in given.items], scene)
+    number_of = _nodes_of([item.name for item in given.nodes], scene)
     positions, normals, uvs = [], [], []
     start = 0
-    for i, item in enumerate(given.items):
+    for i, item in enumerate(given.nodes):
         node = number_of.get(i)
         if item.mesh >= 0:
             triangles = triangle_list(file, Part(0, *shown, item.mesh), lightmap=False)
@@ -273,7 +282,7 @@ def _local(given: Imported, scene: Scene, shown: tuple[int, int], poses: Poses) 
             items.append(item)
         else:
             items[node].mesh = item.mesh
-    given.items = items
+    given.nodes = items
     if not positions:
         return
     # a vertex per corner: the rebuild welds equal ones

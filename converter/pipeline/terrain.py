@@ -25,7 +25,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import Terrain
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
-from ..scene.scene import Imported, require_in_range
+from ..scene.scene import ImportedScene, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
@@ -137,7 +137,7 @@ def terrain_files(
 
 
 def import_terrain(
-    kept: Sidecar, given: Imported, options: ImportOptions, label: str
+    kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str
 ) -> ImportResult:
     """Apply what a glTF file changed to the terrain of its sidecar.
 

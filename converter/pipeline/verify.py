@@ -122,7 +122,7 @@ def _poses(
         return
     stored = None if before is None else dialects.tracks(before, dialect)
     last = identified.scene.frame_count - 1 if identified.scene.tracks else 0
-    step = max(1, _BLOCK // max(len(identified.imported.items), 1))
+    step = max(1, _BLOCK // max(len(identified.imported.nodes), 1))
     for first in range(0, max(last, 1), step):
         times = np.arange(2 * first, 2 * min(first + step, last) + 1) / 2
         file = _file_poses(identified, times)
@@ -189,8 +189,8 @@ def _file_poses(identified: Identified, times: NDArray[np.float64]) -> _FilePose
         np.empty((len(node_of), len(times), 4, 4)), np.zeros((len(node_of), len(times)), np.bool_)
     )
     world: dict[int, NDArray[np.float64]] = {}
-    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in imported.items]):
-        item = imported.items[i]
+    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in imported.nodes]):
+        item = imported.nodes[i]
         translations, rotations = poses_at(tracks.get(i), item, times[::2])
         dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])
         local = np.empty((len(times), 4, 4))

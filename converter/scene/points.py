@@ -11,7 +11,7 @@ from ..errors import printable
 from ..findings import Finding
 from ..formats.control_points import ControlPoint, ControlPoints, misplaced
 from ..formats.names import without_number
-from .scene import Item, Scene
+from .scene import ImportedNode, Scene
 
 _POINT_NAME = re.compile(r".+\.point(#[0-9]+)*")
 
@@ -38,7 +38,7 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
     return shown, list(wrong.values())
 
 
-def is_point(item: Item, nodes: Container[str] = ()) -> bool:
+def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
     """Return whether a node of a glTF file is a control point that the exporter showed.
 
     By its extras; where an editor dropped them, by a name that ends in ``.point``, without a mesh.
@@ -54,7 +54,10 @@ def is_point(item: Item, nodes: Container[str] = ()) -> bool:
 
 
 def unread_points(
-    items: Sequence[Item], about: Sequence[ControlPoint], nodes: Container[str], noise: float
+    items: Sequence[ImportedNode],
+    about: Sequence[ControlPoint],
+    nodes: Container[str],
+    noise: float,
 ) -> list[str]:
     """Return a warning where control points were edited, which are not read back.
 

@@ -139,12 +139,12 @@ class Track:
 
 
 @dataclass
-class Item:
+class ImportedNode:
     """A node of an edited file before it is identified; game axes.
 
     Attributes:
         name: as in the file, may be empty.
-        parent: index of the item above, -1 = root.
+        parent: index of the node above, -1 = root.
         translation: (3,) float32.
         rotation: (4,) float64, unit, ``[w, x, y, z]``.
         linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
@@ -239,23 +239,23 @@ class Scene:
 
 
 @dataclass
-class Imported:
+class ImportedScene:
     """An edited file as it is, before its nodes are identified; game axes.
 
     Attributes:
         name: the default scene's name.
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
-        items: nodes of the scenes that are read.
-        tracks: curves by item, of the chosen clip.
+        nodes: those of the scenes that are read.
+        tracks: curves by node, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
-        other_tracks: curves of the other clips for items that the chosen one does not move.
+        other_tracks: curves of the other clips for nodes that the chosen one does not move.
         warnings: what the user should know.
         not_applied: what of the file a model cannot have, or cannot be trusted.
     """
 
     name: str
     info: FileInfo
-    items: list[Item] = field(default_factory=list)
+    nodes: list[ImportedNode] = field(default_factory=list)
     meshes: list[Mesh] = field(default_factory=list)
     streams: Streams = field(
         default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))

@@ -18,7 +18,7 @@ from msh_gltf.converter.pipeline.obj import import_obj, obj_files
 from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.converter.scene.scene import Imported, Scene
+from msh_gltf.converter.scene.scene import ImportedScene, Scene
 from msh_gltf.exporters.msh import write_model
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
@@ -53,10 +53,10 @@ def scene_of(back: ImportResult) -> Scene:
     return decode(model, Dialect(back.dialect), "x")
 
 
-def triangles(given: Imported, item: int = 0) -> np.ndarray:
+def triangles(given: ImportedScene, item: int = 0) -> np.ndarray:
     """(T, 3, 3) positions of an item, in the order of the file's primitives."""
     out = []
-    for p in given.meshes[given.items[item].mesh].primitives:
+    for p in given.meshes[given.nodes[item].mesh].primitives:
         index = given.streams.indices[p.index_start : p.index_start + p.index_count]
         out.append(given.streams.positions[index.astype(int) + p.vertex_start])
     return np.concatenate(out).reshape(-1, 3, 3)
@@ -65,7 +65,7 @@ def triangles(given: Imported, item: int = 0) -> np.ndarray:
 # ------------------------------------------------------------------ foreign files
 
 
-def read(folder: Path, text: str | bytes, **how: str) -> Imported:
+def read(folder: Path, text: str | bytes, **how: str) -> ImportedScene:
     path = folder / "in.obj"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return read_obj(path, **how)
@@ -80,8 +80,8 @@ def test_objects_and_materials(tmp_path: Path) -> None:
         "mtllib none.mtl\n" + SQUARE + "f 1 2 3\no left hand\nusemtl red paint\nf 1 2 3\n"
         "g ignored\nusemtl blue\nf 1 3 4\no right%20hand\nf 2 3 4\no left hand\nf 4 3 2\no empty\n",
     )
-    assert [item.name for item in given.items] == ["left hand", "right hand", "empty", "in"]
-    assert [item.mesh >= 0 for item in given.items] == [True, True, False, True]
+    assert [item.name for item in given.nodes] == ["left hand", "right hand", "empty", "in"]
+    assert [item.mesh >= 0 for item in given.nodes] == [True, True, False, True]
     assert [m.name for m in given.materials] == ["red paint", "blue"]
     left, right, _, loose = (given.meshes[i] for i in range(4))
     names = [given.materials[p.material].name for p in left.primitives]
@@ -89,7 +89,7 @@ def test_objects_and_materials(tmp_path: Path) -> None:
     assert [p.index_count for p in left.primitives] == [3, 6]
     assert [p.material for p in right.primitives] == [1]
     assert [p.material for p in loose.primitives] == [-1]
-    assert all(item.parent == -1 and not item.translation.any() for item in given.items)
+    assert all(item.parent == -1 and not item.translation.any() for item in given.nodes)
     np.testing.assert_array_equal(triangles(given, 3)[0], [[0, 0, 0], [1, 0, 0], [1, 1, 0]])
 
 
@@ -166,21 +166,21 @@ def test_layout_does_not_matter(tmp_path: Path) -> None:
         "o a\nv 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 1 0 -1 1 0 0\nf 1 2 3\n",
     ):
         given = read(tmp_path, text)
-        assert [item.name for item in given.items] == ["a"]
+        assert [item.name for item in given.nodes] == ["a"]
         np.testing.assert_array_equal(triangles(given), triangles(plain))
 
 
 def test_groups_where_there_are_no_objects(tmp_path: Path) -> None:
     given = read(tmp_path, SQUARE + "g a\nf 1 2 3\ng b\nf 1 3 4\n")
-    assert [item.name for item in given.items] == ["a", "b"]
+    assert [item.name for item in given.nodes] == ["a", "b"]
     given = read(tmp_path, SQUARE + "f 1 2 3\n")
-    assert [item.name for item in given.items] == ["in"]
+    assert [item.name for item in given.nodes] == ["in"]
 
 
 def test_russian_names(tmp_path: Path) -> None:
     for encoding in ("utf-8", "cp1251"):
         given = read(tmp_path, f"{SQUARE}o башня\nf 1 2 3\n".encode(encoding))
-        assert given.items[0].name == "башня"
+        assert given.nodes[0].name == "башня"
 
 
 def test_missing_normals(tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     """Every object a static node at the origin, its triangles where the OBJ has them."""
     path = to_obj(sample, tmp_path / "m.obj", frame=1.5, sidecar=False)
     given = read_obj(path)
-    if not given.items:
+    if not given.nodes:
         with pytest.raises(ConversionError, match="no nodes"):
             import_obj(path)
         return
@@ -286,7 +286,7 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     assert back.rebuilt
     assert back.dialect == sample.dialect
     scene = scene_of(back)
-    assert [n.name for n in scene.nodes] == [item.name for item in given.items]
+    assert [n.name for n in scene.nodes] == [item.name for item in given.nodes]
     for i, node in enumerate(scene.nodes):
         assert (node.parent, node.translation.tolist()) == (-1, [0, 0, 0])
         np.testing.assert_array_equal(node.rotation, [1, 0, 0, 0])
@@ -438,7 +438,7 @@ def test_a_moved_vertex(document: Editable) -> None:
     again = document.path.with_name("again.obj")
     again.write_bytes(made[-1][1])
     given, shown = read_obj(document.path), read_obj(again)
-    for i in range(len(given.items)):
+    for i in range(len(given.nodes)):
         np.testing.assert_allclose(triangles(given, i), triangles(shown, i), atol=1e-5)
 
 

@@ -27,7 +27,7 @@ from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
-    Imported,
+    ImportedScene,
     Material,
     Mesh,
     Node,
@@ -167,7 +167,7 @@ def scene_of(positions: np.ndarray, faces: np.ndarray, materials: np.ndarray) ->
     scene.meshes = [Mesh("n", primitives)]
     scene.parts = [Part(0, 0, 0, 0)]
     scene.materials = [Material(f"m{i}", i, 255, -1, -1, -1, -1) for i in range(4)]
-    return Identified(scene, Imported("", {}))
+    return Identified(scene, ImportedScene("", {}))
 
 
 @st.composite
