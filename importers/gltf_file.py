@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
+from ..converter.requirements import needed_for
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_types import (
@@ -170,19 +171,15 @@ class GltfFile:
         """Attributes and ``indices`` of a Draco-packed primitive, ``None`` for a plain one.
 
         Raises:
-            ConversionError: packed, and the ``draco`` extra is not installed.
+            MissingPackage: packed, and the ``draco`` extra is not installed.
         """
         packed = (primitive.get("extensions") or {}).get(_DRACO)
         if packed is None:
             return None
-        try:
+        with needed_for(
+            f"unpacking {_DRACO}", "draco", file=self.label, instead="export without compression"
+        ):
             import DracoPy
-        except ImportError:
-            raise ConversionError(
-                f"meshes are packed with {_DRACO}",
-                file=self.label,
-                hint="pip install 'msh-gltf[draco]', or export without compression",
-            ) from None
         view = self._views[packed["bufferView"]]
         start = view.byteOffset or 0
         data = bytes(self.buffers[view.buffer][start : start + view.byteLength])

@@ -26,6 +26,7 @@ from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
+from ..converter.requirements import needed_for
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import (
     ImportedNode,
@@ -322,7 +323,8 @@ class _Geometry(TypedDict):
 
 def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
     """What trimesh makes of the vertices and of every run of faces."""
-    from trimesh.exchange.obj import load_obj
+    with needed_for("reading OBJ", "obj", file=lines.label):
+        from trimesh.exchange.obj import load_obj
 
     kept = np.logical_or.reduce(lines.is_vertex)
     parts = [f"o {i}\n{text}".encode() for i, text in enumerate(faces)]

@@ -23,6 +23,7 @@ PACKAGES = ("converter", "importers", "exporters")
 LAYERS = """
 converter
 converter.errors
+converter.requirements
 converter.findings converter.storage
 converter.locks
 converter.numeric
@@ -147,8 +148,30 @@ def test_every_dependency_is_declared() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = {re.match(r"[\w-]+", text)[0] for text in declared["dependencies"]}
     used = set().union(*map(foreign, SOURCES))
-    assert used & {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich"} <= names
-    assert names == {"numpy", "scipy", "click", "pygltflib", "trimesh", "rich", "pillow"}
+    assert names == {"numpy", "click", "pygltflib", "rich", "pillow"}
+    extras = {extra: set(rows) for extra, rows in declared["optional-dependencies"].items()}
+    features = extras.keys() - {"all", "docs", "test", "library-test", "blender"}
+    assert extras["all"] == {f"msh-gltf[{','.join(f for f in extras if f in features)}]"}
+    optional = {re.match(r"[\w-]+", text)[0] for f in features for text in extras[f]}
+    imports = {"pillow": "PIL", "vtk": "vtkmodules", "fast-simplification": "fast_simplification"}
+    known = {imports.get(name, name) for name in names | optional}
+    assert used - set(sys.stdlib_module_names) == known
+
+
+def test_what_extras_bring_is_imported_where_they_are_asked_for() -> None:
+    """Below a ``with needed_for(...)`` whose extra exists, or after one in the same module."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = declared["optional-dependencies"].keys()
+    heavy = {"scipy", "trimesh", "fast_simplification", "DracoPy", "distributed"}
+    for path in SOURCES:
+        tree = ast.parse(path.read_text("utf-8"))
+        calls = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "needed_for"
+        ]
+        assert {ast.literal_eval(call.args[1]) for call in calls} <= extras, path
+        assert not foreign(path) & heavy or calls, path
 
 
 def test_packages_are_listed() -> None:

@@ -7,16 +7,17 @@ from collections.abc import Callable
 import bpy
 
 from .converter.errors import ConversionError
+from .converter.requirements import MissingPackage
 
 
 def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     """Do an operator's work; returns what its ``execute`` returns."""
     try:
         work()
+    except MissingPackage as error:
+        operator.report({"ERROR"}, _not_here(error))
     except ConversionError as error:
         operator.report({"ERROR"}, str(error))
-    except ModuleNotFoundError as error:
-        operator.report({"ERROR"}, _not_here(error))
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK"):
             traceback.print_exc()
@@ -29,11 +30,11 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     return {"CANCELLED"}
 
 
-def _not_here(error: ModuleNotFoundError) -> str:
-    """What a library that is not in the zip was wanted for."""
-    if (error.name or "").partition(".")[0] == "scipy":
+def _not_here(error: MissingPackage) -> str:
+    """What a package that is not in the zip was needed for."""
+    if error.extra == "materials":
         return (
             "a new material is called like several of the model's: use one of those, or call it "
             "material_ROW, after its row of the .wea"
         )
-    return f"needs the Python package {error.name}, which is not part of the extension"
+    return f"{error.problem}, which is not part of the extension"

@@ -26,19 +26,19 @@ from ..formats.kinds import Kind
 from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..locks import only_run
+from ..requirements import needed_for
 from ..storage import require_inside, write_outputs
 from .export_run import Engine, Progress
 from .manifest import Record, read_manifest
 from .outcome import FAILED, Outcome, Run, guarded
 from .packed import pack
-from .thumbnails import DIGEST_KEY, draw_png, installed, try_out
+from .thumbnails import DIGEST_KEY, draw_png, try_out
 from .walk import GALLERY, PAGE
 from .workers import run_here
 
 #: What our page starts with: no other ``index.html`` is replaced.
 MARK = b"<!doctype html>\n<!-- msh-gltf gallery"
 _SITE = ("page.css", "page.js", "viewer.js", "viewer.LICENSE.txt")
-_HINT = 'pip install "msh-gltf[preview]"'
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def require_preview(out: Path, force: bool) -> None:
     page = out / PAGE
     if not force and page.exists() and not (page.is_file() and _starts(page, MARK)):
         raise ConversionError("output exists already", file=str(page), hint="--force replaces it")
-    if not installed():
-        raise ConversionError("--thumbnails needs VTK", hint=_HINT)
+    with needed_for("--thumbnails", "preview"):
+        import vtkmodules  # noqa: F401
     with closing(run_here(try_out, [0], 1)) as results:
         for _, outcome in results:
             problem = outcome if isinstance(outcome, ConversionError) else outcome.detail

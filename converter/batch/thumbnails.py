@@ -31,13 +31,6 @@ MARGIN = 1.06
 DIGEST_KEY = "msh-gltf"
 
 
-def installed() -> bool:
-    """Whether VTK can be imported; says nothing of OpenGL."""
-    from importlib.util import find_spec
-
-    return find_spec("vtkmodules") is not None
-
-
 def try_out(number: int) -> Outcome:
     """Draw a triangle. For a worker: without OpenGL the process dies here, not in a model."""
     return guarded("VTK", _try_out)

@@ -21,6 +21,7 @@ from typing import Any, TypeVar, cast
 
 from .. import GARBAGE
 from ..errors import ConversionError
+from ..requirements import needed_for
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -204,12 +205,8 @@ def run_on_dask(
     Raises:
         ConversionError: ``distributed`` is not installed, or the scheduler does not answer.
     """
-    try:
+    with needed_for("--dask", "dask"):
         from distributed import Client
-    except ImportError:
-        raise ConversionError(
-            "--dask needs dask.distributed", hint='pip install "msh-gltf[dask]"'
-        ) from None
     from concurrent.futures import as_completed
 
     try:

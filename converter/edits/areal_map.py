@@ -41,6 +41,7 @@ from ..formats.areal_map import (
 from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
 from ..numeric.arrays import Bools, Floats, Ints
 from ..numeric.polygon_cells import cells_under
+from ..requirements import needed_for
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -303,7 +304,8 @@ def _require_finite(areals: ArealMap) -> None:
 
 def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
     """Return the links after an edit, by the rules of the module's docstring."""
-    from scipy.spatial import cKDTree
+    with needed_for("editing areals", "areals"):
+        from scipy.spatial import cKDTree
 
     links, owner, count = areals.links.copy(), areals.owner, len(areals.records)
     is_edited = np.zeros(count, np.bool_)

@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import printable
 from ..formats.names import without_number
+from ..requirements import needed_for
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Part, Scene
 from .compare_poses import compare_poses
@@ -214,8 +216,6 @@ def _resolve_materials(plan: Plan, stored: Scene) -> None:
     open_ones = [i for i in open_ones if -1 in plan.identified.scene.materials[i].key]
     if not open_ones:
         return
-    from scipy.optimize import linear_sum_assignment
-
     votes = np.zeros((len(plan.materials), len(stored.materials)))
     for part in plan.parts:
         if (
@@ -229,10 +229,39 @@ def _resolve_materials(plan: Plan, stored: Scene) -> None:
     allowed = np.zeros(votes.shape, np.bool_)
     for i in open_ones:
         allowed[i, list(plan.materials[i])] = True
-    rows, columns = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
-    for i, k in zip(rows.tolist(), columns.tolist(), strict=True):
-        if i in open_ones and votes[i, k] > 0 and allowed[i, k]:
+    for i, k in _most_votes(votes, allowed, open_ones):
+        if votes[i, k] > 0 and allowed[i, k]:
             plan.materials[i] = {k}
+
+
+def _most_votes(
+    votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: list[int]
+) -> list[tuple[int, int]]:
+    """Assign stored materials to materials so that their triangles agree the most.
+
+    Args:
+        votes: (materials, stored materials), triangles that had the one and have the other.
+        allowed: the same shape, whether the names fit.
+        rows: the materials to assign; each has two or more stored ones that are allowed.
+
+    Returns:
+        Pairs of a row and its column.
+
+    Raises:
+        MissingPackage: two of them want the same, and SciPy is not installed to settle it.
+    """
+    counted = np.where(allowed, votes, -1)[rows]
+    best, ranked = counted.argmax(1), np.sort(counted, axis=1)
+    clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
+    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
+    if clear and not others[best].any() and len(np.unique(best)) == len(best):
+        return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
+    with needed_for("telling several materials of one name apart", "materials"):
+        from scipy.optimize import linear_sum_assignment
+
+    found = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    pairs = zip(*(part.tolist() for part in found), strict=True)
+    return [(i, k) for i, k in pairs if i in rows]
 
 
 def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int, bool]:

@@ -26,6 +26,7 @@ from ..formats.names import escape, readable, without_number
 from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
+from ..requirements import needed_for
 from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
 from ..scene.decode import rest_pose
@@ -354,7 +355,8 @@ def _into_node(
 
 def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The nearest stored point of each, and whether it is within what OBJ rounds. (n,) each."""
-    from scipy.spatial import cKDTree
+    with needed_for("reading OBJ", "obj"):
+        from scipy.spatial import cKDTree
 
     # an editor's decimals, and two steps of float32 at the far end of the part
     noise = _DECIMALS + float(np.abs(stored).max(initial=0)) * 2.0**-22

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..formats.areal_map import ArealMap, game_xy, link_targets, points_inside, require_areal
 from ..numeric.arrays import Floats, Ints, ranges
+from ..requirements import needed_for
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -77,7 +78,8 @@ def link_graph(areals: ArealMap) -> csr_array:
         distance of their anchors in x and y, map units. The logic flag does not count: what its
         values 0 and 1 tell apart is not established (docs/reference/areal_map.md).
     """
-    from scipy.sparse import csr_array
+    with needed_for("the graph of links", "areals"):
+        from scipy.sparse import csr_array
 
     count = len(areals.records)
     target = link_targets(areals)
@@ -102,7 +104,8 @@ def shortest_path(areals: ArealMap, start: int, goal: int) -> list[int]:
     Raises:
         ConversionError: there is no such areal.
     """
-    from scipy.sparse.csgraph import dijkstra
+    with needed_for("the shortest path", "areals"):
+        from scipy.sparse.csgraph import dijkstra
 
     for index in (start, goal):
         require_areal(areals, index)

@@ -7,9 +7,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
+from ..requirements import needed_for
 from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
 
 _FEWEST = 4
@@ -30,15 +30,11 @@ def generate_lods(
         taken: cells (node, lod, group) that the sidecar fills.
 
     Raises:
-        ConversionError: the ``lods`` extra is not installed.
+        MissingPackage: the ``lods`` extra is not installed.
     """
-    try:
+    with needed_for("--generate-lods", "lods"):
         import fast_simplification  # noqa: F401
-    except ImportError:
-        raise ConversionError(
-            "--generate-lods needs the simplifier",
-            hint="pip install 'msh-gltf[lods]'",
-        ) from None
+        import scipy.spatial  # noqa: F401
     have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)

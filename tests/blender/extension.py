@@ -291,11 +291,20 @@ def errors(out):
 
 
 def same_names(out):
-    """A new material that is called like several old ones: only scipy could tell them apart."""
+    """New materials that are called like several old ones: the triangles tell which one is meant,
+    unless two of them were the same."""
     scene = read("retail")
     mesh = next(o for o in scene.objects if o.type == "MESH" and o.visible_get()).data
     mesh.materials[0] = bpy.data.materials.new("MTL_012")
-    facts = {"error": error_of(bpy.ops.export_scene.msh, filepath=str(out / "x.msh"))}
+    facts = {"alone": write(out / "alone.msh")}
+    mesh.materials.append(bpy.data.materials.new("MTL_012"))
+    polygons = [polygon for polygon in mesh.polygons if polygon.material_index == 0]
+    for polygon in polygons[::2]:
+        polygon.material_index = len(mesh.materials) - 1
+    facts["error"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "x.msh"))
+    for polygon in polygons:
+        polygon.material_index = 0
+    mesh.materials.pop()
     mesh.materials[0].name = "material_2"
     facts["mended"] = write(out / "x.msh")
     return facts

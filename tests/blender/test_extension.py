@@ -382,6 +382,7 @@ def test_errors_leave_nothing_behind(seen: Seen) -> None:
 
 def test_without_scipy_the_error_says_what_to_do(seen: Seen) -> None:
     facts = seen.facts["same_names"]
+    assert [row[2] for row in facts["alone"]["rows"] if row[2] != "kept"] == []
     assert "called like several of the model's: use one of those, or" in facts["error"]
     assert [row[2] for row in facts["mended"]["rows"] if row[2] != "kept"] == ["rebuilt"]
 

@@ -10,6 +10,7 @@ import pygltflib
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.edits.compare_model import _most_votes
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from tests.support.corpus import SAMPLES, Sample, every_sample, sample_called
 from tests.support.gltf_edit import HARMLESS, Editable, drop_extras
@@ -279,3 +280,22 @@ def test_a_copy_is_new(name: str, extras: bool, tmp_path: Path) -> None:
     changes = [str(c) for c in import_gltf(document.save(tmp_path / "m.glb")).changes]
     assert f"node '{name}.001': is new" in changes
     assert not any("missing" in change for change in changes)
+
+
+def test_materials_of_one_name_are_assigned_as_scipy_does() -> None:
+    """Also where every material has a favourite of its own, and SciPy is not asked."""
+    from scipy.optimize import linear_sum_assignment
+
+    random = np.random.default_rng(0)
+    for _ in range(500):
+        count, stored = random.integers(2, 6), random.integers(2, 6)
+        votes = random.integers(0, 4, (count, stored)) * random.integers(0, 9, (count, 1)) * 1.0
+        names, old = random.integers(0, 2, count), random.integers(0, 2, stored)
+        allowed = names[:, None] == old
+        rows = [i for i in range(count) if allowed[i].sum() > 1 and random.random() < 0.8]
+        if not rows:
+            continue
+        best = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+        expected = {(i, k) for i, k in zip(*best, strict=True) if i in rows and votes[i, k] > 0}
+        found = {(i, k) for i, k in _most_votes(votes, allowed, rows) if votes[i, k] > 0}
+        assert {p for p in found if allowed[p]} == {p for p in expected if allowed[p]}
