@@ -12,19 +12,17 @@ import numpy as np
 
 from ..converter.errors import ConversionError
 from ..converter.numeric.arrays import NONE16
-from ..converter.numeric.axes import gltf_to_game, rotation_to_game
-from ..converter.numeric.pose import parents_first, rotation_matrix
-from ..converter.numeric.quantize import normalise
+from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
-from ..converter.scene.scene import ImportedNode, ImportedScene, Material
+from ..converter.scene.scene import ImportedScene, Material
 from .gltf_animation import read_clips
 from .gltf_file import GltfFile, broken_gltf, open_gltf
 from .gltf_mesh import read_meshes
+from .gltf_nodes import add_instances, hidden_nodes, read_node
 from .gltf_skin import bind_skins
 from .gltf_types import GltfMaterial, GltfNode, GltfScene
-from .gltf_values import require_finite, vector
+from .gltf_values import require_finite
 
-_SCALE_NOISE = 1e-5
 DEFAULT_FPS = 24.0
 
 
@@ -66,8 +64,8 @@ def read_gltf(
             )
             require_finite(out, file.label)
     except ConversionError as error:
-        if file.warnings and error.hint is None:  # a foreign buffer is the likely reason
-            error.hint = file.warnings[0]
+        if file.foreign and error.hint is None:  # the likely reason
+            error.hint = file.foreign[0]
         raise
     return out
 
@@ -78,9 +76,13 @@ def _read_scene(
     """Read all but skins and clips; returns also the item of each node."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
+    hidden = hidden_nodes(file)
     info = {} if main is None else read_extras(FileInfo, main.extras)
     out = ImportedScene((main and main.name) or "", info, warnings=file.warnings)
-    out.nodes = [_item(file, node, index_of.get(parents[node], -1)) for node in chosen]
+    out.nodes = [read_node(file, node, index_of.get(parents[node], -1)) for node in chosen]
+    for node, i in index_of.items():
+        out.nodes[i].hidden = node in hidden
+    add_instances(file, out, index_of)
     out.materials = [_material(material) for material in file.materials]
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
@@ -162,46 +164,6 @@ def _is_skipped(node: GltfNode) -> bool:
     """Cameras and lights without anything below them."""
     light = "KHR_lights_punctual" in (node.extensions or {})
     return (node.camera is not None or light) and node.mesh is None and not node.children
-
-
-def _item(file: GltfFile, i: int, parent: int) -> ImportedNode:
-    node = file.nodes[i]
-    mesh = -1
-    if node.mesh is not None:
-        mesh = int(node.mesh)
-        _ = file.meshes[mesh]  # raises where there is none
-    linear = None
-    if node.matrix is not None:
-        matrix = vector(node.matrix, 16).reshape(4, 4).T
-        translation, linear = matrix[:3, 3], matrix[:3, :3]
-        rotation = np.array([0, 0, 0, 1.0])
-    else:
-        translation = vector(node.translation or [0, 0, 0], 3)
-        rotation = vector(node.rotation or [0, 0, 0, 1], 4)
-        scale = vector(node.scale or [1, 1, 1], 3)
-        if np.abs(scale - 1).max() > _SCALE_NOISE:
-            linear = np.diag(scale)
-    finite = all(np.isfinite(v).all() for v in (translation, rotation, linear) if v is not None)
-    if not finite:
-        raise ConversionError(
-            f"node {node.name!r} has a transform that is not finite", file=file.label
-        )
-    turned = rotation_to_game(normalise(rotation, (0, 0, 0, 1)))
-    if linear is not None:
-        # the axis map from both sides: game = M glTF M^-1, and M is a rotation
-        mapped = gltf_to_game(np.ascontiguousarray(linear.T)).T
-        linear = gltf_to_game(np.ascontiguousarray(mapped))
-        if node.matrix is None:
-            linear = rotation_matrix(turned) @ linear
-    return ImportedNode(
-        node.name or "",
-        parent,
-        translation=gltf_to_game(translation.astype(np.float32)),
-        rotation=turned,
-        linear=linear,
-        mesh=mesh,
-        extras=read_extras(NodeExtras, node.extras),
-    )
 
 
 def _material(material: GltfMaterial) -> Material:

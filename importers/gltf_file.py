@@ -28,6 +28,7 @@ from ..converter.formats.names import is_device
 from ..converter.requirements import needed_for
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
+from .gltf_extensions import DRACO, UNPACK_HINTS, check_required
 from .gltf_types import (
     GltfAccessor,
     GltfAnimation,
@@ -43,35 +44,23 @@ from .nres import read_file
 
 _T = TypeVar("_T")
 
-_DRACO = "KHR_draco_mesh_compression"
 #: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
 #: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
 UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
 
-#: Extensions that are read, or can be ignored without changing a shape.
-_READABLE = {
-    "KHR_mesh_quantization",
-    "KHR_texture_transform",
-    "KHR_lights_punctual",
-    "KHR_texture_basisu",
-    "EXT_texture_webp",
-    _DRACO,
-}
-#: What to do about an extension that cannot be read.
-_UNPACK_HINTS = {
-    "EXT_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
-    "KHR_meshopt_compression": "unpack it: npx @gltf-transform/cli copy in.glb out.glb",
-}
-
 
 @dataclass
 class GltfFile:
-    """A parsed document: typed objects, raw primitives, accessors as arrays on demand."""
+    """A parsed document: typed objects, raw primitives, accessors as arrays on demand.
+
+    ``foreign`` has a warning for each buffer that is not the one that the file was written with.
+    """
 
     label: str
     root: Json
     buffers: list[memoryview]
     size: int
+    foreign: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     scenes: list[GltfScene] = field(init=False)
     nodes: list[GltfNode] = field(init=False)
@@ -134,10 +123,10 @@ class GltfFile:
         if view_index is None:
             return np.zeros((count, width), stored)
         view = self._views[view_index]
-        name = next((name for name in view.extensions or {} if name in _UNPACK_HINTS), None)
+        name = next((name for name in view.extensions or {} if name in UNPACK_HINTS), None)
         if name is not None:
             raise ConversionError(
-                f"data is packed with {name}", file=self.label, hint=_UNPACK_HINTS[name]
+                f"data is packed with {name}", file=self.label, hint=UNPACK_HINTS[name]
             )
         start = (view.byteOffset or 0) + offset
         end = (view.byteOffset or 0) + view.byteLength
@@ -173,12 +162,11 @@ class GltfFile:
         Raises:
             MissingPackage: packed, and the ``draco`` extra is not installed.
         """
-        packed = (primitive.get("extensions") or {}).get(_DRACO)
+        packed = (primitive.get("extensions") or {}).get(DRACO)
         if packed is None:
             return None
-        with needed_for(
-            f"unpacking {_DRACO}", "draco", file=self.label, instead="export without compression"
-        ):
+        instead = "clear Compression in Blender's glTF exporter"
+        with needed_for(f"unpacking {DRACO}", "draco", file=self.label, instead=instead):
             import DracoPy
         view = self._views[packed["bufferView"]]
         start = view.byteOffset or 0
@@ -246,15 +234,10 @@ def open_gltf(path: Path) -> GltfFile:
             "unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0"
         )
     with broken_gltf(label):
-        unknown = [name for name in root.get("extensionsRequired", []) if name not in _READABLE]
-        if unknown:
-            raise ConversionError(
-                "needs extensions that cannot be read", file=label,
-                value=", ".join(map(str, unknown)),
-                hint=_UNPACK_HINTS.get(unknown[0], "export it without them"),
-            )  # fmt: skip
+        appearance = check_required(root, label)
         buffers = _buffers(root, chunk, path)
-        return GltfFile(label, root, buffers, len(data), _foreign_buffers(root, buffers))
+        foreign = _foreign_buffers(root, buffers)
+        return GltfFile(label, root, buffers, len(data), foreign, warnings=[*foreign, *appearance])
 
 
 @contextmanager

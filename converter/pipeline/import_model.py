@@ -13,6 +13,7 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_model import Plan, compare_model
+from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
 from ..errors import ConversionError, printable
 from ..findings import Mode
@@ -100,6 +101,7 @@ def import_edited(
     shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
     names = {node.name for node in scene.nodes}
     noise = POSE_NOISE * model_size(scene)
+    leave_out_hidden(given, item_of(scene))
     given.warnings += unread_points(given.nodes, about.points, names, noise)
     identified = identify(given, scene, shown)
     _add_lods(identified, scene, options)
@@ -161,6 +163,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
             f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
             "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
         )
+    leave_out_hidden(given, lambda _: False)
     if given.other_tracks:
         given.warnings.append("several clips: the first is read (--clip chooses)")
     if count := sum(map(is_point, given.nodes)):

@@ -17,6 +17,7 @@ from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_terrain import compare_terrain
+from ..edits.hidden_nodes import leave_out_hidden
 from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
@@ -155,6 +156,7 @@ def import_terrain(
     terrain = read_terrain(read_nres(kept.source, label), about.source)
     terrain, _ = checked_terrain(terrain, about.mode)
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
+    leave_out_hidden(given, lambda _: True)
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
     if not plan.changes:

@@ -150,6 +150,7 @@ class ImportedNode:
         linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
         mesh: index of its mesh, -1 = none.
         extras: its ``extras.msh``.
+        hidden: the file does not show it, nor what is below it.
     """
 
     name: str
@@ -159,6 +160,7 @@ class ImportedNode:
     linear: F64 | None
     mesh: int
     extras: NodeExtras
+    hidden: bool = False
 
 
 @dataclass

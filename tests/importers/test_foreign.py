@@ -486,7 +486,7 @@ def test_draco(tmp_path: Path) -> None:
         (lambda b: b.json.update(extensionsRequired=["KHR_magic"]), "KHR_magic; export it without"),
         (
             lambda b: b.json.update(extensionsRequired=["EXT_meshopt_compression"]),
-            "EXT_meshopt_compression; unpack it",
+            "EXT_meshopt_compression; clear Compression",
         ),
         (
             lambda b: b.json["meshes"][0]["primitives"][0].update(targets=[{"POSITION": 0}]),
