@@ -12,9 +12,10 @@ from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
-from ..edits.compare_model import Plan, compare_model
+from ..edits.compare_model import compare_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
+from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..findings import Mode
 from ..formats.kinds import Kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..edits.compare_model import Plan
+from ..edits.plan import Plan
 from ..formats.model import MshModel
 from ..scene.dialect import Dialect
 from ..scene.scene import Scene

@@ -7,7 +7,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_model import Plan
+from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..formats.archive import encode_name
 from ..formats.material import DEFAULT_MATERIAL

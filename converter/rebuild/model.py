@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..edits.compare_model import PartPlan, Plan
 from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import triangle_list
+from ..edits.plan import PartPlan, Plan
 from ..errors import ConversionError
 from ..formats.archive import Archive, Entry, name_field
 from ..formats.model import MshModel, PathGraph, StringTable

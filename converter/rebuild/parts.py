@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..edits.compare_model import PartPlan
 from ..edits.match_triangles import TriangleList
+from ..edits.plan import PartPlan
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect

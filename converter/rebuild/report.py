@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..edits.compare_model import Plan
+from ..edits.plan import Plan
 from ..errors import printable
 from ..scene.scene import Scene
 

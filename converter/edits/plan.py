@@ -1,0 +1,68 @@
+"""The plan of an import: what of a file to keep, to rebuild and to delete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..scene.differences import Change, NotApplied
+from ..scene.scene import Part
+from .identify_nodes import Identified
+from .match_triangles import Match, TriangleList
+
+#: Stored node, LOD, group.
+Cell = tuple[int, int, int]
+
+
+@dataclass(eq=False)
+class PartPlan:
+    """One part of the file and its part in the sidecar.
+
+    Attributes:
+        part: in the identified scene.
+        slot: the stored slot it had, ``None`` for a new part.
+        triangles: its triangles; not read for parts that are unchanged.
+        match: how they meet the stored ones.
+    """
+
+    part: Part
+    slot: int | None = None
+    triangles: TriangleList | None = None
+    match: Match | None = None
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether every triangle is as it was."""
+        return self.match is not None and self.match.unchanged
+
+
+@dataclass
+class Plan:
+    """What to keep and what to rebuild.
+
+    Attributes:
+        changes: every difference that the rebuild applies.
+        not_applied: every other difference.
+        poses: nodes that need a new key run.
+        names, flags, labels, parents: nodes of which that changed.
+        parts: every part of the file.
+        kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
+        deleted_parts: cells (stored node, lod, group) that are gone.
+        deleted_nodes: stored nodes that are gone.
+        materials: per material of the file the stored ones that it may be.
+        warnings: what the user should know.
+    """
+
+    identified: Identified
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    poses: set[int] = field(default_factory=set)
+    names: set[int] = field(default_factory=set)
+    flags: set[int] = field(default_factory=set)
+    labels: set[int] = field(default_factory=set)
+    parents: set[int] = field(default_factory=set)
+    parts: list[PartPlan] = field(default_factory=list)
+    kept_parts: list[Cell] = field(default_factory=list)
+    deleted_parts: list[Cell] = field(default_factory=list)
+    deleted_nodes: list[int] = field(default_factory=list)
+    materials: list[set[int]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
