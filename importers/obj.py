@@ -23,7 +23,7 @@ from ..converter.formats.archive import decode_text
 from ..converter.formats.names import readable, stem
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
 from ..converter.numeric.adjacency import position_ids
-from ..converter.numeric.arrays import cross_products
+from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.requirements import needed_for
@@ -38,8 +38,6 @@ from ..converter.scene.scene import (
     require_in_range,
 )
 from .nres import read_file
-
-I64 = NDArray[np.int64]
 
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
@@ -181,7 +179,7 @@ class _Lines:
         return ConversionError(problem, file=self.label, table=f"line {line + 1}", value=shown)
 
 
-def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
+def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], Ints]:
     """Object names, material names, and both for every face as (F, 2) numbers."""
     marks = list(_DIRECTIVE.finditer(lines.text))
     splitter = b"o" if any(mark[1] == b"o" for mark in marks) else b"g"
@@ -204,7 +202,7 @@ def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], I64]:
     return list(objects), list(materials), of_face
 
 
-def _faces(lines: _Lines, state: I64, notes: list[str]) -> list[tuple[_Shape, str]]:
+def _faces(lines: _Lines, state: Ints, notes: list[str]) -> list[tuple[_Shape, str]]:
     """Faces by shape, written again with numbers that count from 1.
 
     Raises:
@@ -237,7 +235,7 @@ def _faces(lines: _Lines, state: I64, notes: list[str]) -> list[tuple[_Shape, st
     return out
 
 
-def _corners(lines: _Lines) -> tuple[I64, I64, NDArray[np.bool_]]:
+def _corners(lines: _Lines) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """The corners of all faces.
 
     Returns:
@@ -295,7 +293,7 @@ def _before(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return np.concatenate([[False], mask[:-1]])
 
 
-def _face_text(shape: _Shape, numbers: I64) -> str:
+def _face_text(shape: _Shape, numbers: Ints) -> str:
     """Lines of faces of one shape. (n * corners, k) numbers."""
     uv, normal = shape.has_uv, shape.has_normal
     corner = " %d/%d/%d" if uv and normal else " %d/%d" if uv else " %d//%d" if normal else " %d"
@@ -309,15 +307,15 @@ def _face_text(shape: _Shape, numbers: I64) -> str:
 class _Visual(Protocol):
     """Texture coordinates as trimesh holds them."""
 
-    uv: NDArray[np.float64] | None
+    uv: Floats | None
 
 
 class _Geometry(TypedDict):
     """A mesh as trimesh reads it."""
 
-    vertices: NDArray[np.float64]
+    vertices: Floats
     faces: NDArray[np.int64]
-    vertex_normals: NotRequired[NDArray[np.float64]]
+    vertex_normals: NotRequired[Floats]
     visual: NotRequired[_Visual]
 
 
@@ -351,45 +349,19 @@ def _fill(
     geometry: list[_Geometry],
     label: str,
 ) -> None:
-    """Items, meshes and streams; axes as in the file.
+    """Nodes, meshes and streams; axes as in the file.
 
     Raises:
         ConversionError: a number that is not finite, or missing.
     """
-    still = np.array([1.0, 0.0, 0.0, 0.0])
-    for name in objects:
-        plain = unescape(name)
-        item = ImportedNode(
-            plain,
-            -1,
-            translation=np.zeros(3, np.float32),
-            rotation=still.copy(),
-            linear=None,
-            mesh=len(out.meshes),
-            extras={},
-        )
-        out.nodes.append(item)
-        out.meshes.append(Mesh(plain, []))
+    for mesh, name in enumerate(map(unescape, objects)):
+        rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])
+        out.nodes.append(ImportedNode(name, -1, *rest, linear=None, mesh=mesh, extras={}))
+        out.meshes.append(Mesh(name, []))
     positions, normals, uvs, indices = [], [], [], []
     vertex = index = 0
-    for shape, mesh in sorted(zip(shapes, geometry, strict=True), key=lambda pair: pair[0].object):
-        polygons = np.asarray(mesh["faces"])
-        corners = np.stack(
-            [np.repeat(polygons[:, :1], shape.corners - 2, axis=1), polygons[:, 1:-1],
-             polygons[:, 2:]], axis=-1,
-        ).reshape(-1, 3)  # fmt: skip
-        place = _numbers(mesh["vertices"], 3, objects[shape.object], label)
-        if shape.has_normal and "vertex_normals" in mesh:
-            turned = _numbers(mesh["vertex_normals"], 3, objects[shape.object], label)
-        else:
-            turned = _smooth(place, corners)
-        uv = np.zeros((len(place), 2))
-        if shape.has_uv:
-            # trimesh drops them all where one cannot be read
-            visual = mesh.get("visual")
-            values = np.zeros((0, 0)) if visual is None else visual.uv
-            uv = _numbers(values, 2, objects[shape.object], label)
-            uv[:, 1] = 1 - uv[:, 1]
+    for shape, made in sorted(zip(shapes, geometry, strict=True), key=lambda pair: pair[0].object):
+        place, turned, uv, corners = _vertices(shape, made, objects[shape.object], label)
         primitive = Primitive(shape.material, vertex, len(place), index, corners.size)
         out.meshes[shape.object].primitives.append(primitive)
         vertex, index = vertex + len(place), index + corners.size
@@ -407,11 +379,34 @@ def _fill(
     require_in_range("a position", out.streams.positions, label)
     if out.streams.uv0 is not None and not np.isfinite(out.streams.uv0).all():
         raise ConversionError("a texture coordinate is beyond float32", file=label)
-    for item, made in zip(out.nodes, out.meshes, strict=True):
-        item.mesh = item.mesh if made.primitives else -1
+    for node, drawn in zip(out.nodes, out.meshes, strict=True):
+        node.mesh = node.mesh if drawn.primitives else -1
 
 
-def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> NDArray[np.float64]:
+def _vertices(
+    shape: _Shape, made: _Geometry, name: str, label: str
+) -> tuple[Floats, Floats, Floats, Ints]:
+    """Positions, normals and texture coordinates of a shape's vertices, and its triangles."""
+    polygons = np.asarray(made["faces"])
+    corners = np.stack(
+        [np.repeat(polygons[:, :1], shape.corners - 2, axis=1), polygons[:, 1:-1],
+         polygons[:, 2:]], axis=-1,
+    ).reshape(-1, 3)  # fmt: skip
+    place = _numbers(made["vertices"], 3, name, label)
+    if shape.has_normal and "vertex_normals" in made:
+        turned = _numbers(made["vertex_normals"], 3, name, label)
+    else:
+        turned = _smooth(place, corners)
+    uv = np.zeros((len(place), 2))
+    if shape.has_uv:
+        # trimesh drops them all where one cannot be read
+        visual = made.get("visual")
+        uv = _numbers(np.zeros((0, 0)) if visual is None else visual.uv, 2, name, label)
+        uv[:, 1] = 1 - uv[:, 1]
+    return place, turned, uv, corners
+
+
+def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> Floats:
     """(n, width) finite numbers."""
     array = np.array(values, np.float64)
     if array.ndim != 2 or array.shape[1] < width:
@@ -426,7 +421,7 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> NDA
     return array[:, :width]
 
 
-def _smooth(points: NDArray[np.float64], corners: I64) -> NDArray[np.float64]:
+def _smooth(points: Floats, corners: Ints) -> Floats:
     """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
     cross = cross_products(triangles)

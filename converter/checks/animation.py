@@ -39,8 +39,7 @@ def check_animation(model: MshModel) -> list[Finding]:
         return []
     findings = [*_none(model), *_frames(model)]
     if model.keys is not None:
-        findings += [*_time(model, model.keys), *_unit(model, model.keys)]
-        findings += _range(model, model.keys)
+        findings += _words(model, model.keys)
         if len(model.keys) and len(model.nodes):
             findings += _tracks(model, model.keys["time"])
     return [*findings, *_maps(model)]
@@ -135,44 +134,15 @@ KEY_TIME = _rule(
     "key-time", "note", "Times are whole numbers from 0.",
     why="The canonical map cannot name such a key.", fix="Nothing to do.",
 )  # fmt: skip
-
-
-def _time(model: MshModel, keys: Records) -> Iterator[Finding]:
-    time = keys["time"]
-    yield from first_bad(
-        KEY_TIME, (time < 0) | (time != np.floor(time)), "time is not a whole number from 0",
-        in_table(model, StreamType.KEYS, "time"), time, "0, 1, 2 ...",
-    )  # fmt: skip
-
-
 KEY_UNIT = _rule(
     "key-unit", "note", "Key rotations are of unit length.",
     why="The runtime does not normalise: the part is scaled (one key of the game is so).",
     fix="Convert to glTF, touch the node's animation and convert back.",
 )  # fmt: skip
-
-
-def _unit(model: MshModel, keys: Records) -> Iterator[Finding]:
-    length = np.sqrt((keys["quaternion"].astype(np.float64) ** 2).sum(axis=1)) / 32767
-    yield from first_bad(
-        KEY_UNIT, (np.abs(length - 1) > UNIT) & (length > 0), "rotation is not of unit length",
-        in_table(model, StreamType.KEYS, "quaternion"), length, "1",
-    )  # fmt: skip
-
-
 KEY_ZERO = _rule(
     "key-zero", "note", "Key rotations are not all zero.",
     why="It is read as identity (ten keys of the game are so).", fix="Nothing to do.",
 )  # fmt: skip
-
-
-def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
-    yield from first_bad(
-        KEY_ZERO, ~keys["quaternion"].any(1), "all-zero quaternion, read as identity",
-        in_table(model, StreamType.KEYS, "quaternion"), "0, 0, 0, 0", "unit length",
-    )  # fmt: skip
-
-
 KEY_RANGE = _rule(
     "key-range", "note", "Words of key rotations lie in -32767..32767.",
     source="docs/reference/conventions.md#divisors", why="-32768 decodes to less than -1.",
@@ -180,11 +150,24 @@ KEY_RANGE = _rule(
 )  # fmt: skip
 
 
-def _range(model: MshModel, keys: Records) -> Iterator[Finding]:
-    words = keys["quaternion"]
+def _words(model: MshModel, keys: Records) -> Iterator[Finding]:
+    time, words = keys["time"], keys["quaternion"]
     yield from first_bad(
-        KEY_RANGE, (words == -32768).any(axis=1), "rotation has a word of -32768",
-        in_table(model, StreamType.KEYS, "quaternion"), words, "",
+        KEY_TIME, (time < 0) | (time != np.floor(time)), "time is not a whole number from 0",
+        in_table(model, StreamType.KEYS, "time"), time, "0, 1, 2 ...",
+    )  # fmt: skip
+    length = np.sqrt((words.astype(np.float64) ** 2).sum(axis=1)) / 32767
+    bad = (np.abs(length - 1) > UNIT) & (length > 0)
+    place = in_table(model, StreamType.KEYS, "quaternion")
+    yield from first_bad(KEY_UNIT, bad, "rotation is not of unit length", place, length, "1")
+    bad = (words == -32768).any(axis=1)
+    yield from first_bad(KEY_RANGE, bad, "rotation has a word of -32768", place, words, "")
+
+
+def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
+    yield from first_bad(
+        KEY_ZERO, ~keys["quaternion"].any(1), "all-zero quaternion, read as identity",
+        in_table(model, StreamType.KEYS, "quaternion"), "0, 0, 0, 0", "unit length",
     )  # fmt: skip
 
 

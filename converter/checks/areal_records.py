@@ -66,11 +66,8 @@ AREAL_NONE = _rule(
 
 def _none(areals: ArealMap) -> Iterator[Finding]:
     if not len(areals.records):
-        start = areals.entry.data_offset
-        yield Finding(
-            AREAL_NONE, "map has no areals", table=AREALS, offset=start, value=0,
-            expected="at least 1",
-        )  # fmt: skip
+        offset = areals.entry.data_offset
+        yield Finding(AREAL_NONE, "map has no areals", AREALS, None, offset, 0, "at least 1")
 
 
 def _about_grid(areals: ArealMap, rule: Rule, problem: str, expected: str) -> Finding:

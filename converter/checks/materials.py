@@ -98,6 +98,4 @@ def _tail(material: Material, at: int) -> Iterator[Finding]:
     if material.trailing:
         value = f"{len(material.trailing)} bytes"
         problem = "bytes after the tracks are kept"
-        yield Finding(
-            MATERIAL_TAIL, problem, table=_TABLE, row=None, offset=at, value=value, expected="none"
-        )
+        yield Finding(MATERIAL_TAIL, problem, _TABLE, None, at, value, "none")

@@ -106,16 +106,11 @@ def check_names(model: MshModel) -> Iterator[Finding]:
     names, offset = model.names, entry.data_offset
     if names is None:
         value, expected = f"{entry.size} bytes", f"a multiple of {NAME_DTYPE.itemsize}"
-        problem = "names cannot be read"
-        yield Finding(
-            NAME_STRIDE, problem, table=_NAMES, offset=offset, value=value, expected=expected
-        )
+        yield Finding(NAME_STRIDE, "names cannot be read", _NAMES, None, offset, value, expected)
         return
     if len(names) != len(model.nodes) and not model.legacy:
-        yield Finding(
-            NAME_COUNT, "not one name per node", table=_NAMES, offset=offset, value=len(names),
-            expected=len(model.nodes),
-        )  # fmt: skip
+        problem, count = "not one name per node", len(model.nodes)
+        yield Finding(NAME_COUNT, problem, _NAMES, None, offset, len(names), count)
     full = (names["name"] != 0).all(axis=1)
     yield from first_bad(
         NAME_NUL, full, "name has no NUL", in_table(model, StreamType.NAMES), None,

@@ -44,6 +44,5 @@ def at_offsets(table: str, offsets: Ints) -> Place:
 def in_directory(archive: Archive, field: str) -> Place:
     """Return where a field of the directory's rows lies."""
     stride = NRES_ENTRY_DTYPE.itemsize
-    start = archive.total_size - stride * len(archive.entries)
-    within = field_offset(NRES_ENTRY_DTYPE, field)
-    return Place(DIRECTORY, lambda row: start + stride * row + within)
+    start = archive.directory + field_offset(NRES_ENTRY_DTYPE, field)
+    return Place(DIRECTORY, lambda row: start + stride * row)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..findings import Finding, Rule, first_bad
 from ..formats.tables import TerrainStream
@@ -22,13 +21,6 @@ _T = TerrainStream
 _FACE_FLAGS = np.uint32(0x600)
 #: How far a normal's length may be from 1, and the least cosine to the real one.
 _LENGTH, _ALONG = 1e-2, 0.99
-
-
-def check_links(terrain: Terrain) -> Iterator[Finding]:
-    """Yield faces whose links and selectors do not fit; the tables must be valid."""
-    edge = terrain.faces["selectors"][:, None] >> np.array([0, 2, 4]) & 3
-    yield from _mutual(terrain, edge)
-    yield from _edge_class(terrain, edge)
 
 
 def check_faces_further(terrain: Terrain) -> Iterator[Finding]:
@@ -75,7 +67,15 @@ TERRAIN_LINK_MUTUAL = _rule(
 )  # fmt: skip
 
 
-def _mutual(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
+TERRAIN_EDGE_CLASS = _rule(
+    "terrain-edge-class", "warning", "An edge selector is 3 exactly where there is no neighbour.",
+    why="Walks go astray.", fix="Convert to glTF, change the topology there and convert back.",
+)  # fmt: skip
+
+
+def check_links(terrain: Terrain) -> Iterator[Finding]:
+    """Yield faces whose links and selectors do not fit; the tables must be valid."""
+    edge = terrain.faces["selectors"][:, None] >> np.array([0, 2, 4]) & 3
     link = terrain.faces["link"].astype(np.int64)
     none = link == NONE16
     safe = np.where(none, 0, link)
@@ -85,16 +85,6 @@ def _mutual(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Fin
         TERRAIN_LINK_MUTUAL, ~mutual.all(axis=1), "the face across an edge does not link back",
         in_table(terrain, _T.FACES, "link"), link,
     )  # fmt: skip
-
-
-TERRAIN_EDGE_CLASS = _rule(
-    "terrain-edge-class", "warning", "An edge selector is 3 exactly where there is no neighbour.",
-    why="Walks go astray.", fix="Convert to glTF, change the topology there and convert back.",
-)  # fmt: skip
-
-
-def _edge_class(terrain: Terrain, edge: NDArray[np.unsignedinteger]) -> Iterator[Finding]:
-    none = terrain.faces["link"] == NONE16
     yield from first_bad(
         TERRAIN_EDGE_CLASS, (none != (edge == NO_EDGE)).any(axis=1),
         "edge selector does not fit its link", in_table(terrain, _T.FACES, "selectors"), edge,

@@ -28,26 +28,11 @@ def check_tables(terrain: Terrain) -> Iterator[Finding]:
     yield from _box(terrain)
 
 
-def check_entries(terrain: Terrain) -> Iterator[Finding]:
-    """Yield duplicate tables, and tables in an unusual order."""
-    types = [entry.type_id for entry in terrain.archive.entries]
-    first = list(dict.fromkeys(types))
-    yield from _twice(types, first)
-    yield from _order(first)
-
-
 TERRAIN_ORDER = _rule(
     "terrain-order", "note", "Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
     source="docs/reference/terrain.md#the-tables",
     why="Order means nothing; all files of the game keep it.", fix="Nothing to do.",
 )  # fmt: skip
-
-
-def _order(types: list[int]) -> Iterator[Finding]:
-    known = [type_id for type_id in _ORDER if type_id in types]
-    if [type_id for type_id in types if type_id in _ORDER] != known:
-        problem = "tables are in another order"
-        yield Finding(TERRAIN_ORDER, problem, DIRECTORY, value=types, expected=known)
 
 
 TERRAIN_TWICE = _rule(
@@ -57,13 +42,20 @@ TERRAIN_TWICE = _rule(
 )  # fmt: skip
 
 
-def _twice(types: list[int], first: list[int]) -> Iterator[Finding]:
+def check_entries(terrain: Terrain) -> Iterator[Finding]:
+    """Yield duplicate tables, and tables in an unusual order."""
+    types = [entry.type_id for entry in terrain.archive.entries]
+    first = list(dict.fromkeys(types))
     if len(first) != len(types):
         row = next(i for i, type_id in enumerate(types) if type_id in types[:i])
         yield Finding(
             TERRAIN_TWICE, "second entry of a type; the first one counts", DIRECTORY, row,
             value=types[row], count=len(types) - len(first),
         )  # fmt: skip
+    known = [type_id for type_id in _ORDER if type_id in first]
+    if [type_id for type_id in first if type_id in _ORDER] != known:
+        problem = "tables are in another order"
+        yield Finding(TERRAIN_ORDER, problem, DIRECTORY, value=first, expected=known)
 
 
 TERRAIN_VERTEX_COUNT = _rule(
@@ -180,10 +172,8 @@ def check_header(terrain: Terrain) -> Iterator[Finding]:
         )  # fmt: skip
     within = field_offset(HEADER_DTYPE, "sphere_center")
     if terrain.header.tobytes()[within:].strip(b"\0"):
-        yield Finding(
-            TERRAIN_OPAQUE, "bytes after the header's corners are not zero", table, None,
-            start + within,
-        )  # fmt: skip
+        problem = "bytes after the header's corners are not zero"
+        yield Finding(TERRAIN_OPAQUE, problem, table, None, start + within)
     unknown = np.zeros(len(slots), np.bool_)
     for key in ("batch_start", "batch_count", "area", "volume", "opaque56", "opaque60", "opaque64"):
         unknown |= slots[key] != 0

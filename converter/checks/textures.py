@@ -43,9 +43,7 @@ def _word16(texture: Texm) -> Iterator[Finding]:
     if word != wanted:
         offset = field_offset(TEXM_HEADER_DTYPE, "word16")
         problem = f"word +16 does not fit {levels} levels"
-        yield Finding(
-            TEXM_WORD16, problem, table=_TABLE, row=None, offset=offset, value=word, expected=wanted
-        )
+        yield Finding(TEXM_WORD16, problem, _TABLE, None, offset, word, wanted)
 
 
 TEXM_PAGE = _rule(
@@ -65,14 +63,10 @@ def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
     value = f"{len(texture.trailing)} bytes"
     if texture.trailing.startswith(PAGE_MAGIC) and texture.rects is None:
         expected = f"a count and {PAGE_DTYPE.itemsize} bytes each"
-        yield Finding(
-            TEXM_PAGE, "Page chunk is cut off", table=_TABLE, offset=end, value=value,
-            expected=expected,
-        )  # fmt: skip
+        yield Finding(TEXM_PAGE, "Page chunk is cut off", _TABLE, None, end, value, expected)
     else:
-        problem = "bytes after the levels are kept"
         yield Finding(
-            TEXM_TAIL, problem, table=_TABLE, row=None, offset=end, value=value, expected="none"
+            TEXM_TAIL, "bytes after the levels are kept", _TABLE, None, end, value, "none"
         )
 
 

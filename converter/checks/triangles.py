@@ -7,9 +7,9 @@ from functools import partial
 
 import numpy as np
 
-from ..findings import Finding, Rule, first_bad
+from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.model import MshModel
-from ..formats.tables import TABLES, StreamType
+from ..formats.tables import StreamType
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import (
     NONE16,
@@ -47,10 +47,9 @@ TRIANGLE_COUNT = _rule(
 
 def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
     if 3 * len(triangles) != len(model.indices):
-        yield Finding(
+        yield about_table(
             TRIANGLE_COUNT, "not one descriptor per index triple",
-            table=TABLES[StreamType.TRIANGLES].label, offset=model.offset_of(StreamType.TRIANGLES),
-            value=len(triangles), expected=f"{len(model.indices) / 3:g}",
+            in_table(model, StreamType.TRIANGLES), len(triangles), f"{len(model.indices) / 3:g}",
         )  # fmt: skip
 
 
@@ -188,8 +187,7 @@ TRIANGLE_WINDING = _rule(
 def _winding(model: MshModel, against: Bools) -> Iterator[Finding]:
     wrong = int(against.sum())
     if 2 * wrong > len(against):
-        yield Finding(
+        yield about_table(
             TRIANGLE_WINDING, "winding does not agree with the vertex normals",
-            table=TABLES[StreamType.INDICES].label, offset=model.offset_of(StreamType.INDICES),
-            value=f"{wrong} of {len(against)} triangles", expected="few",
+            in_table(model, StreamType.INDICES), f"{wrong} of {len(against)} triangles", "few",
         )  # fmt: skip

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..findings import Finding, Rule, first_bad
+from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import NONE16, ranges
@@ -47,11 +47,8 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
         spec = TABLES[stream]
         if spec.per_vertex and len(table) != count:
             rule = VERTEX_COUNT if len(table) < count else VERTEX_EXTRA
-            offset = model.offset_of(spec.stream)
-            problem = "not one record per vertex"
-            yield Finding(
-                rule, problem, table=spec.label, offset=offset, value=len(table), expected=count
-            )
+            place = in_table(model, spec.stream)
+            yield about_table(rule, "not one record per vertex", place, len(table), count)
 
 
 VERTEX_UNREACHED = _rule(

@@ -17,7 +17,6 @@ from .tables import (
     NRES_ENTRY_DTYPE,
     NRES_HEADER_DTYPE,
     NRES_VERSION,
-    field_offset,
 )
 
 _rule = partial(Rule, "NRes", source="docs/reference/nres.md#header")
@@ -190,11 +189,6 @@ class Archive:
     def directory(self) -> int:
         """Where the directory lies in the file, bytes: behind all payloads."""
         return self.total_size - NRES_ENTRY_DTYPE.itemsize * len(self.entries)
-
-    def row_offset(self, row: int, field: str = "type_id") -> int:
-        """Return the byte offset in the file of a field of a directory row."""
-        within = field_offset(NRES_ENTRY_DTYPE, field)
-        return self.directory + NRES_ENTRY_DTYPE.itemsize * row + within
 
     def sort_table_fold(self) -> Fold | None:
         """The case folding under which the sort table is sorted, or ``None``.
