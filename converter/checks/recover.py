@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..findings import Finding, Mode, Rule, without_errors
 from ..formats.model import MshModel, StringTable, largest_indices
+from ..formats.table_file import TableFile
 from ..formats.tables import KEY_DTYPE, StreamType
-from ..numeric.arrays import NONE16, covered, fill_non_finite, ranges
+from ..numeric.adjacency import NO_EDGE
+from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
 from .animation import KEY_FINITE, NODE_FALLBACK, NODE_MAP
 from .batches import BATCH_INDICES, BATCH_VERTICES
 from .model import check_model, entry_name
@@ -30,6 +32,7 @@ from .triangles import TRIANGLE_LINK
 from .vertices import VERTEX_FINITE
 
 T = TypeVar("T")
+F = TypeVar("F", bound=TableFile)
 Steps = Mapping[Rule, Callable[[T, Finding], T]]
 
 #: Tables that broken rows point into, and vertices of batches that are not shown.
@@ -102,22 +105,22 @@ def without_broken(
         ConversionError: an error that no step takes away.
     """
     findings = check(content)
-    said = list(findings)
+    reported = list(findings)
     for _ in steps:
         errors = [finding for finding in findings if finding.severity == "error"]
         if not errors:
-            return content, said
+            return content, reported
         without_errors(errors, file, entry, "tolerant")
         for rule, step in steps.items():
             for finding in errors:
                 if finding.rule == rule:
                     content = step(content, finding)
         findings = check(content)
-        said += [finding for finding in findings if finding.severity == "error"]
+        reported += [finding for finding in findings if finding.severity == "error"]
     for finding in findings:
         if finding.severity == "error":  # no step could take it away
             raise finding.to_error().at(file=file, entry=entry)
-    return content, said
+    return content, reported
 
 
 def refuse_edit(changes: Sequence[object], sidecar: str) -> ConversionError:
@@ -180,17 +183,40 @@ def _errors(findings: list[Finding]) -> list[tuple[str, list[int]]]:
 
 def rows_of(finding: Finding) -> NDArray[np.int64]:
     """The rows that a finding concerns."""
-    assert finding.rows is not None, f"{finding.code} says no rows"
+    assert finding.rows is not None, f"{finding.code} names no rows"
     return finding.rows
 
 
+# ------------------------------------------------------------------ any table
+
+
+def setting(stream: int, value: int, *fields: str) -> Callable[[F, Finding], F]:
+    """Return a step that sets fields of the rows that a finding concerns."""
+
+    def step(file: F, finding: Finding) -> F:
+        table = cast(Records, file.streams[stream].copy())
+        for field in fields:
+            table[field][rows_of(finding)] = value
+        return file.with_table(stream, table)
+
+    return step
+
+
+def without_links(stream: int) -> Callable[[F, Finding], F]:
+    """Return a step that takes away links to triangles or faces that do not exist."""
+
+    def step(file: F, finding: Finding) -> F:
+        table = cast(Records, file.streams[stream].copy())
+        wrong = beyond(table["link"], len(table))
+        table["link"][wrong] = NONE16
+        edges = (wrong * (NO_EDGE << 2 * np.arange(3))).sum(axis=1)
+        table["selectors"] |= edges.astype(table["selectors"].dtype)
+        return file.with_table(stream, table)
+
+    return step
+
+
 # ------------------------------------------------------------------ nodes
-
-
-def _no_parent(model: MshModel, finding: Finding) -> MshModel:
-    nodes = model.nodes.copy()
-    nodes["parent"][rows_of(finding)] = NONE16
-    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_cycle(model: MshModel, finding: Finding) -> MshModel:
@@ -223,25 +249,6 @@ def _no_strings(model: MshModel, finding: Finding) -> MshModel:
 
 
 # ------------------------------------------------------------------ geometry
-
-
-def _no_slot_batches(model: MshModel, finding: Finding) -> MshModel:
-    slots = model.slots.copy()
-    slots["batch_start"][rows_of(finding)] = slots["batch_count"][rows_of(finding)] = 0
-    return model.with_table(StreamType.SLOTS, slots)
-
-
-def _no_slot_triangles(model: MshModel, finding: Finding) -> MshModel:
-    slots = model.slots.copy()
-    slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
-    return model.with_table(StreamType.SLOTS, slots)
-
-
-def _no_batch(model: MshModel, finding: Finding) -> MshModel:
-    batches = model.batches.copy()
-    for name in ("index_start", "index_count", "base_vertex"):
-        batches[name][rows_of(finding)] = 0
-    return model.with_table(StreamType.BATCHES, batches)
 
 
 def _no_far_triangles(model: MshModel, finding: Finding) -> MshModel:
@@ -304,22 +311,7 @@ def _without_triangles(
     return model.with_table(StreamType.BATCHES, batches)
 
 
-def _no_link(model: MshModel, finding: Finding) -> MshModel:
-    assert model.triangles is not None
-    triangles = model.triangles.copy()
-    wrong = (triangles["link"] >= len(triangles)) & (triangles["link"] != NONE16)
-    triangles["link"][wrong] = NONE16
-    triangles["selectors"] |= (wrong * (3 << 2 * np.arange(3))).sum(axis=1).astype(np.uint16)
-    return model.with_table(StreamType.TRIANGLES, triangles)
-
-
 # ------------------------------------------------------------------ animation
-
-
-def _no_map(model: MshModel, finding: Finding) -> MshModel:
-    nodes = model.nodes.copy()
-    nodes["map_start"][rows_of(finding)] = NONE16
-    return model.with_table(StreamType.NODES, nodes)
 
 
 def _no_keys(model: MshModel, finding: Finding) -> MshModel:
@@ -354,16 +346,16 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
 #: What is left out, by the rule of the finding; ranges before what lies in them.
 STEPS: Steps[MshModel] = {
     STRING_RUN: _no_strings,
-    NODE_PARENT: _no_parent,
+    NODE_PARENT: setting(StreamType.NODES, NONE16, "parent"),
     NODE_CYCLE: _no_cycle,
     NODE_SLOT: _no_slot_index,
-    SLOT_BATCHES: _no_slot_batches,
-    SLOT_TRIANGLES: _no_slot_triangles,
-    BATCH_INDICES: _no_batch,
+    SLOT_BATCHES: setting(StreamType.SLOTS, 0, "batch_start", "batch_count"),
+    SLOT_TRIANGLES: setting(StreamType.SLOTS, 0, "tri_start", "tri_count"),
+    BATCH_INDICES: setting(StreamType.BATCHES, 0, "index_start", "index_count", "base_vertex"),
     BATCH_VERTICES: _no_far_triangles,
     VERTEX_FINITE: _no_vertex,
-    TRIANGLE_LINK: _no_link,
-    NODE_MAP: _no_map,
+    TRIANGLE_LINK: without_links(StreamType.TRIANGLES),
+    NODE_MAP: setting(StreamType.NODES, NONE16, "map_start"),
     NODE_FALLBACK: _no_keys,
     KEY_FINITE: _no_key,
 }

@@ -11,13 +11,12 @@ from ..findings import Finding, Mode, without_errors
 from ..formats.areal_map import ArealMap, link_targets
 from ..formats.tables import TerrainStream
 from ..formats.terrain import FINE, Terrain
-from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, fill_non_finite
 from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
 from .areal_map import check_areal_map
 from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
 from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
-from .recover import Steps, rows_of, without_broken
+from .recover import Steps, rows_of, setting, without_broken, without_links
 from .terrain import check_terrain
 from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
 from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT
@@ -87,27 +86,6 @@ def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
     return terrain.with_table(_T.BLEND, blend)
 
 
-def _no_face_link(terrain: Terrain, finding: Finding) -> Terrain:
-    faces = terrain.faces.copy()
-    wrong = (faces["link"] >= len(faces)) & (faces["link"] != NONE16)
-    faces["link"][wrong] = NONE16
-    edges = (wrong * (NO_EDGE << 2 * np.arange(3))).sum(axis=1)
-    faces["selectors"] |= edges.astype(faces["selectors"].dtype)
-    return terrain.with_table(_T.FACES, faces)
-
-
-def _no_slot_faces(terrain: Terrain, finding: Finding) -> Terrain:
-    slots = terrain.slots.copy()
-    slots["tri_start"][rows_of(finding)] = slots["tri_count"][rows_of(finding)] = 0
-    return terrain.with_table(_T.SLOTS, slots)
-
-
-def _no_slot_box(terrain: Terrain, finding: Finding) -> Terrain:
-    slots = terrain.slots.copy()
-    slots["aabb_min"][rows_of(finding)] = slots["aabb_max"][rows_of(finding)] = 0
-    return terrain.with_table(_T.SLOTS, slots)
-
-
 def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
     squares = terrain.squares.copy()
     words = squares["slot_index"][:, 0, :2]
@@ -118,11 +96,11 @@ def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
 #: What is left out of a terrain, by the rule of the finding.
 TERRAIN_STEPS: Steps[Terrain] = {
     TERRAIN_SQUARE_SLOT: _no_square_slot,
-    TERRAIN_SLOT_FACES: _no_slot_faces,
-    TERRAIN_SLOT_BOX: _no_slot_box,
+    TERRAIN_SLOT_FACES: setting(_T.SLOTS, 0, "tri_start", "tri_count"),
+    TERRAIN_SLOT_BOX: setting(_T.SLOTS, 0, "aabb_min", "aabb_max"),
     TERRAIN_FACE_VERTEX: _no_face,
     TERRAIN_FINITE: _no_vertex,
-    TERRAIN_FACE_LINK: _no_face_link,
+    TERRAIN_FACE_LINK: without_links(_T.FACES),
     TERRAIN_BLEND_FINITE: _no_blend,
 }
 
