@@ -7,3 +7,5 @@ __version__ = "0.1.0"
 #: New objects before Python looks for garbage that refers to itself, in commands and their workers.
 #: A model makes thousands that do not, and every look costs.
 GARBAGE = 100_000
+#: Signals that ask for an end, where the system has them; SIGBREAK is Ctrl-Break on Windows.
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")

@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from . import STOPPING
 from .errors import ConversionError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -174,7 +175,7 @@ def _undisturbed() -> Iterator[None]:
     came: list[int] = []
     before = {}
     if threading.current_thread() is threading.main_thread():  # no other has handlers
-        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        for name in STOPPING:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) not in (None, signal.SIG_IGN):
                 before[number] = signal.signal(number, lambda number, _: came.append(number))

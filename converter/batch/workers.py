@@ -14,12 +14,12 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar, cast
 
-from .. import GARBAGE
+from .. import GARBAGE, STOPPING
 from ..errors import ConversionError
 from ..requirements import needed_for
 
@@ -72,7 +72,8 @@ def run_here(
             return
         here, there = context.Pipe()
         process = context.Process(target=_work, args=(there, function), daemon=True)
-        process.start()
+        with _interrupts_ignored():
+            process.start()
         there.close()
         workers[here] = (process, at)
         _send(here, tasks[at])
@@ -163,6 +164,22 @@ def start_server(module: str) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C on Windows, before they run any Python."""
+    if sys.platform != "win32":
+        yield  # the server that forks them ignores it
+        return
+    import ctypes
+
+    ignore = ctypes.windll.kernel32.SetConsoleCtrlHandler
+    ignore(None, True)
+    try:
+        yield
+    finally:
+        ignore(None, False)
+
+
 def _send(connection: Connection, task: object) -> None:
     with contextlib.suppress(OSError):  # the worker is dead: receiving says so
         connection.send(task)
@@ -172,7 +189,7 @@ def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
     """A worker's life. It ends with the parent, whose end of the pipe then closes."""
     gc.freeze()
     gc.set_threshold(GARBAGE)
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # the parent decides what an interrupt means
+    for name in STOPPING:  # the parent decides what an interrupt means
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
     with contextlib.suppress(EOFError, OSError):

@@ -17,7 +17,7 @@ from types import FrameType
 
 import click
 
-from .. import GARBAGE
+from .. import GARBAGE, STOPPING
 from ..errors import ConversionError, fault_of
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
@@ -99,7 +99,7 @@ def _stoppable() -> Iterator[list[int]]:
         The signal that came, once it has.
     """
     came: list[int] = []
-    names = [getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")]
+    names = [getattr(signal, name, None) for name in STOPPING]
     free = (signal.SIG_DFL, signal.default_int_handler)
     before = {s: h for s in names if s is not None and (h := signal.getsignal(s)) in free}
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import os
+import pty
+import re
+import select
+import signal
 import subprocess
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +19,7 @@ needs_windows = pytest.mark.skipif(
     not PYTHON, reason="no Windows Python: 'python3 dev.py test --windows' installs one for wine"
 )
 
+_SETTINGS = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d"}
 _ENTRY = {"msh2gltf": "msh2gltf", "gltf2msh": "gltf2msh", "msh-inspect": "msh_inspect"}
 
 
@@ -32,8 +39,7 @@ def run_on_windows(command: str, *arguments: object, cwd: Path | None = None) ->
     Returns:
         Exit code and output.
     """
-    code = f"from msh_gltf.converter.cli import {_ENTRY[command]} as main; main()"
-    with start_on_windows(code, *arguments, cwd=cwd) as process:
+    with start_on_windows(entry_point(command), *arguments, cwd=cwd) as process:
         output = process.communicate(timeout=300)[0]
     return process.returncode, output.decode("utf-8", "replace").replace("\r\n", "\n")
 
@@ -47,8 +53,64 @@ def start_on_windows(code: str, *arguments: object, cwd: Path | None = None) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         cwd=cwd,
-        env=os.environ | {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d"},
+        env=os.environ | _SETTINGS,
     )
+
+
+def entry_point(command: str) -> str:
+    """Return the program that runs one of the project's commands."""
+    return f"from msh_gltf.converter.cli import {_ENTRY[command]} as main; main()"
+
+
+class Console:
+    """Python on Windows in a console, which is a terminal of this machine behind wine's conhost.
+
+    Attributes:
+        text: what was shown so far, without the escape sequences of the terminal.
+    """
+
+    def __init__(self, code: str, *arguments: object) -> None:
+        assert PYTHON is not None
+        self._shown = b""
+        self._process, self._terminal = pty.fork()
+        if self._process == 0:
+            os.environ.update(_SETTINGS, TERM="xterm")
+            command = ["wine", PYTHON, "-c", code, *map(windows_path, arguments)]
+            os.execvp(command[0], command)
+
+    def press(self, keys: bytes) -> None:
+        """Type something; ``b"\\x03"`` is Ctrl-C."""
+        os.write(self._terminal, keys)
+
+    def watch(self, until: Callable[[], bool], seconds: float = 120) -> bool:
+        """Read what is shown until something is true; return whether it came to be in time."""
+        end = time.monotonic() + seconds
+        while not until():
+            if time.monotonic() > end or not self._read():
+                return False
+        return True
+
+    def close(self, seconds: float = 300) -> int:
+        """Wait for the end of the program; return its exit code."""
+        if self.watch(lambda: False, seconds) or self._read():
+            os.kill(self._process, signal.SIGKILL)
+        os.close(self._terminal)
+        return os.waitstatus_to_exitcode(os.waitpid(self._process, 0)[1])
+
+    @property
+    def text(self) -> str:
+        text = self._shown.decode("utf-8", "replace").replace("\r", "")
+        text = re.sub(r"\x1b\[(\d*)C", lambda m: " " * int(m[1] or 1), text)
+        return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
+
+    def _read(self) -> bool:
+        """Read for a moment; return whether the program is still there."""
+        if select.select([self._terminal], [], [], 0.05)[0]:
+            try:
+                self._shown += os.read(self._terminal, 1 << 16)
+            except OSError:  # its end
+                return False
+        return True
 
 
 def windows_path(argument: object) -> str:
