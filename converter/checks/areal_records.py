@@ -33,8 +33,7 @@ def check_records(areals: ArealMap) -> Iterator[Finding]:
     yield from _anchor_finite(areals)
     yield from _normals(areals)
     yield from _logic(areals)
-    yield from _opaque(areals)
-    yield from _polys(areals)
+    yield from _unknown(areals)
 
 
 def check_records_further(areals: ArealMap) -> Iterator[Finding]:
@@ -184,22 +183,17 @@ AREAL_OPAQUE = _rule(
     "areal-opaque", "note", "The words at +12, +36 and +44 are 0.",
     why="They are kept.", fix="Nothing to do.",
 )  # fmt: skip
-
-
-def _opaque(areals: ArealMap) -> Iterator[Finding]:
-    for field in ("opaque12", "opaque36", "opaque44"):
-        words = areals.records[field]
-        problem = f"unknown word +{field[6:]} is not 0; it is kept"
-        yield from first_bad(AREAL_OPAQUE, words != 0, problem, in_areals(areals, field), words, 0)
-
-
 AREAL_POLYS = _rule(
     "areal-polys", "note", "poly_count is 0.",
     why="No file of the game has polys; they are kept.", fix="Nothing to do.",
 )  # fmt: skip
 
 
-def _polys(areals: ArealMap) -> Iterator[Finding]:
+def _unknown(areals: ArealMap) -> Iterator[Finding]:
+    for field in ("opaque12", "opaque36", "opaque44"):
+        words = areals.records[field]
+        problem = f"unknown word +{field[6:]} is not 0; it is kept"
+        yield from first_bad(AREAL_OPAQUE, words != 0, problem, in_areals(areals, field), words, 0)
     count = areals.records["poly_count"]
     yield from first_bad(
         AREAL_POLYS, count > 0, "areal has polys, which are kept and not understood",

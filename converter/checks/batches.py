@@ -162,9 +162,7 @@ def check_materials(
     yield from _flags(model, used, drawn)
     yield from _lightmap_flag(model, used, drawn)
     yield from _portal(model, used, drawn)
-    if materials:
-        yield from _lightmap_table(model, len(lightmaps))
-    yield from _lightmap_uv(model)
+    yield from _coordinates(model, bool(materials), len(lightmaps))
 
 
 BATCH_PORTAL_RULE = _rule(
@@ -249,17 +247,6 @@ LIGHTMAP_UV = _rule(
     source="docs/reference/model.md#res18-lightmap-coordinates-or-colours",
     why="A lightmap does not repeat.", fix="Map the surface into the lightmap.",
 )  # fmt: skip
-
-
-def _lightmap_uv(model: MshModel) -> Iterator[Finding]:
-    if model.vertex_extra is not None:
-        words = model.vertex_extra.view("<u2")
-        yield from first_bad(
-            LIGHTMAP_UV, (words > 1024).any(axis=1), "lightmap coordinates lie outside 0..1",
-            in_table(model, StreamType.VERTEX_EXTRA), words / 1024, "0..1",
-        )  # fmt: skip
-
-
 LIGHTMAP_TABLE = _rule(
     "lightmap-table", "note",
     "A model has lightmap coordinates (Res18) exactly if its WEAR has LIGHTMAPS.",
@@ -269,11 +256,17 @@ LIGHTMAP_TABLE = _rule(
 )  # fmt: skip
 
 
-def _lightmap_table(model: MshModel, lightmaps: int) -> Iterator[Finding]:
-    if (model.vertex_extra is not None) != bool(lightmaps):
+def _coordinates(model: MshModel, materials: bool, lightmaps: int) -> Iterator[Finding]:
+    if materials and (model.vertex_extra is not None) != bool(lightmaps):
         yield Finding(
             LIGHTMAP_TABLE, "lightmap coordinates and WEAR do not agree",
             TABLES[StreamType.VERTEX_EXTRA].label,
             value="no table" if model.vertex_extra is None else "a table",
             expected=f"WEAR has {lightmaps} lightmaps",
+        )  # fmt: skip
+    if model.vertex_extra is not None:
+        words = model.vertex_extra.view("<u2")
+        yield from first_bad(
+            LIGHTMAP_UV, (words > 1024).any(axis=1), "lightmap coordinates lie outside 0..1",
+            in_table(model, StreamType.VERTEX_EXTRA), words / 1024, "0..1",
         )  # fmt: skip

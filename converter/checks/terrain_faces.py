@@ -11,7 +11,7 @@ from ..findings import Finding, Rule, first_bad
 from ..formats.tables import TerrainStream
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import NONE16, Floats, cross_products
+from ..numeric.arrays import NONE16, cross_products
 from ..numeric.face_flags import FaceFlag
 from .places import in_table
 
@@ -25,11 +25,8 @@ _LENGTH, _ALONG = 1e-2, 0.99
 
 def check_faces_further(terrain: Terrain) -> Iterator[Finding]:
     """Yield unusual normals, materials, flags and links."""
-    side = cross_products(terrain.positions[terrain.faces["vertex"]].astype(np.float64))
-    yield from _normals(terrain, side)
-    yield from _winding(terrain, side)
-    yield from _footing(terrain)
-    yield from _flags(terrain)
+    yield from _facing(terrain)
+    yield from _words(terrain)
     yield from _lone(terrain)
 
 
@@ -122,7 +119,7 @@ def check_borders(terrain: Terrain) -> Iterator[Finding]:
     outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
     yield from first_bad(
         TERRAIN_FACE_SQUARE, outside.any(axis=(1, 2)) & (square >= 0),
-        "face cross_products its square's border", in_table(terrain, _T.FACES, "vertex"), square,
+        "face crosses its square's border", in_table(terrain, _T.FACES, "vertex"), square,
         "inside the square that has it",
     )  # fmt: skip
 
@@ -154,9 +151,14 @@ TERRAIN_NORMAL = _rule(
     why="Whether one can stand there is read off it.",
     fix="Convert to glTF, touch the face and convert back.",
 )  # fmt: skip
+TERRAIN_WINDING = _rule(
+    "terrain-winding", "note", "Faces wind counter-clockwise seen from above.",
+    why="No unit can stand on it: it looks down.", fix="Flip the face.",
+)  # fmt: skip
 
 
-def _normals(terrain: Terrain, side: Floats) -> Iterator[Finding]:
+def _facing(terrain: Terrain) -> Iterator[Finding]:
+    side = cross_products(terrain.positions[terrain.faces["vertex"]].astype(np.float64))
     stored = terrain.faces["normal"]
     normal = stored.astype(np.float64) / 32767
     size, length = np.linalg.norm(side, axis=1), np.linalg.norm(normal, axis=1)
@@ -166,15 +168,6 @@ def _normals(terrain: Terrain, side: Floats) -> Iterator[Finding]:
         "normal is not a unit vector along the winding", in_table(terrain, _T.FACES, "normal"),
         stored,
     )  # fmt: skip
-
-
-TERRAIN_WINDING = _rule(
-    "terrain-winding", "note", "Faces wind counter-clockwise seen from above.",
-    why="No unit can stand on it: it looks down.", fix="Flip the face.",
-)  # fmt: skip
-
-
-def _winding(terrain: Terrain, side: Floats) -> Iterator[Finding]:
     yield from first_bad(
         TERRAIN_WINDING, side[:, 2] < 0, "face looks down",
         in_table(terrain, _T.FACES, "vertex"), terrain.faces["vertex"],
@@ -187,16 +180,6 @@ TERRAIN_FLAGS = _rule(
     source="docs/reference/terrain.md#flags-of-a-face", why="All faces of the game have them.",
     fix="Nothing to do.",
 )  # fmt: skip
-
-
-def _flags(terrain: Terrain) -> Iterator[Finding]:
-    flags = terrain.faces["flags"]
-    yield from first_bad(
-        TERRAIN_FLAGS, (flags & _FACE_FLAGS) != _FACE_FLAGS, "face lacks the flags 0x600",
-        in_table(terrain, _T.FACES, "flags"), flags, "0x600 set",
-    )  # fmt: skip
-
-
 TERRAIN_FOOTING = _rule(
     "terrain-footing", "note",
     "No face has row 0 of 1.wea: it is reserved for the footings of buildings.",
@@ -204,11 +187,16 @@ TERRAIN_FOOTING = _rule(
 )  # fmt: skip
 
 
-def _footing(terrain: Terrain) -> Iterator[Finding]:
+def _words(terrain: Terrain) -> Iterator[Finding]:
     first, second = terrain.faces["first"], terrain.faces["second"]
     yield from first_bad(
         TERRAIN_FOOTING, (first == 0) | (second == 0), "face has material row 0",
         in_table(terrain, _T.FACES, "first"), first,
+    )  # fmt: skip
+    flags = terrain.faces["flags"]
+    yield from first_bad(
+        TERRAIN_FLAGS, (flags & _FACE_FLAGS) != _FACE_FLAGS, "face lacks the flags 0x600",
+        in_table(terrain, _T.FACES, "flags"), flags, "0x600 set",
     )  # fmt: skip
 
 
