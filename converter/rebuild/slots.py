@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.match_triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.adjacency import neighbour_links
+from ..numeric.adjacency import neighbour_links, row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import decode_normals
 from .geometry import (
@@ -289,7 +289,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     """Build the slot of an edit by the canonical rules.
 
     Triangles and vertices that did not change keep their words, and what editors drop (duplicates,
-    degenerate triangles) is put back.
+    degenerate triangles) is put back where the vertices are that it used.
     """
     stored, triangles, match = StoredSlot(space, slot), edit.triangles, edit.match
     edit = edit.with_stored_words(stored)
@@ -328,7 +328,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     material[same] = len(edit.words) + stored.batch[match.old_of[same]] - stored.rows.start
     if stored.triangles is not None:
         flags[hit] = space.triangles["tri_flags"][stored.triangles[partner]]
-    back = match.dropped
+    back = match.dropped[_stand(stored, triangles, match)]
     if back.size:
         vertices = np.concatenate([vertices, space.vertices[stored.corner[back]]])
         material = np.concatenate(
@@ -342,6 +342,24 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     # equal words are one material
     _, first, inverse = np.unique(every, axis=0, return_index=True, return_inverse=True)
     return build_slot(Corners(vertices, inverse.reshape(-1)[material], every[first], flags))
+
+
+def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> NDArray[np.bool_]:
+    """Whether the part still has every corner of a triangle that an editor dropped. (D,) bool.
+
+    A corner that no lost triangle used counts as there, unless nothing of the part is left.
+    """
+    if not (match.old_of >= 0).any():
+        return np.zeros(len(match.dropped), np.bool_)
+    places = stored.space.vertices["position"][stored.corner]
+    points = np.concatenate([
+        places[match.dropped].reshape(-1, 3), places[match.lost].reshape(-1, 3),
+        triangles.positions.reshape(-1, 3),
+    ])  # fmt: skip
+    ids = row_ids((points + np.float32(0)).view(np.uint32).astype(np.uint64))
+    own, lost, now = np.split(ids, np.cumsum([3 * len(match.dropped), 3 * len(match.lost)]))
+    there = np.isin(own, now) | ~np.isin(own, lost)
+    return np.asarray(there.reshape(-1, 3).all(axis=1))
 
 
 def _edited_colours(
