@@ -456,9 +456,10 @@ def _rank(values: I64) -> I64:
 def _material_table(
     new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
 ) -> NDArray[np.bool_]:
-    """Whether a new and an old material are the same; the last row is 'no material'."""
+    """Whether a new and an old material are the same; none, the last row, is as good as any."""
     rows = max(len(same_material), int(new.material.max(initial=-1)) + 1)
     table = np.zeros((rows + 1, int(old.material.max(initial=0)) + 1), np.bool_)
     for i, group in enumerate(same_material):
         table[i, [m for m in group if m < table.shape[1]]] = True
+    table[-1] = True
     return table

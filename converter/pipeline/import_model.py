@@ -12,6 +12,7 @@ from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
+from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
@@ -105,6 +106,8 @@ def import_edited(
     leave_out_hidden(given, item_of(scene))
     given.warnings += unread_points(given.nodes, about.points, names, noise)
     identified = identify(given, scene, shown)
+    given.not_applied += faces_without_material(identified, scene, about.materials)
+    given.not_applied += settle_materials(identified, scene, about.materials)
     _add_lods(identified, scene, options)
     plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
     given.warnings += plan.warnings

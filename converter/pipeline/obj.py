@@ -213,6 +213,7 @@ def import_obj(
     except ConversionError as error:
         raise error.at(file=str(path)) from None
     out.warnings[:0] = given.warnings
+    out.not_applied[:0] = given.not_applied
     return out
 
 

@@ -16,6 +16,7 @@ from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
+from ..edits.compare_materials import terrain_faces_without_material
 from ..edits.compare_terrain import compare_terrain
 from ..edits.hidden_nodes import leave_out_hidden
 from ..errors import ConversionError
@@ -159,6 +160,7 @@ def import_terrain(
     leave_out_hidden(given, lambda _: True)
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
+    out.not_applied += terrain_faces_without_material(plan)
     if not plan.changes:
         return out
     if about.tolerant:

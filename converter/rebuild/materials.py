@@ -7,6 +7,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.compare_materials import stated_row
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..formats.archive import encode_name
@@ -64,8 +65,6 @@ def words_table(
         same = plan.materials[i] if plan is not None else set()
         if -1 in material.key and same and stored is not None:
             material = stored.materials[min(same)]
-        elif material.row < 0 and stored is not None:
-            material = material._replace(row=_row_called(material.name, stored))
         rows.append(material_words(material, dialect))
     rows.append(material_words(None, dialect))
     return np.array(rows, np.uint16).reshape(-1, 4)
@@ -85,19 +84,6 @@ def stored_choices(
     ]
 
 
-def _row_called(name: str, stored: Scene) -> int:
-    """Return a foreign material's row by its name: that of a stored one, ``material_7``, else 0."""
-    stated = _stated_row(name)
-    same = (material.row for material in stored.materials if material.name == name)
-    return stated if stated is not None else next(same, 0)
-
-
-def _stated_row(name: str) -> int | None:
-    """The row in ``material_7``, as the exporter calls a row without a name."""
-    number = name.removeprefix("material_")
-    return int(number) if number != name and number.isdecimal() and len(number) <= 5 else None
-
-
 def new_rows(materials: list[Material]) -> list[Material]:
     """Return the materials of a file that has no sidecar, each with its row.
 
@@ -108,7 +94,7 @@ def new_rows(materials: list[Material]) -> list[Material]:
     rows: dict[str | int, int] = {}
     for material in materials:
         bare = without_number(material.name)
-        row = material.row if material.row >= 0 else _stated_row(bare)
+        row = material.row if material.row >= 0 else stated_row(bare)
         if row is not None:
             rows.setdefault(bare, row)
     taken = {*rows.values(), *(material.row for material in materials)}

@@ -50,11 +50,15 @@ class Edit:
     choices: list[set[tuple[int, ...]]] = field(default_factory=list)
 
     def with_stored_words(self, stored: StoredSlot) -> Edit:
-        """Return the edit with ambiguous material names taken for materials that the slot has."""
+        """Return the edit with ambiguous material names taken for materials that the slot has.
+
+        Faces without a material have the one that most of the slot has.
+        """
         words = self.words.copy()
         rows, counts = np.unique(stored.batch, return_counts=True)
         usual = [rows[i] for i in np.argsort(-counts, kind="stable")]
         own = [tuple(int(stored.space.batches[n][row]) for n in BATCH_WORDS) for row in usual]
+        words[-1] = own[0]
         for material, choices in enumerate(self.choices):
             if len(choices) > 1:
                 mine = next((word for word in own if word in choices), None)

@@ -128,11 +128,6 @@ def change_material(d: Editable) -> None:
     primitive["material"] = 1 if primitive["material"] == 0 else 0
 
 
-def new_material(d: Editable) -> None:
-    d.json["materials"].append({"name": "red"})
-    d.primitives()[0]["material"] = len(d.json["materials"]) - 1
-
-
 def new_node(d: Editable) -> None:
     d.json["nodes"].append({"name": "antenna", "mesh": 0})
     d.json["scenes"][0]["nodes"].append(len(d.json["nodes"]) - 1)
@@ -179,7 +174,6 @@ def retime(d: Editable) -> None:
         (delete_face, "triangles became"),
         (flip_face, "positions or texture coordinates changed"),
         (change_material, "materials changed"),
-        (new_material, "materials changed"),
         (new_node, "node 'antenna': is new"),
         (delete_shown_mesh, "part 'foot_m2o3' lod 0 group 0: is missing"),
         (delete_other_part, "lod 0 group 1: is missing"),

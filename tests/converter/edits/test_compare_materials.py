@@ -1,0 +1,161 @@
+"""Materials of an edited file: another row is applied, all else is reported, never row 0."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf import ImportResult, import_gltf
+from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
+from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from tests.converter.rebuild.test_terrain import LEVEL
+from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.maps import level_called
+from tests.support.runs import to_gltf
+
+WALKER = sample_called("retail__system__R_H_002")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return to_gltf(WALKER, tmp_path / "m.glb", "--no-textures")
+
+
+def back_from(document: Editable, path: Path) -> ImportResult:
+    return import_gltf(document.save(path))
+
+
+def lines(back: ImportResult) -> list[str]:
+    return [fact.line for fact in back.not_applied]
+
+
+def test_a_new_material_is_reported_and_names_are_listed(path: Path) -> None:
+    document = Editable(path)
+    known = document.json["materials"][0]["name"]
+    document.json["materials"].append({"name": "red"})
+    document.primitives()[0]["material"] = len(document.json["materials"]) - 1
+    back = back_from(document, path)
+    (line,) = lines(back)
+    assert line.startswith("not applied: material 'red': is not one of the model's; ")
+    assert known in line.partition("use ")[2]
+    assert not back.unchanged
+    assert back.data == WALKER.source
+
+
+@pytest.mark.parametrize("extras", [False, True])
+def test_a_renamed_material_is_reported(path: Path, extras: bool) -> None:
+    document = Editable(path)
+    if not extras:
+        drop_extras(document)
+    used = document.primitives()[0]["material"]
+    before = document.json["materials"][used]["name"]
+    document.json["materials"][used]["name"] = "rust"
+    back = back_from(document, path)
+    (line,) = lines(back)
+    said = f"is '{before}' under another name" if extras else "is not one of the model's"
+    assert line.startswith(f"not applied: material 'rust': {said}; ")
+    assert back.data == WALKER.source
+
+
+def test_faces_without_a_material_keep_the_stored_one(path: Path) -> None:
+    document = Editable(path)
+    primitive = document.primitives()[0]
+    del primitive["material"]
+    count = len(document.arrays[primitive["indices"]]) // 3
+    back = back_from(document, path)
+    (line,) = lines(back)
+    assert f": has {count} triangles without a material; " in line
+    assert line.startswith("not applied: part '")
+    assert back.data == WALKER.source
+
+
+def test_a_file_without_any_material_is_one_line(path: Path) -> None:
+    """As Blender exports with Materials set to No export or Placeholder."""
+    document = Editable(path)
+    del document.json["materials"]
+    for primitive in document.primitives():
+        del primitive["material"]
+    back = back_from(document, path)
+    (line,) = lines(back)
+    assert line.startswith("not applied: materials: are not in the file; Materials is set to No")
+    assert back.data == WALKER.source
+
+
+def test_new_triangles_of_an_unknown_material_have_the_usual_one_of_their_part(path: Path) -> None:
+    document = Editable(path)
+    mesh = document.json["meshes"][document.json["nodes"][0]["mesh"]]
+    (primitive, *_) = mesh["primitives"]
+    mesh["primitives"] = [primitive]
+    words = stored_words(import_gltf(document.save(path)))
+    attributes = dict(primitive["attributes"])
+    moved = document.arrays[attributes["POSITION"]] + np.float32(0.25)
+    attributes["POSITION"] = document.add(moved)
+    document.json["materials"].append({"name": "red"})
+    number = len(document.json["materials"]) - 1
+    mesh["primitives"].append({**primitive, "attributes": attributes, "material": number})
+    back = back_from(document, path)
+    assert [fact.where for fact in back.not_applied] == ["material 'red'"]
+    assert stored_words(back) == words
+
+
+def stored_words(back: ImportResult) -> set[tuple[int, ...]]:
+    """The batch words of the first slot in use."""
+    model = read_model(read_nres(back.data, "x"), "x")
+    slot = model.slots[int(model.nodes["slot_index"][0, 0, 0])]
+    first, count = int(slot["batch_start"]), int(slot["batch_count"])
+    rows = model.streams[StreamType.BATCHES][first : first + count]
+    return {tuple(int(row[f"word{n}"]) for n in (0, 2, 4, 6)) for row in rows}
+
+
+def test_a_new_object_without_a_material_is_reported_with_the_row_it_has(path: Path) -> None:
+    document = Editable(path)
+    primitive = {**document.primitives()[0]}
+    del primitive["material"]
+    document.json["meshes"].append({"name": "box", "primitives": [primitive]})
+    document.json["nodes"].append({"name": "box", "mesh": len(document.json["meshes"]) - 1})
+    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
+    back = back_from(document, path)
+    (line,) = lines(back)
+    assert line.startswith("not applied: part 'box' lod 0 group 0: has ")
+    name = read_sidecar(sidecar_path(path).read_bytes(), "x").description.materials[0]
+    assert f"these have row 0 ({name})" in line
+
+
+def test_a_row_of_the_wea_that_no_face_had_can_be_assigned(path: Path) -> None:
+    kept = read_sidecar(sidecar_path(path).read_bytes(), "x")
+    names = [*kept.description.materials]
+    about = replace(kept.description, materials=[*names, "SPARE"])
+    sidecar_path(path).write_bytes(write_sidecar(replace(kept, description=about)))
+    document = Editable(path)
+    for scene in document.json["scenes"]:
+        scene.pop("extras", None)  # the pair of the sidecar as it was
+    document.json["materials"].append({"name": "SPARE.001"})
+    document.primitives()[0]["material"] = len(document.json["materials"]) - 1
+    back = back_from(document, path)
+    assert (lines(back), len(back.changes)) == ([], 1)
+    model = read_model(read_nres(back.data, "x"), "x")
+    assert len(names) in {int(word) & 0xFF for word in model.batches["word4"]}
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(
+    every: bool, tmp_path: Path
+) -> None:
+    edit = TerrainEdit(level_called(LEVEL), tmp_path)
+    primitives = edit.document.primitives()
+    for primitive in primitives if every else primitives[:1]:
+        del primitive["material"]
+    if every:
+        del edit.document.json["materials"]
+    back = edit.back()
+    (line,) = lines(back)
+    said = "materials: are not in the file" if every else "fine level: has "
+    assert line.startswith(f"not applied: {said}")
+    assert back.data == edit.source
