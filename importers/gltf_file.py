@@ -288,7 +288,7 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
                     f"data URI of buffer {i} cannot be read", file=str(path), value=error
                 ) from None
         else:
-            target = _beside(path, unquote(uri, errors="surrogateescape"))
+            target = file_of_uri(path, uri, path.parent)
             if target is None:
                 raise ConversionError(
                     f"buffer {i} lies outside the file's directory", file=str(path), value=uri
@@ -303,17 +303,23 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
     return out
 
 
-def _beside(path: Path, uri: str) -> Path | None:
-    """Return the file in a glTF file's directory that a URI names; ``None`` for any other.
+def file_of_uri(path: Path, uri: str, root: Path) -> Path | None:
+    """Return the file that a URI of a glTF file names; ``None`` where it may not be opened.
 
     Windows logs in to another machine, or opens a pipe, when it only looks at such a path: the
     text is judged first.
+
+    Args:
+        path: the glTF file, which the URI is relative to.
+        uri: with ``%20`` and the like.
+        root: the directory that the file must lie in.
     """
-    windows = PureWindowsPath(uri)
+    name = unquote(uri, errors="surrogateescape")
+    windows = PureWindowsPath(name)
     if windows.root or (sys.platform == "win32" and (windows.drive or is_device(windows))):
         return None
-    target = path.parent / uri
-    return target if target.resolve().is_relative_to(path.parent.resolve()) else None
+    target = path.parent / name
+    return target if target.resolve().is_relative_to(root.resolve()) else None
 
 
 def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from ...exporters.gltf_file import Document, glb_bytes
-from ...importers.gltf_file import broken_gltf, open_gltf
+from ...importers.gltf_file import broken_gltf, file_of_uri, open_gltf
 from ...importers.nres import read_file
 from ..errors import ConversionError
 from ..formats.gltf import Json
@@ -96,8 +95,8 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
 
 
 def _picture(uri: str, path: Path, root: Path) -> bytes:
-    target = path.parent / unquote(uri, errors="surrogateescape")
-    if not target.resolve().is_relative_to(root.resolve()):
+    target = file_of_uri(path, uri, root)
+    if target is None:
         raise ConversionError(
             "picture lies outside the output directory", file=str(path), value=uri
         )

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from .archive import decode_text, encode_name
 
 _REFUSED = frozenset('<>:"/\\|?*%~')
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9])(?:\.|$)", re.I)
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\.|$)", re.I)
 
 
 def stem(name: str) -> str:
@@ -54,8 +54,8 @@ def escape(name: str) -> str:
 
 
 def is_device(path: PurePath) -> bool:
-    """Return whether Windows takes a path for a device, such as ``NUL`` or ``com1.txt``."""
-    return _DEVICES.match(path.name) is not None
+    """Return whether Windows takes a path for a device, such as ``NUL`` or ``com1 .txt``."""
+    return _DEVICES.match(re.split("[.:]", path.name)[0].rstrip(" ")) is not None
 
 
 def unescape(name: str) -> str:

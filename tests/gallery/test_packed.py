@@ -14,6 +14,7 @@ from msh_gltf.converter.batch.packed import pack
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.exporters.gltf_file import Document, glb_bytes
 from tests.support.gallery import WALKER, make_gallery_game
+from tests.support.gltf_edit import PATHS_ELSEWHERE
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
 
@@ -105,6 +106,20 @@ def test_pictures_that_are_refused(uri: str, said: str, room: Path, tmp_path: Pa
     taken_out(room, [uri] * len(GltfView(room)["images"]))
     with pytest.raises(ConversionError, match=said):
         pack(room, tmp_path / "out")
+
+
+@pytest.mark.parametrize("uri", PATHS_ELSEWHERE)
+def test_pictures_of_other_machines_are_refused_before_anything_looks_there(
+    uri: str, room: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken_out(room, [uri] * len(GltfView(room)["images"]))
+
+    def looked(self: Path, strict: bool = False) -> Path:
+        raise AssertionError(f"{self} was resolved")
+
+    monkeypatch.setattr(Path, "resolve", looked)
+    with pytest.raises(ConversionError, match="picture lies outside the output directory"):
+        pack(room, tmp_path)
 
 
 def test_names_of_the_gallery_are_taken(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import Scene
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
+from tests.support.gltf_edit import PATHS_ELSEWHERE
 
 Json = dict[str, Any]
 TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
@@ -587,7 +588,7 @@ def test_names(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("uri", ["//server/share/m.bin", "\\\\server\\share\\m.bin", "/etc/m.bin"])
+@pytest.mark.parametrize("uri", PATHS_ELSEWHERE)
 def test_paths_to_other_machines_are_refused_before_anything_looks_there(
     uri: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,15 @@ from tests.support.gltf_view import GltfView
 _CODES = {"f": 5126, "B": 5121, "H": 5123, "I": 5125}
 _KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
 
+#: URIs of files on other machines, of pipes and of no directory of ours: looking there does harm.
+PATHS_ELSEWHERE = (
+    "//server/share/m.bin", "\\\\server\\share\\m.bin", "%2F%2Fserver/share/m.bin",
+    "%5C%5Cserver%5Cshare%5Cm.bin", "\\\\?\\UNC\\server\\share\\m.bin", "\\\\.\\pipe\\x",
+    "//./NUL", "//?/C:/m.bin", "/etc/m.bin", "\\m.bin",
+)  # fmt: skip
+#: Those that only Windows takes for a device, or for a file of another directory.
+DEVICES = ("NUL", "con", "sub/aux.bin", "COM1%20.bin", "lpt1:", "C:m.bin", "C%3Am.bin")
+
 
 class Editable:
     """A document whose accessors are arrays; nothing of the old layout is left when saved."""

@@ -14,18 +14,12 @@ import pytest
 
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry, make_game, make_large_game, model, snapshot
-from tests.support.gltf_edit import Editable
+from tests.support.gltf_edit import DEVICES, PATHS_ELSEWHERE, Editable
 from tests.support.runs import run
 from tests.support.wine import needs_windows, run_on_windows, start_on_windows, windows_path
 
 pytestmark = needs_windows
 WALKER = Path(__file__).parents[2] / "examples" / "walker.msh"
-
-
-#: Another machine, a pipe, a device, a file of another folder of drive C.
-FOREIGN = (
-    "//server/share/m.bin", "\\\\server\\share\\m.bin", "\\\\.\\pipe\\x", "NUL", "C:m.bin",
-)  # fmt: skip
 
 
 def move_something(gltf: Path) -> None:
@@ -241,16 +235,30 @@ def test_read_only_files_and_files_that_are_open(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
 
 
-def test_foreign_buffers_are_refused_before_anything_is_opened(tmp_path: Path) -> None:
-    """A path to another machine must not make Windows log in there."""
+def test_buffers_and_pictures_elsewhere_are_refused(tmp_path: Path) -> None:
+    """A path to another machine must not make Windows log in there; all in one process."""
     sample = sample_called("retail__odd__s_rock_009")
-    source = tmp_path / "m.gltf"
-    done = run("msh2gltf", sample.path, "-o", source)
+    done = run("msh2gltf", sample.path, "-o", tmp_path / "m.gltf")
     assert done.returncode == 0, done.stderr
-    for uri in FOREIGN:
-        document = json.loads(source.read_text("utf-8"))
-        document["buffers"][0]["uri"] = uri
-        (tmp_path / "e.gltf").write_text(json.dumps(document), "utf-8")
-        code, output = run_on_windows("gltf2msh", tmp_path / "e.gltf", "-o", tmp_path / "e.msh")
-        assert code == 2, output
-        assert "lies outside the file's directory" in output
+    code = (
+        "import json, sys; from pathlib import Path\n"
+        "from msh_gltf.converter.batch.packed import pack\n"
+        "from msh_gltf.converter.errors import ConversionError\n"
+        "def looked(path, strict=False): raise AssertionError(f'{path} was resolved')\n"
+        "folder = Path(sys.argv[1]); good = (folder / 'm.gltf').read_text('utf-8')\n"
+        "resolve = Path.resolve\n"
+        "for uri in json.loads(sys.argv[2]):\n"
+        "  for key in ('buffers', 'images'):\n"
+        "    Path.resolve = looked if key == 'buffers' else resolve\n"
+        "    document = json.loads(good)\n"
+        "    document['buffers'][0] |= {'uri': uri} if key == 'buffers' else {}\n"
+        "    if key == 'images': document['images'] = [{'uri': uri}]\n"
+        "    (folder / 'e.gltf').write_text(json.dumps(document), 'utf-8')\n"
+        "    try: pack(folder / 'e.gltf', folder)\n"
+        "    except ConversionError as error: print(error)\n"
+    )
+    uris = (*PATHS_ELSEWHERE, *DEVICES)
+    with start_on_windows(code, tmp_path, json.dumps(uris)) as process:
+        output = process.communicate(timeout=300)[0].decode("utf-8", "replace")
+    assert output.count("buffer 0 lies outside the file's directory") == len(uris), output
+    assert output.count("picture lies outside the output directory") == len(uris), output
