@@ -23,6 +23,7 @@ from ..converter.scene.extras import (
     SourceExtras,
     to_extras,
 )
+from ..converter.scene.points import length_of, rotation_of
 from ..converter.scene.scene import Channel, Material, Node, Part, Scene, Track
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, Document, row_colour
@@ -166,8 +167,18 @@ class _Writer:
             out: Json = {"name": point.name}
             if any(moved):
                 out["translation"] = moved
-            direction = " ".join(f"{value:.9g}" for value in point.direction)
-            values = NodeExtras(kind="point", point=point.row, direction=direction)
+            turned = rotation_to_gltf(rotation_of(point.direction)).tolist()
+            if turned != [0, 0, 0, 1]:
+                out["rotation"] = turned
+            values = NodeExtras(
+                kind="point",
+                point=point.row,
+                index=point.row,
+                direction=" ".join(f"{value:.9g}" for value in point.direction),
+                length=length_of(point.direction),
+                flags=point.flags,
+                node2=point.node2,
+            )
             number = self.file.add_node({**out, "extras": to_extras(values)})
             self.file.nodes[point.node].setdefault("children", []).append(number)
 

@@ -13,7 +13,7 @@ from ..converter.errors import ConversionError
 from ..converter.findings import Finding
 from ..converter.formats.archive import Archive
 from ..converter.formats.control_points import (
-    POINTS_NONE,
+    POINTS_ENDING,
     POINTS_SIZE,
     POINTS_TYPE,
     TABLE,
@@ -54,24 +54,20 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
 
 def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
     """The ``.cpt`` of a model's name beside it; arguments as of :func:`importers.wear.wear_of`."""
-    return companion(archive, path, index, ".cpt", POINTS_TYPE)
+    return companion(archive, path, index, POINTS_ENDING, POINTS_TYPE)
 
 
-def points_in(
-    scene: Scene, archive: Archive, path: Path, index: int | None
-) -> tuple[list[ControlPoint], list[Finding]]:
+def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Finding]]:
     """The control points of a model that have a place in its scene, and findings about the others.
 
     A broken ``.cpt`` is a warning too: the model is whole without it.
 
     Args:
         scene: the model.
-        archive, path, index: where it lies, as of :func:`importers.wear.wear_of`.
+        data: its ``.cpt``.
     """
     try:
-        points = read_points(points_of(archive, path, index), f"{scene.name}.cpt")
+        points = read_points(data, f"{scene.name}.cpt")
     except ConversionError as error:
         return [], [Finding(POINTS_SIZE, str(error))]
-    if not len(points.records):
-        return [], [Finding(POINTS_NONE, "has no control points (.cpt)", TABLE)]
     return shown_points(points, scene)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
+from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
@@ -47,6 +48,8 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
         out.linear = _to_game(matrix[:3, :3])
         _require_finite(file, out)
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
+    if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
+        raise ValueError(f"flags of node {node.name!r} are {out.extras['flags']}")
     return out
 
 

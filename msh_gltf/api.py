@@ -27,10 +27,10 @@ from .converter.formats.model import MshModel
 from .converter.formats.terrain import Terrain
 from .converter.pipeline import dispatch
 from .converter.pipeline.check import Checked, check_file
+from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.gltf_output import Files
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.options import ExportOptions, ImportOptions
-from .converter.pipeline.wear import wear_beside
 from .converter.storage import write_outputs
 from .exporters.areal_map import write_areal_map
 from .exporters.msh import write_model
@@ -261,6 +261,7 @@ def write_msh(
             wear, messages = wear_beside(target, model.wear, force)
             model.warnings += messages
             files += wear
+        files += companions_beside(target, model.companions)
     with _machine_errors():
         write_outputs(files, force)
     return [file for file, _ in files]

@@ -14,6 +14,7 @@ from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.pipeline.companions import companions_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.options import ExportOptions, ImportOptions
@@ -168,7 +169,8 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             if not path.name:
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            write_outputs([(path, result.data)], force=True)
+            files = [(path, result.data), *companions_beside(path, result.companions)]
+            write_outputs(files, force=True)
             _report(self, result, context.scene.msh_gltf)
 
         return guarded(self, work)
@@ -196,9 +198,10 @@ class MSH_OT_put_back(bpy.types.Operator):
         def work() -> None:
             state = context.scene.msh_gltf
             result = export_model(context, stem(state.source), "auto", False)
-            known = {state.digest, state.written} - {""}
-            wrote = replace_model(state.origin, result.data, known)
-            state.written = sha256(result.data)
+            known = {state.digest, *state.written.split()} - {""}
+            wrote = replace_model(state.origin, result.data, known, result.companions)
+            files = (result.data, *(one.data for one in result.companions))
+            state.written = " ".join(map(sha256, files))
             _report(self, result, state)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")

@@ -49,7 +49,7 @@ class MshState(bpy.types.PropertyGroup):
     summary: StringProperty()
     dialect: StringProperty()
     digest: StringProperty(description="SHA-256 of the model")
-    written: StringProperty(description="SHA-256 of what was last put back")
+    written: StringProperty(description="SHA-256 of the files that were last put back")
     sidecar: PointerProperty(type=bpy.types.Text)
     outcome: StringProperty(description="The last export, in a line")
     rows: CollectionProperty(type=MshRow)

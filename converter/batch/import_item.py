@@ -14,6 +14,7 @@ from ..formats.kinds import Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
 from ..pipeline.dispatch import import_gltf
+from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
 from .export_item import archive_majority, open_archive
@@ -60,16 +61,20 @@ class Edited:
         source: the file that it is, or is in.
         index: directory index of its entry; ``None``: a file of its own, or a new entry.
         name: the name of a new entry.
-        data: its bytes.
+        data: its bytes; ``None``: only its companions change.
+        model: name of the model's entry.
         wear: material names by row, of a new entry.
+        companions: files of its name that change, too.
         sizes: the directory's attr1 and attr2, where they change too.
     """
 
     source: str
     index: int | None
     name: bytes | None
-    data: bytes
+    data: bytes | None
     wear: list[str] | None = None
+    model: bytes = b""
+    companions: tuple[Companion, ...] = ()
     sizes: tuple[int | None, int | None] = (None, None)
 
 
@@ -111,17 +116,22 @@ def _import_known(task: ImportTask) -> Outcome:
     )
     if result.not_applied:
         outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"
-    if result.kept_all or sha256(result.data) == record.sha256:
+    kept = result.kept_all or sha256(result.data) == record.sha256
+    if kept and not result.companions:
         return outcome
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
     needed, index = _target(task, record, result.data)
-    if not needed:
+    if not (needed or result.companions):
         outcome.detail = "the game has it already"
         return outcome
     outcome.status, outcome.detail = "changed", ""
     outcome.facts["items"] = [row for row in result.report if row["status"] != "kept"]
-    outcome.result = Edited(task.source, index, None, result.data)
+    model = bytes.fromhex(record.raw_name or "")
+    data = result.data if needed and not kept else None
+    outcome.result = Edited(
+        task.source, index, None, data, model=model, companions=tuple(result.companions)
+    )
     return outcome
 
 
@@ -226,6 +236,14 @@ def _import_new(task: ImportTask) -> Outcome:
         warnings=result.warnings,
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
-        result=Edited(task.source, None, name, result.data, result.wear),
+        result=Edited(
+            task.source,
+            None,
+            name,
+            result.data,
+            result.wear,
+            model=name,
+            companions=tuple(result.companions),
+        ),
         not_applied=result.not_applied,
     )

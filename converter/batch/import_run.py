@@ -22,9 +22,9 @@ from ..errors import ConversionError
 from ..formats.names import readable
 from ..formats.sidecar import sha256
 from ..locks import no_run, only_run
+from ..pipeline.companions import with_wear
 from ..pipeline.import_result import unapplied
 from ..pipeline.options import ImportOptions
-from ..pipeline.wear import with_wear
 from ..storage import (
     copy_output,
     remove_temporary,
@@ -35,7 +35,7 @@ from .export_run import Engine, Progress
 from .import_item import Edited, ImportTask, import_item
 from .manifest import Manifest, read_manifest
 from .outcome import FAILED, Outcome, Run
-from .replace_entry import replace_file
+from .replace_entry import HINT_OF_RUN, changed_since, may_replace, replace_file, with_companions
 from .walk import BACKUP, MANIFEST, Skipped, Tree, text_of, tree
 
 _MESH = int.from_bytes(b"MESH", "little")
@@ -272,7 +272,7 @@ class _Writer:
         for path in self._tree.files:
             changed = edits.get(text_of(path))
             data = None if changed is None else self._edited(path, changed)
-            if data is not None or not in_place:
+            if data is not None or not (in_place or path in self.jobs):
                 self.jobs[path] = data
         blocked = [path for path, data in self.jobs.items() if self._in_the_way(path, data)]
         if blocked and not self._force:
@@ -290,6 +290,8 @@ class _Writer:
     def _in_the_way(self, path: Path, data: bytes | None) -> bool:
         target = self._target(path)
         if self._places.new is None:
+            if path not in self._made_from:
+                return os.path.lexists(target)
             # a backup that a killed run made of this very file is as good as a new one
             backup = Path(f"{target}{BACKUP}")
             same = backup.is_file() and filecmp.cmp(target, backup, shallow=False)
@@ -312,24 +314,49 @@ class _Writer:
         archive = None
         for outcome in outcomes:
             edited: Edited = outcome.result
-            if edited.index is None and edited.name is None:
-                return edited.data
             try:
+                if edited.index is None and edited.name is None:
+                    self._beside(path, edited)
+                    return edited.data
                 archive = archive or read_nres(before, edited.source)
                 if edited.name is not None:
+                    assert edited.data is not None
                     archive = add_entry(archive, edited.name, _MESH, edited.data)
                     archive, messages = with_wear(archive, edited.name, edited.wear)
                     outcome.warnings += messages
-                else:
+                elif edited.data is not None:
                     assert edited.index is not None
                     width, height = edited.sizes
                     archive = replace_entry(
                         archive, edited.index, edited.data, attr1=width, attr2=height
                     )
+                archive = with_companions(
+                    archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force
+                )
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
-        kept = any(outcome.result is not None for outcome in outcomes)
-        return write_nres(archive) if archive is not None and kept else None
+        if archive is None or all(outcome.result is None for outcome in outcomes):
+            return None
+        data = write_nres(archive)
+        return None if data == before else data
+
+    def _beside(self, path: Path, edited: Edited) -> None:
+        """Plan the files that change with a model that is a file of its own.
+
+        Raises:
+            ConversionError: one of them is not the one that was converted.
+        """
+        here = {text_of(other).lower(): other for other in self._tree.files}
+        for one in edited.companions:
+            wanted = path.with_suffix(one.ending)
+            other = here.get(text_of(wanted).lower(), wanted)
+            if (source := self._places.game / other).is_file():
+                if (now := read_file(source)) == one.data:
+                    continue
+                if not (self._force or may_replace(one, now)):
+                    raise changed_since(text_of(other), None, HINT_OF_RUN)
+                self._made_from[other] = sha256(now)
+            self.jobs[other] = one.data
 
     def write(self, progress: Progress) -> None:
         """Write the plan, file by file; each appears whole or not at all."""
@@ -352,6 +379,9 @@ class _Writer:
         try:
             if self._places.new is None:
                 assert data is not None
+                if path not in self._made_from:
+                    write_outputs([(target, data)], force=False)
+                    return Outcome(id, "written")
                 if sha256(read_file(source)) != self._made_from[path]:
                     raise ConversionError("changed while this run was at work", hint="run it again")
                 # the plan refused any other backup, unless --force is set
@@ -361,7 +391,8 @@ class _Writer:
             require_inside(self._places.new, target, self._places.game)
             if data is not None:
                 write_outputs([(target, data)], force=True)
-                shutil.copymode(source, target)
+                if source.is_file():
+                    shutil.copymode(source, target)
                 return Outcome(id, "written")
             if source.is_symlink() and not source.is_file():
                 _copy_link(source, target, self._places.game)

@@ -8,22 +8,27 @@ file as it was is kept as ``NAME.bak``.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from ...exporters.nres import replace_entry, write_nres
+from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, Entry, decode_text
+from ..formats.archive import Archive, Entry, decode_text, encode_name
+from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..locks import only_run
+from ..pipeline.companions import companions_beside
+from ..pipeline.import_result import Companion
 from ..storage import copy_output, link_message, write_outputs
 from .walk import BACKUP
 
 #: What to do in a run where the game's file is not the one that was converted.
 HINT_OF_RUN = "convert the game again, or replace it with --force"
+#: The same for a single model.
+HINT_OF_COPY = "read it again, or write a file of its own"
 
 
 def changed_since(file: str, entry: str | None, hint: str) -> ConversionError:
@@ -74,6 +79,45 @@ def entry_to_replace(
     return same[0]
 
 
+def with_companions(
+    archive: Archive,
+    model: bytes,
+    companions: Sequence[Companion],
+    hint: str,
+    *,
+    known: Collection[str] = (),
+    force: bool = False,
+) -> Archive:
+    """Return an archive with the entries that change with a model.
+
+    Args:
+        archive: where the model is.
+        model: its entry's name.
+        companions: what changes with it.
+        hint: what the user can do about an entry that is another one.
+        known: SHA-256 of what may be replaced, besides what was converted.
+        force: replace whatever is there.
+
+    Raises:
+        ConversionError: an entry is not the one that was converted.
+    """
+    for one in companions:
+        name = encode_name(f"{stem(decode_text(model))}{one.ending}")
+        found = archive.find(name)
+        if found is None:
+            archive = add_entry(archive, name, one.type_id, one.data, (one.attr1, 0, 0))
+        elif (now := archive.entries[found].payload) != one.data:
+            if not (force or may_replace(one, now, known)):
+                raise changed_since(archive.label, printable(decode_text(name)), hint)
+            archive = replace_entry(archive, found, one.data, attr1=one.attr1)
+    return archive
+
+
+def may_replace(companion: Companion, now: memoryview | bytes, known: Collection[str] = ()) -> bool:
+    """Return whether a file is the one that was converted, the new one, or one of the known."""
+    return now in (companion.before, companion.data) or sha256(now) in known
+
+
 class Replaced(NamedTuple):
     """A file that was replaced.
 
@@ -122,7 +166,12 @@ class Origin:
     raw_name: bytes = b""
 
 
-def replace_model(origin: Origin, data: bytes, known: Collection[str]) -> bool:
+def replace_model(
+    origin: Origin,
+    data: bytes,
+    known: Collection[str],
+    companions: Sequence[Companion] = (),
+) -> bool:
     """Write an edited model into the file or the archive that it came from.
 
     Args:
@@ -130,6 +179,7 @@ def replace_model(origin: Origin, data: bytes, known: Collection[str]) -> bool:
         data: its new bytes.
         known: SHA-256 of what may be replaced: the model that was converted, and what was written
             there since.
+        companions: files of the model's name that change with it.
 
     Returns:
         Whether anything was written; not where the new bytes are there already.
@@ -140,16 +190,33 @@ def replace_model(origin: Origin, data: bytes, known: Collection[str]) -> bool:
     """
     with only_run(origin.path.absolute().parent):
         before = bytes(read_file(origin.path))
-        new = _with_model(origin, before, data, known)
-        if new == before:
-            return False
-        replace_file(origin.path, new)
-        return True
+        new = {origin.path: _with_model(origin, before, data, known, companions)}
+        if origin.index is None:
+            new |= companions_beside(origin.path, companions)
+        for path, one in zip([*new][1:], companions, strict=False):
+            if path.is_file() and not may_replace(one, read_file(path), known):
+                raise changed_since(str(path), None, HINT_OF_COPY)
+        wrote = False
+        for path, content in new.items():
+            if path.is_file() and read_file(path) == content:
+                continue
+            if path.is_file():
+                replace_file(path, content)
+            else:
+                write_outputs([(path, content)], force=False)
+            wrote = True
+        return wrote
 
 
-def _with_model(origin: Origin, before: bytes, data: bytes, known: Collection[str]) -> bytes:
+def _with_model(
+    origin: Origin,
+    before: bytes,
+    data: bytes,
+    known: Collection[str],
+    companions: Sequence[Companion],
+) -> bytes:
     """The file's bytes with the model in it."""
-    hint = "read it again, or write a file of its own"
+    hint = HINT_OF_COPY
     if origin.index is None:
         if before != data and sha256(before) not in known:
             raise changed_since(str(origin.path), None, hint)
@@ -163,4 +230,6 @@ def _with_model(origin: Origin, before: bytes, data: bytes, known: Collection[st
         is_new=lambda entry: entry.payload == data,
         hint=hint,
     )
-    return before if index is None else write_nres(replace_entry(archive, index, data))
+    changed = archive if index is None else replace_entry(archive, index, data)
+    changed = with_companions(changed, origin.raw_name, companions, hint, known=known)
+    return before if changed is archive else write_nres(changed)

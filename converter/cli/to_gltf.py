@@ -122,7 +122,12 @@ which says what came from where; the same command again converts only what chang
 @click.option("--keys", is_flag=True, help="Export the stored keys instead of samples.")
 @click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
 @click.option("--paths", is_flag=True, help="Show the interior path graph as lines.")
-@click.option("--points", is_flag=True, help="Show the control points (.cpt) as empties.")
+@click.option(
+    "--points/--no-points",
+    default=True,
+    show_default=True,
+    help="Show the control points (.cpt) as empties.",
+)
 @click.option(
     "--game",
     type=FILE,

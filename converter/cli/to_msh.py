@@ -276,9 +276,9 @@ def _import_one(
     quiet: bool,
     verbose: bool,
 ) -> None:
+    from ..pipeline.companions import companions_beside, wear_beside
     from ..pipeline.dispatch import import_gltf
     from ..pipeline.import_result import unapplied
-    from ..pipeline.wear import wear_beside
     from ..storage import refuse_existing, write_outputs
 
     if output not in (None, STDOUT):  # say so before any work
@@ -298,6 +298,8 @@ def _import_one(
         wear, messages = wear_beside(target, result.wear, force)
         result.warnings += messages
         files += wear
+    if target is not None:
+        files += companions_beside(target, result.companions)
     if report is not None:
         files.append((report, _report_bytes(result)))
     refuse_existing([path for path, _ in files], force)

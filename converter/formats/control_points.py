@@ -6,7 +6,7 @@ size of every file at hand (docs/decisions/0017-control-points.md): a count, tha
 that many names of 32 bytes. The node is a row of the model of the same stem (2,984 of 2,985); the
 position is in its frame.
 
-Reading bytes is ``importers.control_points``. The converter shows points and never writes them.
+Reading bytes is ``importers.control_points``, writing them ``exporters.control_points``.
 """
 
 from __future__ import annotations
@@ -26,14 +26,16 @@ _rule = partial(Rule, "control points", source="docs/reference/control_points.md
 
 #: Type of a directory entry of control points.
 POINTS_TYPE = int.from_bytes(b"CTPT", "little")
+#: Ending of a file of control points.
+POINTS_ENDING = ".cpt"
 #: What findings and errors call the file.
 TABLE = "CTPT"
-#: No coordinate of a model is this large; bytes that are not numbers mostly are.
-_FAR = 1e6
+#: The largest coordinate of a point: no model is this large, bytes that are not numbers mostly are.
+MAX_PLACE = 1e6
 
 
 class ControlPoint(NamedTuple):
-    """A named point of a model's ``.cpt``, shown on request.
+    """A named point of a model's ``.cpt``, as glTF shows it.
 
     Attributes:
         name: unique among nodes and points.
@@ -41,6 +43,8 @@ class ControlPoint(NamedTuple):
         node: index in ``Scene.nodes``.
         position: in that node's frame.
         direction: in that node's frame; its length is a size of its own.
+        flags: the record's first word.
+        node2: its second node, mostly the same one.
     """
 
     name: str
@@ -48,6 +52,8 @@ class ControlPoint(NamedTuple):
     node: int
     position: tuple[float, float, float]
     direction: tuple[float, float, float]
+    flags: int = 0
+    node2: int = 0
 
 
 @dataclass(frozen=True)
@@ -77,10 +83,6 @@ POINT_PLACE = _rule(
     "A point is on a node of the model, at finite numbers of at most 1e6.",
     why="The point cannot be shown.", fix="Name a node that the model has, in the .cpt.",
 )  # fmt: skip
-POINTS_NONE = _rule(
-    "points-none", "warning", "A model that is exported with --points has a .cpt.",
-    why="There is nothing to show.", fix="Nothing to do, or put its .cpt beside it.",
-)  # fmt: skip
 
 
 def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
@@ -98,10 +100,10 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
         if node < 0 or (nodes is not None and node >= nodes):
             problem = f"no node {node} in the model"
             expected = "0 or more" if nodes is None else f"0..{nodes - 1}"
-        elif not (np.abs(numbers) <= _FAR).all():  # nor is NaN
+        elif not (np.abs(numbers) <= MAX_PLACE).all():  # nor is NaN
             problem = "numbers that no place has"
             value = " ".join(f"{number:g}" for number in numbers)
-            expected = f"6 of at most {_FAR:g}"
+            expected = f"6 of at most {MAX_PLACE:g}"
         else:
             continue
         problem = f"control point {printable(points.name(row))!r} has no place: {problem}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -53,6 +54,7 @@ class Description:
         points: the control points that the glTF shows.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
             of it.
+        companions: files of the model's name as they were, by ending (``.cpt``).
     """
 
     source: str
@@ -68,6 +70,7 @@ class Description:
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
     tolerant: bool = False
+    companions: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def mode(self) -> Mode:
@@ -79,8 +82,9 @@ class Description:
         """Digest of what the glTF beside a sidecar depends on. The glTF states it too, so that a
         glTF of another run is detected. The converter's version and its reasons do not count; nor
         does the shown cell, which the glTF states itself."""
-        passed = ("source", "converter", "dialect_reason", "lod", "group")
+        passed = ("source", "converter", "dialect_reason", "lod", "group", "companions")
         facts = {name: value for name, value in vars(self).items() if name not in passed}
+        facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
 
     @property
@@ -111,7 +115,11 @@ def sha256(data: memoryview | bytes) -> str:
 def write_sidecar(sidecar: Sidecar) -> bytes:
     """The bytes of a sidecar file."""
     fields = dict(vars(sidecar.description))
-    for name in ("points", "tolerant"):
+    fields["points"] = _shown(fields["points"])
+    fields["companions"] = {
+        ending: b64encode(data).decode() for ending, data in fields["companions"].items()
+    }
+    for name in ("points", "tolerant", "companions"):
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
@@ -152,10 +160,16 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
     try:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
-        later = {"kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False}
+        later = {
+            "kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False, "companions": {}
+        }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
+        fields["companions"] = {
+            str(ending): b64decode(text, validate=True)
+            for ending, text in fields.get("companions", {}).items()
+        }
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
         _require_types(description)
@@ -180,12 +194,19 @@ def _require_types(description: Description) -> None:
     """
     for name, kind in Description.__annotations__.items():
         value = getattr(description, name)
+        if kind == "dict[str, bytes]":
+            continue  # decoded above
         values = value if kind.startswith("list") else [value]
         expected = {
             "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint
         }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is not a {kind}")
+
+
+def _shown(points: list[ControlPoint]) -> list[tuple[object, ...]]:
+    """Points without the words that no glTF of the first version had."""
+    return [point[:5] for point in points]
 
 
 def _point(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...exporters.gltf import GltfOptions, export_gltf
 from ...exporters.gltf_file import Document
+from ...importers.control_points import points_in, points_of
 from ...importers.msh import model_at
 from ...importers.wear import read_wear_names, wear_of
 from .. import __version__
 from ..checks.recover import checked_model
 from ..formats.archive import Archive
+from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.model import MshModel
 from ..formats.names import readable, stem
@@ -37,6 +39,7 @@ class LoadedModel(LoadedScene):
         decision: its dialect and why.
         wear: material names by row.
         scene: the model in that dialect.
+        companions: files of its name that the sidecar keeps, by ending.
     """
 
     kind = Kind.MODEL
@@ -45,6 +48,7 @@ class LoadedModel(LoadedScene):
     decision: Decision
     wear: list[str]
     scene: Scene
+    companions: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def summary(self) -> str:
@@ -92,10 +96,10 @@ def load_model(
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
-    if options.points:
-        from ...importers.control_points import points_in
-
-        scene.points, found = points_in(scene, archive, path, index)
+    companions: dict[str, bytes] = {}
+    if options.points and (data := bytes(points_of(archive, path, index))):
+        companions[POINTS_ENDING] = data
+        scene.points, found = points_in(scene, data)
         findings = [*findings, *found]
     appearance = find_appearance(text, path, options)
     return LoadedModel(
@@ -107,6 +111,7 @@ def load_model(
         decision=decision,
         wear=wear,
         scene=scene,
+        companions=companions,
     )
 
 
@@ -143,6 +148,7 @@ def model_files(
         converter=__version__,
         materials=loaded.wear,
         points=loaded.scene.points,
+        companions=loaded.companions,
         tolerant=loaded.tolerant,
     )
 

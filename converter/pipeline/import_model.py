@@ -15,7 +15,7 @@ from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
-from ..edits.identify_nodes import POSE_NOISE, Identified, identify, model_size
+from ..edits.identify_nodes import Identified, identify
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..findings import Mode
@@ -25,8 +25,8 @@ from ..formats.names import readable, stem
 from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
-from ..scene.points import is_point, unread_points
 from ..scene.scene import ImportedScene, Scene
+from .import_points import import_new_points, import_points
 from .import_result import ImportResult
 from .options import ImportOptions
 
@@ -101,10 +101,7 @@ def import_edited(
     # Blender writes a clip of its own for every object that gets its first key
     given.tracks += given.other_tracks
     shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
-    names = {node.name for node in scene.nodes}
-    noise = POSE_NOISE * model_size(scene)
     leave_out_hidden(given, item_of(scene))
-    given.warnings += unread_points(given.nodes, about.points, names, noise)
     identified = identify(given, scene, shown)
     given.not_applied += faces_without_material(identified, scene, about.materials)
     given.not_applied += settle_materials(identified, scene, about.materials)
@@ -113,8 +110,18 @@ def import_edited(
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
+    has_points = "up" not in given.info  # an OBJ has none
     if not plan.changes:
         out.kept_all = True
+        if has_points:
+            import_points(
+                out,
+                identified,
+                about,
+                scene,
+                identified.stored_of,
+                allow_delete=options.allow_delete,
+            )
         return out
     from ..rebuild.context import RebuildOptions
     from ..rebuild.model import edited_model
@@ -128,6 +135,8 @@ def import_edited(
         built.model = with_broken
         built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
     _write(out, built, identified, options, before=model, mode=about.mode)
+    if has_points:
+        import_points(out, identified, about, scene, built.rows, allow_delete=options.allow_delete)
     if _moves_triangles(plan) and any(
         path.with_suffix(".bas").is_file() for path in (gltf, stored.path)
     ):
@@ -170,8 +179,6 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     leave_out_hidden(given, lambda _: False)
     if given.other_tracks:
         given.warnings.append("several clips: the first is read (--clip chooses)")
-    if count := sum(map(is_point, given.nodes)):
-        given.warnings.append(f"{count} control points (NAME.point) are ignored")
     identified = identify(given, None, given.shown)
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
@@ -179,6 +186,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = ImportResult(name, b"", dialect.value, rebuilt=True)
     _write(out, built, identified, options)
+    import_new_points(out, identified, built.rows)
     out.wear, warnings = wear_rows(identified.scene)
     out.warnings += warnings
     return out

@@ -9,6 +9,25 @@ from ..errors import ConversionError, plural
 from ..scene.differences import Change, NotApplied
 
 
+@dataclass(frozen=True)
+class Companion:
+    """A file of the model's name that changes with it.
+
+    Attributes:
+        ending: ``.cpt``.
+        type_id: type of its entry in an archive.
+        data: its bytes.
+        before: the bytes that it replaces, empty where there was none.
+        attr1: of its entry in an archive.
+    """
+
+    ending: str
+    type_id: int
+    data: bytes
+    before: bytes
+    attr1: int = 0
+
+
 @dataclass
 class ImportResult:
     """A file as the import makes it.
@@ -24,6 +43,7 @@ class ImportResult:
         kept_all: nothing is applied, and the bytes are those of the source.
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
+        companions: files of its name that changed.
     """
 
     name: str
@@ -36,18 +56,19 @@ class ImportResult:
     kept_all: bool = False
     rebuilt: bool = False
     wear: list[str] | None = None
+    companions: list[Companion] = field(default_factory=list)
 
     @property
     def unchanged(self) -> bool:
         """Whether the file shows what the sidecar's model shows."""
-        return self.kept_all and not self.not_applied
+        return self.kept_all and not self.changes and not self.not_applied
 
     @property
     def verdict(self) -> str:
         """What came of it, in one line."""
         if self.unchanged:
             return "unchanged, restored byte for byte"
-        if self.kept_all:
+        if self.kept_all and not self.changes:
             said = "nothing changed, restored byte for byte"
         elif self.rebuilt:
             said = f"rebuilt from the file alone, dialect {self.dialect}"

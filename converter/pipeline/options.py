@@ -29,7 +29,7 @@ class ExportOptions:
     stored_keys: bool = False
     vertex_ids: bool = False
     paths: bool = False
-    points: bool = False
+    points: bool = True
     textures: tuple[str, ...] = ()
     find_textures: bool = True
     own_folder: bool = True
@@ -51,5 +51,6 @@ class ImportOptions:
     reduce: bool = True
     verify: bool = True
     use_sidecar: bool = True
+    allow_delete: bool = False
     lod_ratios: tuple[float, ...] = ()
     weld: float = 0.0

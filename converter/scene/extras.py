@@ -84,7 +84,9 @@ class NodeExtras(TypedDict, total=False):
     node: Annotated[
         int, Key("row of the node, or of the node of a part", _MODEL, "edits batch viewer", _WORD)
     ]
-    flags: Annotated[int, Key("flags of the node", _MODEL, "edits viewer", _WORD)]
+    flags: Annotated[
+        int, Key("flags of the node, or of the control point", _MODEL, "edits viewer", _DWORD)
+    ]
     label: Annotated[str, Key("socket label of the node (`retail`), unless empty", _MODEL, "edits")]
     fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _MODEL, "importers")]
     frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _MODEL)]
@@ -97,6 +99,9 @@ class NodeExtras(TypedDict, total=False):
     direction: Annotated[
         str, Key("of the control point: three numbers as text, the game's axes", _MODEL)
     ]
+    index: Annotated[int, Key("row of the control point", _MODEL)]
+    length: Annotated[float, Key("length of the control point's direction", _MODEL, "edits")]
+    node2: Annotated[int, Key("second node of the control point", _MODEL, "edits")]
     level: Annotated[int, Key("0 fine, 1 coarse", _TERRAIN, "edits", _WORD)]
     class_id: Annotated[int, Key("class of the areals", _AREALS)]
 

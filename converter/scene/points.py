@@ -6,14 +6,14 @@ import re
 from collections.abc import Container, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..errors import printable
 from ..findings import Finding
 from ..formats.control_points import ControlPoint, ControlPoints, misplaced
 from ..formats.names import without_number
 from .scene import ImportedNode, Scene
 
-_POINT_NAME = re.compile(r".+\.point(#[0-9]+)*")
+_POINT_NAME = re.compile(r"(?P<name>.+)\.point(#[0-9]+)*")
 
 
 def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
@@ -34,7 +34,8 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
         taken.add(label)
         x, y, z, *direction = map(float, numbers)
         across, along, up = direction
-        shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up)))
+        words = int(record["opaque0"]), int(record["second"])
+        shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up), *words))
     return shown, list(wrong.values())
 
 
@@ -53,37 +54,26 @@ def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
     return named and item.mesh < 0 and item.name not in nodes
 
 
-def unread_points(
-    items: Sequence[ImportedNode],
-    about: Sequence[ControlPoint],
-    nodes: Container[str],
-    noise: float,
-) -> list[str]:
-    """Return a warning where control points were edited, which are not read back.
+def length_of(direction: Sequence[float]) -> float:
+    """Return the length of a direction."""
+    return float(np.linalg.norm(np.array(direction, np.float64)))
 
-    Args:
-        items: the nodes of a glTF file.
-        about: the points that it was made with.
-        nodes: names of the model's own nodes.
-        noise: how far a pose may drift on its way through an editor.
+
+def rotation_of(direction: Sequence[float]) -> NDArray[np.float64]:
+    """Return the shortest rotation that takes up (z) to a direction, ``[w, x, y, z]``.
+
+    Of a direction without length: none.
     """
-    found = [item for item in items if is_point(item, nodes)]
-    by_row = {str(item.extras.get("point")): item for item in reversed(found) if item.extras}
-    by_name = {without_number(item.name): item for item in reversed(found)}
-    by_name |= {item.name: item for item in reversed(found)}
-    edited = []
-    for point in about:
-        item = by_row.get(str(point.row)) or by_name.get(point.name)
-        if item is None:
-            edited.append(f"{point.name} is gone")
-            continue
-        if np.abs(item.translation - np.array(point.position)).max() > noise:
-            edited.append(f"{point.name} was moved")
-    new = len(found) - len(about)
-    if new > 0:
-        edited.append(f"{new} are new")
-    if not edited:
-        return []
-    more = f" and {len(edited) - 5} more" if len(edited) > 5 else ""
-    listed = printable(", ".join(edited[:5]))
-    return [f"control points are not read back, the .cpt stays as it is: {listed}{more}"]
+    length = length_of(direction)
+    x, y, z = np.array(direction, np.float64) / length if length > 0 else (0.0, 0.0, 1.0)
+    if z < -1 + 1e-9:  # straight down: half a turn about x
+        return np.array([0.0, 1.0, 0.0, 0.0])
+    whole = np.array([1 + z, -y, x, 0.0])
+    return np.asarray(whole / np.linalg.norm(whole))
+
+
+def name_of(item: ImportedNode) -> str:
+    """Return a control point's name: without ``.point``, and what made it unique."""
+    bare = without_number(item.name)
+    found = _POINT_NAME.fullmatch(bare)
+    return found["name"] if found else bare

@@ -41,7 +41,8 @@ def test_layout() -> None:
     magic, version, text_size, source_size, digest = struct.unpack_from("<8sIIQ32s", data)
     assert (magic, version, source_size) == (b"MSHSIDE\x1a", 1, 5)
     # without points it is what it was before there were any
-    about = {k: v for k, v in asdict(ABOUT).items() if k not in ("points", "tolerant")}
+    later = ("points", "tolerant", "companions")
+    about = {k: v for k, v in asdict(ABOUT).items() if k not in later}
     assert json.loads(data[56 : 56 + text_size]) == about
     assert data[56 + text_size :] == b"model"
     assert digest == hashlib.sha256(data[56:]).digest()
@@ -52,6 +53,14 @@ def test_points_come_back() -> None:
     about = replace(ABOUT, points=[point])
     back = read_sidecar(write_sidecar(Sidecar(about, b"model")), "x")
     assert back.description.points == [point]
+
+
+def test_companions_come_back_and_are_no_part_of_the_pair() -> None:
+    """The glTF does not depend on them: files of version 0.1 lack them."""
+    about = replace(ABOUT, companions={".cpt": b"\0\xff", ".wea": b""})
+    back = read_sidecar(write_sidecar(Sidecar(about, b"model")), "x")
+    assert back.description == about
+    assert about.pair == ABOUT.pair
 
 
 def test_the_mark_of_a_broken_source_comes_back() -> None:
@@ -92,7 +101,7 @@ def test_refused(data: bytes, said: str) -> None:
         replace(ABOUT, lod=3),
         replace(ABOUT, group="x"),
         replace(ABOUT, tolerant="yes"),
-        replace(ABOUT, points=[1]),
+        replace(ABOUT, points=[()]),
         replace(ABOUT, points=[("a", 1, 0, (0, 0), (0, 0, 1))]),
     ],
 )

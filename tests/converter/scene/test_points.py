@@ -1,4 +1,4 @@
-"""Control points: shown on request below their nodes, never read back, never in the way."""
+"""Control points in glTF: below their nodes, never in the way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.control_points import read_points
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, sample_called
@@ -73,62 +72,14 @@ def test_points_are_below_their_nodes(robot: Path, tmp_path: Path) -> None:
 
 
 def test_not_asked_not_shown(robot: Path, tmp_path: Path) -> None:
-    """And then the files are what they would be without a .cpt."""
+    """With --no-points the files are what they would be without a .cpt."""
     for name in ("with", "without"):
-        assert call(cli.msh2gltf, robot, "-o", tmp_path / name / "r.glb", "-q") == 0
+        target = tmp_path / name / "r.glb"
+        assert call(cli.msh2gltf, robot, "-o", target, "-q", "--no-points") == 0
         (tmp_path / "robot.CPT").unlink(missing_ok=True)
     for suffix in ("glb", "msh-sidecar"):
         one, two = (tmp_path / name / f"r.{suffix}" for name in ("with", "without"))
         assert one.read_bytes() == two.read_bytes()
-
-
-@pytest.mark.parametrize("extras", [True, False])
-def test_the_way_back_ignores_them(robot: Path, tmp_path: Path, extras: bool) -> None:
-    """With a sidecar and untouched, nothing is said; moved, new and deleted ones are."""
-    target = shown(robot, tmp_path / "robot.glb")
-    document = Editable(target)
-    if not extras:
-        drop_extras(document)
-    document.save(target)
-    back = import_gltf(target)
-    assert (back.changes, back.warnings) == ([], [])
-    assert back.data == ROBOT.source
-
-    document.node("Dir_1.point")["translation"][0] += 0.5
-    document.node("Свет.point")["name"] = "Light.point.001" if extras else "Свет.point.001"
-    gone = document.node("Dir_1.point#3")
-    gone["name"] = "elsewhere" if not extras else gone["name"]
-    copied = dict(document.node("CameraCenter.point"), name="CameraCenter.point.002")
-    document.json["nodes"].append(copied)
-    document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
-    document.save(target)
-    back = import_gltf(target)
-    (said,) = [w for w in back.warnings if "control points" in w]
-    assert "Dir_1.point was moved" in said
-    assert "Свет" not in said
-    if extras:
-        assert "1 are new" in said
-        assert back.data == ROBOT.source
-    else:  # it has lost its name and is no point any more, as far as anybody can tell
-        assert "Dir_1.point#3 is gone" in said
-        assert [str(change) for change in back.changes] == ["node 'elsewhere': is new"]
-
-
-@pytest.mark.parametrize("extras", [True, False])
-def test_a_rebuild_ignores_control_points(robot: Path, tmp_path: Path, extras: bool) -> None:
-    nodes = []
-    for name, options in (("with", ("--points",)), ("without", ())):
-        target = tmp_path / name / "r.glb"
-        assert call(cli.msh2gltf, robot, "-o", target, "-q", "--no-sidecar", *options) == 0
-        document = Editable(target)
-        if not extras:
-            drop_extras(document)
-        document.save(target)
-        back = import_gltf(target, options=ImportOptions(dialect="retail"))
-        reported = [w for w in back.warnings if "control points" in w]
-        assert reported == (["4 control points (NAME.point) are ignored"] if options else [])
-        nodes.append(back.data)
-    assert nodes[0] == nodes[1]
 
 
 def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
@@ -161,18 +112,17 @@ def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
         ([("a", 0, (0, float("inf"), 0), (0, 0, 1))], "numbers that no place has"),
         ([("a", 0, (0, 2e6, 0), (0, 0, 1))], "numbers that no place has"),
         ([("a", 0, (0, 0, 0), (0, 0, float("nan")))], "numbers that no place has"),
-        ([], "has no control points (.cpt)"),
     ],
 )
 def test_points_that_cannot_be(robot: Path, tmp_path: Path, points: list[Point], said: str) -> None:
     """The others are shown, the model too."""
     good: Point = ("good", 1, (1, 2, 3), (0, 0, 1))
-    (tmp_path / "robot.CPT").write_bytes(cpt([*points, good] if points else []))
+    (tmp_path / "robot.CPT").write_bytes(cpt([*points, good]))
     out = run("msh2gltf", robot, "--points", "-o", tmp_path / "r.glb")
     assert out.returncode == 0
     assert said in out.stderr
     names = [node["name"] for node in GltfView(tmp_path / "r.glb")["nodes"]]
-    assert [n for n in names if n.endswith(".point")] == (["good.point"] if points else [])
+    assert [n for n in names if n.endswith(".point")] == ["good.point"]
 
 
 def test_broken_files(robot: Path, tmp_path: Path) -> None:
@@ -248,35 +198,11 @@ def test_the_corpus_has_files_of_this_size() -> None:
 
 @pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python")
 def test_through_blender(robot: Path, tmp_path: Path) -> None:
-    """Import, export, nothing touched; and with a point and a node moved."""
+    """Import, export, nothing touched."""
     target = shown(robot, tmp_path / "robot.glb")
     script = Path(__file__).parents[2] / "blender/roundtrip.py"
     subprocess.run([BLENDER, script, tmp_path, target], check=True, capture_output=True)
     for kind in ("plain", "extras"):
         back = import_gltf(tmp_path / kind / "robot.glb", tmp_path / "robot.msh-sidecar")
         assert ([str(c) for c in back.changes], back.warnings) == ([], [])
-        assert back.data == ROBOT.source
-    code = f"""
-import bpy
-from mathutils import Vector
-bpy.ops.wm.read_factory_settings(use_empty=True)
-bpy.ops.import_scene.gltf(filepath={str(target)!r})
-for name in ("CameraCenter.point", "Свет.point"):
-    found = bpy.data.objects[name]
-    assert found.type == "EMPTY"
-    print(name, found.parent.name)
-bpy.data.objects["Dir_1.point"].location += Vector((0, 0, 1))
-bpy.data.objects["Dir_1.point#3"].name = "Mine.point"
-for kind in (False, True):
-    path = {str(tmp_path)!r} + f"/moved{{kind}}.glb"
-    bpy.ops.export_scene.gltf(filepath=path, export_extras=kind)
-"""
-    done = subprocess.run([BLENDER, "-c", code], check=True, capture_output=True, text=True)
-    nodes = {n["extras"]["msh"]["node"]: n["name"] for n in GltfView(target)["nodes"][:4]}
-    assert f"CameraCenter.point {nodes[2]}" in done.stdout
-    for kind in (False, True):
-        back = import_gltf(tmp_path / f"moved{kind}.glb", tmp_path / "robot.msh-sidecar")
-        (said,) = [w for w in back.warnings if "control points" in w]
-        assert "Dir_1.point was moved" in said
-        assert ("Dir_1.point#3 is gone" in said) == (not kind)
         assert back.data == ROBOT.source

@@ -1,4 +1,4 @@
-"""Where the ``.wea`` of a new model goes: beside its file, or into its archive. No printing."""
+"""Where the files go that change with a model: beside its file, or into its archive."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...importers.wear import file_beside, read_wear_names
 from ..errors import printable
 from ..formats.archive import Archive, decode_text
 from ..formats.wear import WEAR_TYPE, agrees, new_wear
+from .import_result import Companion
 
 
 def wear_beside(
@@ -61,3 +62,12 @@ def with_wear(
 def _stays(name: str, names: Sequence[str]) -> str:
     rows = ", ".join(map(printable, names))
     return f"{printable(name)} is there already and stays, though the model's rows are: {rows}"
+
+
+def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tuple[Path, bytes]]:
+    """The files to write beside a model: path, in the case that is there, and bytes."""
+    files = []
+    for one in companions:
+        name = target.with_suffix(one.ending).name
+        files.append((file_beside(target, name) or target.with_name(name), one.data))
+    return files

@@ -1,0 +1,349 @@
+"""Compare the control points of an edited file with those of its sidecar."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import printable
+from ..formats.archive import decode_text, encode_name
+from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
+from ..formats.names import without_number
+from ..formats.tables import NAME_DTYPE
+from ..numeric.pose import rotation_matrix
+from ..scene.decode import rest_pose
+from ..scene.differences import Change, NotApplied
+from ..scene.points import is_point, length_of, name_of
+from ..scene.scene import ImportedNode, Node
+from .identify_nodes import POSE_NOISE, Identified, world_matrices
+
+F64 = NDArray[np.float64]
+#: What turning a direction to a rotation and back, and an editor, round of it, relative.
+_TURN_NOISE = 1e-5
+
+
+class PointEdit(NamedTuple):
+    """One control point as it is to be written; ``None``: as it is stored.
+
+    Attributes:
+        row: in the stored ``.cpt``, ``None`` for a new point.
+        node: of the file.
+        name, position, direction, flags, node2: what changed; all but ``node2`` of a new point.
+    """
+
+    row: int | None
+    node: int
+    name: bytes | None = None
+    position: NDArray[np.float32] | None = None
+    direction: NDArray[np.float32] | None = None
+    flags: int | None = None
+    node2: int | None = None
+
+
+@dataclass
+class PointPlan:
+    """What becomes of the control points of a model.
+
+    Attributes:
+        points: those of the file, stored ones in their order, then new ones.
+        hidden: stored rows that glTF does not show and that stay.
+        changes, not_applied: every difference.
+    """
+
+    points: list[PointEdit] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A point of the file in the frame of its node."""
+
+    item: int
+    node: int
+    position: F64
+    up: F64
+    scale: float
+
+
+def compare_points(
+    identified: Identified,
+    stored: ControlPoints | None,
+    shown: Sequence[ControlPoint],
+    names: Collection[str],
+    *,
+    allow_delete: bool,
+) -> PointPlan:
+    """Return what a file changes of the control points that its sidecar has.
+
+    Args:
+        identified: the file.
+        stored: the ``.cpt``; ``None``: version 0.1 did not keep it, nor show directions.
+        shown: its points that the glTF was made with.
+        names: names of the model's own nodes.
+        allow_delete: delete them even where none is left.
+    """
+    rows = range(0 if stored is None else len(stored.records))
+    plan = PointPlan(hidden=sorted({*rows} - {point.row for point in shown}))
+    items = identified.imported.nodes
+    placed = {p.item: p for p in _placed(identified, names)}
+    place_of = {point.row: _stored_place(identified, point) for point in shown}
+    found = _pair(items, placed, shown, place_of, POSE_NOISE * identified.size)
+    if shown and not found and not allow_delete:
+        plan.not_applied.append(
+            NotApplied(
+                where="control points",
+                what=f"all {len(shown)} are missing",
+                why="they may not have been exported",
+                instead="--allow-delete deletes them",
+            )
+        )
+        node_of = {k: i for i, k in identified.stored_of.items()}
+        plan.points = [PointEdit(p.row, node_of[p.node]) for p in shown if p.node in node_of]
+    else:
+        for point in shown:
+            if point.row in found:
+                _compare(plan, identified, point, stored, placed.pop(found[point.row]))
+            else:
+                plan.changes.append(Change(f"control point {_quoted(point.name)}", "is missing"))
+    for one in placed.values():
+        _add(plan, identified, one)
+    for track in identified.imported.tracks:
+        if is_point(items[track.node], names):
+            plan.not_applied.append(_animated(items[track.node]))
+    return plan
+
+
+def new_points(identified: Identified) -> PointPlan:
+    """Return the control points of a file that has no sidecar."""
+    plan = PointPlan()
+    for one in _placed(identified, ()):
+        _add(plan, identified, one, said=False)
+    return plan
+
+
+def _quoted(name: str) -> str:
+    return repr(printable(name))
+
+
+# ------------------------------------------------------------------ places
+
+
+def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]:
+    """The points of a file; those without a node above them are on the first root."""
+    imported, nodes = identified.imported, identified.scene.nodes
+    chosen = [i for i, item in enumerate(imported.nodes) if is_point(item, names)]
+    if not chosen or not nodes:
+        return
+    node_named = {node.name: i for i, node in reversed(list(enumerate(nodes)))}
+    node_of_stored = {k: i for i, k in identified.stored_of.items()}
+    root = next((i for i, node in enumerate(nodes) if node.parent < 0), 0)
+    world = world_matrices(imported.nodes)
+    rotations, translations = rest_pose(identified.scene)
+    for i in chosen:
+        item = imported.nodes[i]
+        above, node = item.parent, identified.node_of.get(item.parent)
+        direct = node is not None and node not in identified.baked
+        while node is None and above >= 0:
+            part = imported.nodes[above]
+            node = identified.node_of.get(above)
+            if node is None and "lod" in part.extras and "node" in part.extras:
+                node = node_of_stored.get(part.extras["node"])
+            if node is None:
+                node = node_named.get(part.name.partition(".lod")[0])
+            above = part.parent
+        node = root if node is None else node
+        if direct:
+            position, linear = item.translation.astype(np.float64), _linear(item)
+        else:
+            frame = np.eye(4)
+            frame[:3, :3], frame[:3, 3] = rotation_matrix(rotations[node]), translations[node]
+            matrix = np.linalg.inv(frame) @ world[i]
+            position, linear = matrix[:3, 3], matrix[:3, :3]
+        scale = float(np.linalg.norm(linear[:, 2]))
+        up = linear[:, 2] / scale if scale > 0 else np.array([0.0, 0.0, 1.0])
+        yield _Placed(i, node, position, up, scale)
+
+
+def _linear(item: ImportedNode) -> F64:
+    return rotation_matrix(item.rotation) if item.linear is None else item.linear
+
+
+def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:
+    """The node of the file that a stored point is on, and its place."""
+    node_of = {k: i for i, k in identified.stored_of.items()}
+    return node_of.get(point.node), np.array(point.position, np.float64)
+
+
+# ------------------------------------------------------------------ which is which
+
+
+def _pair(
+    items: Sequence[ImportedNode],
+    placed: dict[int, _Placed],
+    shown: Sequence[ControlPoint],
+    place_of: dict[int, tuple[int | None, F64]],
+    noise: float,
+) -> dict[int, int]:
+    """Return the item of each stored row.
+
+    By extras, of several copies the one that kept its name, then the nearest; without extras by
+    name, else by standing in the same place.
+    """
+    found: dict[int, int] = {}
+    free = dict(placed)
+
+    def take(row: int, candidates: list[int]) -> None:
+        if row in found or not candidates:
+            return
+        node, position = place_of[row]
+
+        def order(i: int) -> tuple[bool, bool, float]:
+            away = float(np.linalg.norm(placed[i].position - position))
+            return items[i].name != name_by_row[row], placed[i].node != node, away
+
+        best = min(candidates, key=order)
+        found[row] = best
+        del free[best]
+
+    name_by_row = {point.row: point.name for point in shown}
+    for point in shown:
+        take(point.row, [i for i in free if _row(items[i]) == point.row])
+    for strip in (str, without_number):
+        for point in shown:
+            bare = [i for i in free if not items[i].extras and strip(items[i].name) == point.name]
+            take(point.row, bare)
+    for point in shown:
+        node, position = place_of[point.row]
+        here = [
+            i
+            for i, one in free.items()
+            if not items[i].extras
+            and one.node == node
+            and np.abs(one.position - position).max() <= noise
+        ]
+        take(point.row, here)
+    return found
+
+
+def _row(item: ImportedNode) -> int | None:
+    return item.extras.get("point") if item.extras.get("kind") == "point" else None
+
+
+# ------------------------------------------------------------------ what changed
+
+
+def _compare(
+    plan: PointPlan,
+    identified: Identified,
+    point: ControlPoint,
+    stored: ControlPoints | None,
+    placed: _Placed,
+) -> None:
+    """Compare a stored point with that of the file."""
+    item, where = identified.imported.nodes[placed.item], f"control point {_quoted(point.name)}"
+    edit = PointEdit(point.row, placed.node)
+    nodes: list[Node] = identified.scene.nodes
+    what = []
+    if placed.node != _stored_place(identified, point)[0]:
+        what.append(f"moved to node {_quoted(nodes[placed.node].name)}")
+    if np.abs(placed.position - point.position).max() > POSE_NOISE * identified.size:
+        what.append("moved")
+        edit = edit._replace(position=placed.position.astype(np.float32))
+    length = length_of(point.direction)
+    now = placed.scale * float(item.extras.get("length", length))
+    direction = placed.up * now
+    apart = float(np.abs(direction - point.direction).max())
+    if stored is not None and apart > _TURN_NOISE * max(now, length):
+        what.append("turned or lengthened")
+        edit = edit._replace(direction=direction.astype(np.float32))
+    if item.name != point.name and without_number(item.name) != point.name:
+        name = name_of(item)
+        raw = None
+        if stored is None or name != stored.name(point.row):
+            raw = _encoded(plan, where, name)
+        if raw is not None:
+            what.append(f"renamed to {_quoted(name)}")
+            edit = edit._replace(name=raw)
+    if (flags := item.extras.get("flags", point.flags)) != point.flags and stored is not None:
+        what.append(f"flags {point.flags:#x} became {flags:#x}")
+        edit = edit._replace(flags=flags)
+    if (node2 := item.extras.get("node2", point.node2)) != point.node2 and stored is not None:
+        what.append(f"node2 {point.node2} became {node2}")
+        edit = edit._replace(node2=int(node2))
+    if not _fits(edit):
+        plan.not_applied.append(_too_far(where))
+        edit = edit._replace(position=None, direction=None)
+        what = []
+    plan.points.append(edit)
+    plan.changes += [Change(where, text) for text in what]
+
+
+def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool = True) -> None:
+    """Add a point of the file as a new one."""
+    item = identified.imported.nodes[placed.item]
+    where = f"control point {_quoted(item.name)}"
+    name = _encoded(plan, where, name_of(item))
+    if name is None:
+        return
+    length = placed.scale * float(item.extras.get("length", 1.0))
+    edit = PointEdit(
+        None,
+        placed.node,
+        name,
+        placed.position.astype(np.float32),
+        (placed.up * length).astype(np.float32),
+        int(item.extras.get("flags", 0)),
+        None if said else item.extras.get("node2"),
+    )
+    if not _fits(edit):
+        plan.not_applied.append(_too_far(where))
+        return
+    plan.points.append(edit)
+    if said:
+        node = identified.scene.nodes[placed.node].name
+        plan.changes.append(Change(where, f"is new, on node {_quoted(node)}"))
+
+
+def _encoded(plan: PointPlan, where: str, name: str) -> bytes | None:
+    """A name as its bytes, ``None`` where a ``.cpt`` cannot hold it, which is reported."""
+    raw = encode_name(name)
+    if 0 < len(raw) < NAME_DTYPE.itemsize and decode_text(raw) == name:
+        return raw
+    plan.not_applied.append(
+        NotApplied(
+            where=where,
+            what=f"is called {_quoted(name)}",
+            why=f"names of control points have 1 to {NAME_DTYPE.itemsize - 1} bytes of CP1251",
+            instead="give it another name",
+        )
+    )
+    return None
+
+
+def _fits(edit: PointEdit) -> bool:
+    values = [v for v in (edit.position, edit.direction) if v is not None]
+    return all(bool((np.abs(v) <= MAX_PLACE).all()) for v in values)
+
+
+def _too_far(where: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what="moved",
+        why=f"a control point lies within {MAX_PLACE:g} of its node",
+        instead="move it nearer",
+    )
+
+
+def _animated(item: ImportedNode) -> NotApplied:
+    return NotApplied(
+        where=f"control point {_quoted(item.name)}",
+        what="is animated",
+        why="a control point moves with its node alone",
+        instead="animate the node",
+    )
