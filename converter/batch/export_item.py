@@ -13,6 +13,7 @@ from ...importers.content import models_in
 from ...importers.control_points import points_of
 from ...importers.msh import model_at
 from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
+from ...importers.unpacked import open_unpacked
 from ...importers.wear import wear_of, wears_of_level
 from .. import __version__
 from ..checks.model import require_valid
@@ -195,11 +196,12 @@ def open_archive(path: str, label: str, now: Stamp) -> Archive:
     """An NRes file whose directory a worker reads once, and entries when they are asked for.
 
     Args:
-        path: the file.
+        path: the file, or the folder that it was unpacked into.
         label: what messages call it.
         now: its stamp; another one means another file.
     """
-    return open_nres(Path(path), label)
+    where = Path(path)
+    return open_unpacked(where, label) if where.is_dir() else open_nres(where, label)
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:

@@ -97,6 +97,8 @@ def found_in(
 def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOptions:
     """Return the options of a run: the root's libraries come after those that the user named.
 
+    Where the root has none, those of the folder around it.
+
     Pictures beside the glTF are one set for the whole run, so no other folder is searched.
 
     Args:
@@ -108,8 +110,11 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
     """
     root = common_root(sources)
     folders = options.textures
-    if folders or has_libraries(root):
+    has_own = has_libraries(root)
+    if folders or has_own:
         folders = (*folders, str(root))
+    if not has_own and has_libraries(root.parent):
+        folders = (*folders, str(root.parent))
     return replace(options, textures=folders, own_folder=options.embed)
 
 

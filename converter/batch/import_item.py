@@ -173,8 +173,12 @@ def _import_texture(task: ImportTask) -> Outcome:
     new = edited_texture(picture, archive.entries[index], task.source)
     if new is not None:
         outcome.status, outcome.warnings = "changed", new.warnings
-        sizes = (new.attr1, new.attr2)
-        outcome.result = Edited(task.source, index, None, new.data, sizes=sizes)
+        if Path(task.game_file).is_dir():
+            source = f"{task.source}/{archive.entries[index].name}"
+            outcome.result = Edited(source, None, None, new.data)
+        else:
+            sizes = (new.attr1, new.attr2)
+            outcome.result = Edited(task.source, index, None, new.data, sizes=sizes)
     return outcome
 
 

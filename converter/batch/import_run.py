@@ -113,7 +113,8 @@ def import_run(
                 hint="give the directory that msh2gltf GAME -o DIR wrote",
             )
         below = tree(places.game)
-        files = {text_of(path): path for path in below.files}
+        # a library may be a folder that it was unpacked into
+        files = {text_of(path): path for path in [*below.directories, *below.files]}
         run = Run("gltf2msh", unreadable=below.unreadable)
         tasks = _tasks(places, manifest, files, options, force)
         new = _new_files(places.out, manifest, tasks)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...importers.nres import read_file
+from ...importers.unpacked import find_library
 from ...importers.wear import read_wear, read_wear_names
 from ..checks.appearance import missing_appearance
 from ..findings import Finding
@@ -24,7 +25,8 @@ def find_appearance(
 
     Args:
         text: the WEAR.
-        path: the model's file, whose folder is searched last.
+        path: the model's file, whose folder is searched last, and where that has no libraries
+            the folder around it: an archive may be unpacked into a folder beside them.
         options: the folders that the user named, and whether to search at all.
         pairs: a terrain's pairs of rows, with the weight of the second.
 
@@ -34,8 +36,11 @@ def find_appearance(
     if not options.find_textures:
         return None
     folders = [Path(folder) for folder in options.textures]
-    if options.own_folder and (folders or has_libraries(path.absolute().parent)):
-        folders.append(path.absolute().parent)
+    if options.own_folder:
+        own = path.absolute().parent
+        has_own = has_libraries(own)
+        folders += [own] if folders or has_own else []
+        folders += [own.parent] if not has_own and has_libraries(own.parent) else []
     if not folders:
         return None
     from .texture_lookup import libraries
@@ -45,9 +50,9 @@ def find_appearance(
 
 
 def has_libraries(folder: Path) -> bool:
-    """Return whether a folder has a ``Material.lib``."""
+    """Return whether a folder has a ``Material.lib``, packed or not."""
     try:
-        return any(path.name.lower() == MATERIALS.lower() for path in folder.iterdir())
+        return find_library(folder, MATERIALS) is not None
     except OSError:
         return False
 

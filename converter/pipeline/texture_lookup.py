@@ -6,6 +6,7 @@ in any case; what is not found or cannot be read is a warning, and the material 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 from ...importers.material import read_material
 from ...importers.nres import Stamp, open_nres, stamp
 from ...importers.texm import read_texm
+from ...importers.unpacked import find_library, folder_stamp, open_unpacked
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
 from ..formats.material import find_material
@@ -40,12 +42,17 @@ def libraries(folders: Sequence[Path]) -> Libraries:
         folders: where they are looked for, in this order.
     """
     found = Libraries(folders)
-    stamps = tuple((str(path), stamp(path)) for path in found.files.values())
+    stamps = tuple(
+        (str(path), folder_stamp(path) if path.is_dir() else (stamp(path),))
+        for path in found.files.values()
+    )
     return _opened(tuple(found.folders), stamps)
 
 
 @lru_cache(maxsize=4)
-def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, Stamp], ...]) -> Libraries:
+def _opened(
+    folders: tuple[Path, ...], stamps: tuple[tuple[str, tuple[Stamp, ...]], ...]
+) -> Libraries:
     return Libraries(folders)
 
 
@@ -65,17 +72,16 @@ class Libraries:
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The libraries that are there, by their name in :mod:`converter.scene.appearance`."""
+        """The libraries that are there, by their name in :mod:`converter.scene.appearance`.
+
+        A folder is a library that was unpacked.
+        """
         found: dict[str, Path] = {}
         for folder in self.folders:
-            try:
-                inside = sorted(folder.iterdir())
-            except OSError:
-                continue
             for name in (MATERIALS, TEXTURES, LIGHTMAPS):
-                for path in inside:
-                    if path.name.lower() == name.lower():
-                        found.setdefault(name, path)
+                with contextlib.suppress(OSError):  # no such folder: nothing is there
+                    if name not in found and (path := find_library(folder, name)) is not None:
+                        found[name] = path
         return found
 
     def library(self, name: str) -> Archive | None:
@@ -86,7 +92,8 @@ class Libraries:
         if name not in self._open:
             path = self.files[name]
             try:
-                self._open[name] = open_nres(path, str(path))
+                read = open_unpacked if path.is_dir() else open_nres
+                self._open[name] = read(path, str(path))
             except ConversionError as error:
                 self._warn(f"{error}: shown without it")
                 return None
@@ -97,6 +104,12 @@ class Libraries:
         library = self.library(MATERIALS)
         found = None if library is None else find_material(library, name)
         if library is None or found is None:
+            return missing_material(name)
+        if found.step == "first" and self.files[MATERIALS].is_dir():
+            self._warn(
+                f"{Path(library.label).name} has no material {printable(name)!r}, and does not "
+                "say which one was its first"
+            )
             return missing_material(name)
         entry = library.entries[found.index]
         if found.step != "name":

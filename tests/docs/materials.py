@@ -14,6 +14,7 @@ from typing import Any
 
 from msh_gltf.converter.formats.tables import HEADER_DTYPE, SLOT_DTYPE, StreamType
 from msh_gltf.importers.nres import read_nres
+from tests.support.game import unpack_archives
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -64,6 +65,13 @@ def example_game() -> Path:
 def game(path: Path) -> None:
     """The example game."""
     shutil.copytree(example_game(), path)
+
+
+@maker("UNPACKED")
+def unpacked(path: Path) -> None:
+    """The example game, its archives unpacked into folders."""
+    game(path)
+    unpack_archives(path)
 
 
 @maker("robot.msh")

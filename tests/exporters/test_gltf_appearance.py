@@ -104,9 +104,12 @@ def test_whole_games(name: str, tmp_path: Path) -> None:
 
 
 def test_where_libraries_are_looked_for(game: Path, tmp_path: Path) -> None:
-    model, target = game / "models/room.msh", tmp_path / "room.glb"
-    assert "images" not in export(model, target).json  # no library beside the model: colours
+    far, target = tmp_path / "far/away/room.msh", tmp_path / "room.glb"
+    shutil.copytree(game / "models", far.parent)
+    assert "images" not in export(far, target).json  # no library beside the model: colours
     plain = target.read_bytes()
+    model = game / "models/room.msh"
+    assert export(model, target).json["images"]  # beside its folder
     dressed = export(model, target, "--game", game).json
     assert dressed["images"]
     assert target.read_bytes() != plain

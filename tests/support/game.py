@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.names import escape
 from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.nres import is_nres, read_nres
 from tests.support.corpus import DATA
 
 MESH, WEAR, OBJR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR"))
@@ -100,3 +102,16 @@ def snapshot(root: Path) -> dict[str, str]:
         else:
             out[name] = "directory"
     return out
+
+
+def unpack_archives(root: Path) -> Path:
+    """Make a folder of every archive in a game's root, an entry a file of its name; returns it."""
+    for path in sorted(root.iterdir()):
+        data = b"" if path.is_dir() else path.read_bytes()
+        if not is_nres(data):
+            continue
+        path.unlink()
+        path.mkdir()
+        for entry in read_nres(data, path.name).entries:
+            (path / escape(entry.name)).write_bytes(entry.payload)
+    return root
