@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ _POINT_NAME = re.compile(r"(?P<name>.+)\.point(#[0-9]+)*")
 
 
 def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint], list[Finding]]:
-    """Return the points that have a place in a scene, by row, and a warning for each without one.
+    """Return the points that have a place in a scene, by row, and a warning where some have none.
 
     A point is called ``NAME.point``, with ``#`` and its row where that is taken.
     """
@@ -36,7 +37,11 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
         across, along, up = direction
         words = int(record["opaque0"]), int(record["second"])
         shown.append(ControlPoint(label, row, node, (x, y, z), (across, along, up), *words))
-    return shown, list(wrong.values())
+    findings = list(wrong.values())[:1]
+    if len(wrong) > 1:
+        more = f"{findings[0].problem}, and {len(wrong) - 1} more"
+        findings = [replace(findings[0], problem=more)]
+    return shown, findings
 
 
 def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:
