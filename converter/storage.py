@@ -190,6 +190,8 @@ def _undisturbed() -> Iterator[None]:
 
 def _remove(path: Path) -> None:
     with contextlib.suppress(OSError):
+        if sys.platform == "win32":
+            path.chmod(stat.S_IWRITE)  # Windows removes no read-only file
         path.unlink(missing_ok=True)
 
 

@@ -213,9 +213,11 @@ def kill_worker(mark: bytes, seconds: float) -> bool:
     return False
 
 
-def test_read_only_files_and_files_that_are_open(tmp_path: Path) -> None:
+def test_a_file_that_is_open_elsewhere_stays(tmp_path: Path) -> None:
+    """And nothing unfinished is left, which has the file's own attributes: read-only here."""
     target = tmp_path / "walker.glb"
     assert run_on_windows("msh2gltf", WALKER, "-o", target)[0] == 0
+    target.chmod(0o444)
     before = snapshot(tmp_path)
     hold = (
         "import ctypes, sys\n"
@@ -233,6 +235,42 @@ def test_read_only_files_and_files_that_are_open(tmp_path: Path) -> None:
     assert "walker.glb" in output
     assert len(output.strip().splitlines()) == 1
     assert snapshot(tmp_path) == before
+
+
+def test_read_only_files_become_a_model_and_a_copy(tmp_path: Path) -> None:
+    """What came from a disc is read-only: read, kept so in the copy, replaced on request."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    for path in game.rglob("*.*"):
+        path.chmod(0o444 if path.is_file() else 0o755)
+    new = tmp_path / "new"
+    for more in ((), ("--force",)):
+        assert run_on_windows("msh2gltf", game, "-o", out, *more)[0] == 0
+        code, output = run_on_windows("gltf2msh", out, "--game", game, "-o", new, *more)
+        assert code == 0, output
+        assert snapshot(new) == snapshot(game)
+
+
+def test_unc_paths(tmp_path: Path) -> None:
+    """As arguments; another machine that is not there is one line."""
+    here = "\\\\?\\unix" + str(tmp_path).replace("/", "\\")  # wine has no other share
+    shutil.copy(WALKER, tmp_path / "walker.msh")
+    code, output = run_on_windows("msh2gltf", f"{here}\\walker.msh", "-o", f"{here}\\w.glb")
+    assert code == 0, output
+    assert run_on_windows("gltf2msh", f"{here}\\w.glb", "-o", f"{here}\\back.msh")[0] == 0
+    assert (tmp_path / "back.msh").read_bytes() == WALKER.read_bytes()
+    away = "\\\\nowhere\\share\\"
+    for arguments in (
+        ("msh2gltf", f"{away}walker.msh", "-o", tmp_path / "x.glb"),
+        ("msh2gltf", WALKER, "-o", f"{away}x.glb"),
+        ("msh2gltf", tmp_path, "-o", f"{away}out"),
+        ("gltf2msh", tmp_path / "w.glb", "-o", f"{away}x.msh"),
+        ("msh-inspect", f"{away}walker.msh"),
+    ):
+        code, output = run_on_windows(*arguments)
+        assert code == 2, output
+        assert len(output.strip().splitlines()) == 1
+        assert "nowhere" in output
+        assert "internal error" not in output
 
 
 def test_buffers_and_pictures_elsewhere_are_refused(tmp_path: Path) -> None:
