@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .converter.batch.check import check_tasks
-from .converter.batch.export_run import Engine, Progress, export_run, found_in, run_options
+from .converter.batch.engine import Engine, Progress
+from .converter.batch.export_run import export_run, found_in, run_options
 from .converter.batch.import_run import Places, import_run
 from .converter.batch.outcome import Outcome, Run
 from .converter.batch.walk import select, walk

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +11,7 @@ from ..findings import Finding
 from ..formats.archive import UNREADABLE
 from ..formats.kinds import Kind
 from ..pipeline.check import Checked, check_file
-from .export_run import Engine, Progress
+from .engine import Engine, Progress
 from .outcome import FAILED, Outcome, guarded
 from .walk import Skipped, files_below, foreign
 
@@ -102,21 +101,10 @@ def check_run(
         engine: where the work is done; a single file is done here.
         progress: called after every file.
     """
-    outcomes: dict[int, Outcome] = {}
-    order = sorted(range(len(tasks)), key=lambda i: -_size(tasks[i].path))
-    work = [tasks[i] for i in order]
-    try:
-        if len(work) == 1:
-            outcomes[0] = check_item(work[0])
-        else:
-            with closing(engine.run(check_item, work, [task.source for task in work])) as results:
-                for at, outcome in results:
-                    outcomes[order[at]] = outcome
-                    progress(outcome, len(outcomes), len(tasks))
-    except KeyboardInterrupt:
-        run.interrupted = True
-    for at in sorted(outcomes):
-        outcome = outcomes[at]
+    here = Engine(0) if len(tasks) == 1 else engine
+    ids, sizes = [task.source for task in tasks], [_size(task.path) for task in tasks]
+    outcomes, run.interrupted = here.gather(check_item, tasks, progress, ids=ids, sizes=sizes)
+    for at, outcome in outcomes.items():
         if outcome.status == FAILED:
             run.failures.append((outcome.id, outcome.detail))
         elif outcome.result:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConversionError, printable
 from ..storage import write_outputs
-from .export_run import Progress
+from .engine import Progress
 from .outcome import FAILED, Outcome, Run
 
 if TYPE_CHECKING:

@@ -70,23 +70,11 @@ def export_item(task: ExportTask) -> Outcome:
 def _export(task: ExportTask) -> Outcome:
     item, before = task.item, task.before
     started = perf_counter()
-    path = Path(item.path)
-    now = stamp(path)
+    now = stamp(item.path)
     archive = archive_of(item, now)
     payload = payload_of(archive, item)
     digest = sha256(payload)
-    wear = wear_text(archive, path, item)
-    appearance = find_appearance(wear, path, task.options)
-    # where the libraries lie is nothing to the outputs, what is in them is
-    options = asdict(replace(task.options, textures=()))
-    looks = "" if appearance is None else sha256(repr(appearance).encode())
-    points = b""
-    if task.options.points and item.kind is Kind.MODEL:
-        points = bytes(points_of(archive, path, item.index))
-    facts = json.dumps(
-        [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
-        sort_keys=True,
-    )
+    facts = _facts(task, archive, digest)
     current = before is not None and key_of(facts, before.dialect_step, archive, item) == before.key
     states = output_states(Path(task.out), before)
     edited = [name for name, state in states.items() if state == "edited"]
@@ -136,6 +124,23 @@ def _export(task: ExportTask) -> Outcome:
             "write": perf_counter() - converted,
         },
         result=record,
+    )
+
+
+def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
+    """What the outputs depend on, as text; ``digest``: of the item."""
+    item, path = task.item, Path(task.item.path)
+    wear = wear_text(archive, path, item)
+    appearance = find_appearance(wear, path, task.options)
+    # where the libraries lie is nothing to the outputs, what is in them is
+    options = asdict(replace(task.options, textures=()))
+    looks = "" if appearance is None else sha256(repr(appearance).encode())
+    points = b""
+    if task.options.points and item.kind is Kind.MODEL:
+        points = bytes(points_of(archive, path, item.index))
+    return json.dumps(
+        [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
+        sort_keys=True,
     )
 
 

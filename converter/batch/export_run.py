@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from typing import TypeVar
 
 from .. import __version__
 from ..errors import ConversionError
@@ -16,52 +15,13 @@ from ..locks import only_run
 from ..pipeline.appearance import has_libraries
 from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
+from .engine import Engine, Progress
 from .export_item import ExportTask, export_item
 from .manifest import Manifest, Record, has_journal, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
 from .resume import Journal
-from .walk import MANIFEST, Found, Item, Skipped, by_size, common_root, select, walk
-from .workers import run_here, run_on_dask
-
-T = TypeVar("T")
-#: Called after every item: the outcome, how many are done, how many there are.
-Progress = Callable[[Outcome, int, int], None]
-
-
-@dataclass(frozen=True)
-class Engine:
-    """Where the work is done.
-
-    Attributes:
-        jobs: processes on this machine; 0: this process does the work.
-        dask: address of a dask scheduler that does it instead.
-        fail_fast: hand out nothing more after the first failure.
-    """
-
-    jobs: int = 1
-    dask: str | None = None
-    fail_fast: bool = False
-
-    def run(
-        self, function: Callable[[T], Outcome], tasks: Sequence[T], ids: Sequence[str]
-    ) -> Generator[tuple[int, Outcome], None, None]:
-        """Outcomes as they come, each with its task's position; a dead worker's is a failure."""
-        if not tasks:
-            return
-        if self.dask is not None:
-            results = run_on_dask(function, tasks, self.dask)
-        elif self.jobs == 0:
-            results = ((at, function(task)) for at, task in enumerate(tasks))
-        else:
-            results = run_here(function, tasks, self.jobs)
-        with closing(results):
-            for at, result in results:
-                if isinstance(result, ConversionError):
-                    result = Outcome(ids[at], FAILED, str(result))
-                yield at, result
-                if self.fail_fast and result.status == FAILED:
-                    break
+from .walk import MANIFEST, Found, Item, Skipped, common_root, select, walk
 
 
 def found_in(
@@ -161,48 +121,58 @@ def export_run(
             found.skipped,
             found.unreadable,
         )
-        order = list(by_size(items))
         tasks = [
             ExportTask(
-                items[i],
+                item,
                 str(out.absolute()),
                 options=options,
                 sidecar=sidecar,
                 force=force,
                 dry_run=dry_run,
-                before=before.records.get(items[i].target),
+                before=before.records.get(item.target),
             )
-            for i in order
+            for item in items
         ]
-        outcomes: dict[int, Outcome] = {}
-        journal = Journal(out, found.archives)
+        journal = None if dry_run else Journal(out, found.archives)
         try:
-            with closing(engine.run(export_item, tasks, [t.item.id for t in tasks])) as results:
-                for at, outcome in results:
-                    outcomes[order[at]] = outcome
-                    if isinstance(outcome.result, Record):
-                        manifest.put(outcome.result)
-                        if not dry_run and outcome.status == "converted":
-                            journal.add(outcome.result)
-                    progress(outcome, len(outcomes), len(items))
-        except KeyboardInterrupt:
-            run.interrupted = True
+            outcomes, run.interrupted = _export_all(tasks, manifest, journal, engine, progress)
         finally:
-            journal.close()
-            if not dry_run:
+            if journal is not None:
+                journal.close()
                 remove_temporary(out)  # of workers that died
-        run.outcomes = [outcomes[i] for i in sorted(outcomes) if items[i].kind is not Kind.TEXTURE]
-        run.textures = [outcomes[i] for i in sorted(outcomes) if items[i].kind is Kind.TEXTURE]
+        run.outcomes = [o for i, o in outcomes.items() if items[i].kind is not Kind.TEXTURE]
+        run.textures = [o for i, o in outcomes.items() if items[i].kind is Kind.TEXTURE]
         if not dry_run:
-            manifest.failed = [
-                Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED
-            ]
-            try:
-                write_manifest(out, manifest)
-            except ConversionError as error:  # what was converted is there all the same
-                run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]
+            _write_manifest(out, manifest, run)
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")
     run.seconds = perf_counter() - started
     return run
+
+
+def _export_all(
+    tasks: Sequence[ExportTask],
+    manifest: Manifest,
+    journal: Journal | None,
+    engine: Engine,
+    progress: Progress,
+) -> tuple[dict[int, Outcome], bool]:
+    """What :meth:`Engine.gather` returns; records go into the manifest and the journal."""
+
+    def note(outcome: Outcome) -> None:
+        if isinstance(outcome.result, Record):
+            manifest.put(outcome.result)
+            if journal is not None and outcome.status == "converted":
+                journal.add(outcome.result)
+
+    ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
+    return engine.gather(export_item, tasks, progress, ids=ids, sizes=sizes, each=note)
+
+
+def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
+    manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
+    try:
+        write_manifest(out, manifest)
+    except ConversionError as error:  # what was converted is there all the same
+        run.unreadable = [*run.unreadable, Skipped(MANIFEST, str(error))]

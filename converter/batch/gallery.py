@@ -28,7 +28,7 @@ from ..formats.sidecar import sha256
 from ..locks import only_run
 from ..requirements import needed_for
 from ..storage import require_inside, write_outputs
-from .export_run import Engine, Progress
+from .engine import Engine, Progress
 from .manifest import Record, read_manifest
 from .outcome import FAILED, Outcome, Run, guarded
 from .packed import pack

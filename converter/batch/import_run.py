@@ -11,7 +11,7 @@ import filecmp
 import os
 import shutil
 from collections.abc import Callable
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -31,7 +31,7 @@ from ..storage import (
     require_inside,
     write_outputs,
 )
-from .export_run import Engine, Progress
+from .engine import Engine, Progress
 from .import_item import Edited, ImportTask, import_item
 from .manifest import Manifest, read_manifest
 from .outcome import FAILED, Outcome, Run
@@ -39,6 +39,9 @@ from .replace_entry import HINT_OF_RUN, changed_since, may_replace, replace_file
 from .walk import BACKUP, MANIFEST, Skipped, Tree, text_of, tree
 
 _MESH = int.from_bytes(b"MESH", "little")
+#: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.
+_New = tuple[str, str | None, str]
+Display = Callable[[str, int], contextlib.AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def import_run(
     places: Places,
     options: ImportOptions,
     engine: Engine,
-    progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
+    progress: Display,
     *,
     add: bool = False,
     require_all: bool = False,
@@ -113,36 +116,15 @@ def import_run(
                 hint="give the directory that msh2gltf GAME -o DIR wrote",
             )
         below = tree(places.game)
-        # a library may be a folder that it was unpacked into
-        files = {text_of(path): path for path in [*below.directories, *below.files]}
+        new = _new_files(places.out, manifest)
+        added = [row for row in new if add and row[1] is not None]
         run = Run("gltf2msh", unreadable=below.unreadable)
-        tasks = _tasks(places, manifest, files, options, force)
-        new = _new_files(places.out, manifest, tasks)
-        if add:
-            tasks += [
-                ImportTask(
-                    f"{source}::{name}",
-                    str(places.out.absolute()),
-                    target=target,
-                    source=source,
-                    game_file=_absolute(places.game, files.get(source)),
-                    record=None,
-                    options=options,
-                    force=force,
-                )
-                for target, source, name in new
-                if source is not None
-            ]
-        run.skipped += [
-            Skipped(
-                target,
-                "new, but not in an archive's folder"
-                if source is None
-                else "a new glTF; --add makes it an entry",
-            )
-            for target, source, _ in new
-            if source is None or not add
-        ]
+        for target, source, _ in new:
+            if source is None:
+                run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
+            elif not add:
+                run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
+        tasks = _tasks(places, manifest, added, below, options=options, force=force)
         if not tasks:
             raise ConversionError("holds nothing to put back", file=str(places.out))
         run.total = sum(not task.is_texture for task in tasks)
@@ -152,14 +134,12 @@ def import_run(
                 remove_temporary(goal)
             _import_all(run, tasks, engine, progress)
             refused = require_all and _refuse_unapplied(run)
-            if not (run.interrupted or refused or (engine.fail_fast and run.failures)):
-                writer = _Writer(places, below, run, force)
-                writer.plan()
-                if not dry_run:
-                    with progress("writing", len(writer.jobs)) as tick:
-                        writer.write(tick)
-            elif not (run.interrupted or refused):
-                run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
+            if not (run.interrupted or refused):
+                if engine.fail_fast and run.failures:
+                    note = "stopped at the first failure (--fail-fast): nothing was written"
+                    run.notes.append(note)
+                else:
+                    _write(_Writer(places, below, run, force), None if dry_run else progress)
         run.seconds = perf_counter() - started
         return run
 
@@ -178,38 +158,38 @@ def _refuse_unapplied(run: Run) -> bool:
 def _tasks(
     places: Places,
     manifest: Manifest,
-    files: dict[str, Path],
+    added: list[_New],
+    below: Tree,
+    *,
     options: ImportOptions,
     force: bool,
 ) -> list[ImportTask]:
-    out = str(places.out.absolute())
+    # a library may be a folder that it was unpacked into
+    paths = [*below.directories, *below.files]
+    files = {text_of(path): str((places.game / path).absolute()) for path in paths}
+    rows = [(r.id, r.target, r.source, r) for r in manifest.in_order()]
+    new = [(f"{source}::{name}", target, source or "", None) for target, source, name in added]
     return [
         ImportTask(
-            record.id,
-            out,
-            target=record.target,
-            source=record.source,
-            game_file=_absolute(places.game, files.get(record.source)),
+            id,
+            str(places.out.absolute()),
+            target=target,
+            source=source,
+            game_file=files.get(source),
             record=record,
             options=options,
             force=force,
         )
-        for record in manifest.in_order()
+        for id, target, source, record in [*rows, *new]
     ]
 
 
-def _absolute(root: Path, path: Path | None) -> str | None:
-    return None if path is None else str((root / path).absolute())
-
-
-def _new_files(
-    out: Path, manifest: Manifest, tasks: list[ImportTask]
-) -> list[tuple[str, str | None, str]]:
-    """glTF files that the manifest does not know: path, archive or ``None``, entry name."""
+def _new_files(out: Path, manifest: Manifest) -> list[_New]:
+    """glTF files that the manifest does not know."""
     known = {output.path for record in manifest.records.values() for output in record.outputs}
-    for task in tasks:  # a .glb that came back from Blender as .gltf
-        if not out.joinpath(*task.target.split("/")).exists():
-            known.add(f"{task.target.removesuffix('.glb')}.gltf")
+    for target in manifest.records:  # a .glb that came back from Blender as .gltf
+        if not out.joinpath(*target.split("/")).exists():
+            known.add(f"{target.removesuffix('.glb')}.gltf")
     folders = {archive.folder: archive.source for archive in manifest.archives.values()}
     found = []
     for path in tree(out).files:
@@ -224,26 +204,23 @@ def _import_all(
     run: Run,
     tasks: list[ImportTask],
     engine: Engine,
-    progress: Callable[[str, int], contextlib.AbstractContextManager[Progress]],
+    progress: Display,
 ) -> None:
-    outcomes: dict[int, Outcome] = {}
-    order = sorted(range(len(tasks)), key=lambda i: -(r.size if (r := tasks[i].record) else 0))
-    try:
-        with (
-            progress("comparing", len(tasks)) as tick,
-            closing(
-                engine.run(import_item, [tasks[i] for i in order], [tasks[i].id for i in order])
-            ) as results,
-        ):
-            for at, outcome in results:
-                outcomes[order[at]] = outcome
-                tick(outcome, len(outcomes), len(tasks))
-    except KeyboardInterrupt:
-        run.interrupted = True
+    ids, sizes = [t.id for t in tasks], [t.record.size if t.record else 0 for t in tasks]
+    with progress("comparing", len(tasks)) as tick:
+        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes)
+    if run.interrupted:
         run.notes.append("nothing was written")
-    pictures = {i for i, task in enumerate(tasks) if task.is_texture}
-    run.outcomes = [outcomes[i] for i in sorted(outcomes) if i not in pictures]
-    run.textures = [outcomes[i] for i in sorted(outcomes) if i in pictures]
+    run.outcomes = [outcome for i, outcome in outcomes.items() if not tasks[i].is_texture]
+    run.textures = [outcome for i, outcome in outcomes.items() if tasks[i].is_texture]
+
+
+def _write(writer: _Writer, progress: Display | None) -> None:
+    """Plan what to write, and write it; ``progress``: ``None`` in a dry run."""
+    writer.plan()
+    if progress is not None:
+        with progress("writing", len(writer.jobs)) as tick:
+            writer.write(tick)
 
 
 class _Writer:

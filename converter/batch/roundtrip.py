@@ -26,7 +26,7 @@ IDENTICAL, DIFFERENT = "identical", "different"
 
 @dataclass(frozen=True)
 class RoundTripTask:
-    """One item to take there and result.
+    """One item to export and import again.
 
     Attributes:
         item: the model.

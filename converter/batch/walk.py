@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -376,8 +376,3 @@ def _matches(item: Item, glob: str) -> bool:
     glob = glob.casefold()
     ids = [item.id] if "::" in glob else [item.id, item.source]
     return any(fnmatchcase(id.casefold(), glob) for id in ids)
-
-
-def by_size(items: Sequence[Item]) -> Iterator[int]:
-    """Positions of the items, the largest first."""
-    yield from sorted(range(len(items)), key=lambda i: -items[i].size)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..batch.console import open_log, progress_bar, show_summary, write_report
-from ..batch.export_run import Engine, export_run, found_in, run_options
+from ..batch.engine import Engine
+from ..batch.export_run import export_run, found_in, run_options
 from ..batch.import_run import Places, import_run
 from ..batch.outcome import Run
 from ..batch.workers import cores

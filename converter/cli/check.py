@@ -84,7 +84,7 @@ def check(sources: Sequence[Path], options: CheckOptions) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
     from ..batch.check import check_run, check_tasks
     from ..batch.console import progress_bar
-    from ..batch.export_run import Engine
+    from ..batch.engine import Engine
     from ..batch.workers import cores
 
     tasks, run = check_tasks(sources)

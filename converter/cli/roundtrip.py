@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..batch.console import progress_bar
-from ..batch.export_run import Engine, found_in
-from ..batch.outcome import FAILED, Outcome
+from ..batch.engine import Engine
+from ..batch.export_run import found_in
+from ..batch.outcome import FAILED
 from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from ..batch.walk import Item
 from ..batch.workers import cores
@@ -45,29 +45,17 @@ def roundtrip(
     items, found = found_in(sources, None, (), ())
     if entry is not None:
         items = _called(items, entry, sources)
-    done: dict[int, Outcome] = {}
-    interrupted = False
     silent = quiet or as_json or len(items) == 1
-    engine = Engine(jobs or cores())
     mode: Mode = "tolerant" if tolerant else "default"
-    try:
-        with (
-            TemporaryDirectory(prefix="msh-gltf-") as folder,
-            progress_bar("converting", len(items), silent) as progress,
-            closing(
-                engine.run(
-                    roundtrip_item,
-                    [RoundTripTask(item, folder, dialect, mode) for item in items],
-                    [item.id for item in items],
-                )
-            ) as results,
-        ):
-            for at, outcome in results:
-                done[at] = outcome
-                progress(outcome, len(done), len(items))
-    except KeyboardInterrupt:
-        interrupted = True
-    outcomes = [done[at] for at in sorted(done)]
+    with (
+        TemporaryDirectory(prefix="msh-gltf-") as folder,
+        progress_bar("converting", len(items), silent) as progress,
+    ):
+        tasks = [RoundTripTask(item, folder, dialect, mode) for item in items]
+        ids, sizes = [item.id for item in items], [item.size for item in items]
+        engine = Engine(jobs or cores())
+        done, interrupted = engine.gather(roundtrip_item, tasks, progress, ids=ids, sizes=sizes)
+    outcomes = [*done.values()]
     counts = Counter(outcome.status for outcome in outcomes)
     if as_json:
         print_json(

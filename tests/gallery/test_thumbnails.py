@@ -252,7 +252,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from msh_gltf.converter.batch.gallery import make_gallery
 from msh_gltf.converter.batch.outcome import Run
-from msh_gltf.converter.batch.export_run import Engine
+from msh_gltf.converter.batch.engine import Engine
 
 @contextmanager
 def progress(verb, total):

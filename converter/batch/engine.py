@@ -1,0 +1,89 @@
+"""Where the work of a run is done: processes of this machine, this one, or a dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import TypeVar
+
+from ..errors import ConversionError
+from .outcome import FAILED, Outcome
+from .workers import run_here, run_on_dask
+
+#: Called after every item: the outcome, how many are done, how many there are.
+Progress = Callable[[Outcome, int, int], None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """Where the work is done.
+
+    Attributes:
+        jobs: processes on this machine; 0: this process does the work.
+        dask: address of a dask scheduler that does it instead.
+        fail_fast: hand out nothing more after the first failure.
+    """
+
+    jobs: int = 1
+    dask: str | None = None
+    fail_fast: bool = False
+
+    def run(
+        self, function: Callable[[T], Outcome], tasks: Sequence[T], ids: Sequence[str]
+    ) -> Generator[tuple[int, Outcome], None, None]:
+        """Outcomes as they come, each with its task's position; a dead worker's is a failure."""
+        if not tasks:
+            return
+        if self.dask is not None:
+            results = run_on_dask(function, tasks, self.dask)
+        elif self.jobs == 0:
+            results = ((at, function(task)) for at, task in enumerate(tasks))
+        else:
+            results = run_here(function, tasks, self.jobs)
+        with closing(results):
+            for at, result in results:
+                if isinstance(result, ConversionError):
+                    result = Outcome(ids[at], FAILED, str(result))
+                yield at, result
+                if self.fail_fast and result.status == FAILED:
+                    break
+
+    def gather(
+        self,
+        function: Callable[[T], Outcome],
+        tasks: Sequence[T],
+        progress: Progress,
+        *,
+        ids: Sequence[str],
+        sizes: Sequence[int],
+        each: Callable[[Outcome], object] | None = None,
+    ) -> tuple[dict[int, Outcome], bool]:
+        """Run tasks, the largest first, until all are done or the user stops it.
+
+        Args:
+            function: takes a task, raises nothing.
+            tasks: what to do.
+            progress: called after every task.
+            ids: what reports call each.
+            sizes: bytes of each.
+            each: called with every outcome, before that.
+
+        Returns:
+            Outcomes by the position of their task, in that order; whether the user stopped it.
+        """
+        order = sorted(range(len(tasks)), key=lambda at: -sizes[at])
+        done: dict[int, Outcome] = {}
+        interrupted = False
+        try:
+            first = [tasks[at] for at in order], [ids[at] for at in order]
+            with closing(self.run(function, *first)) as results:
+                for at, outcome in results:
+                    done[order[at]] = outcome
+                    if each is not None:
+                        each(outcome)
+                    progress(outcome, len(done), len(tasks))
+        except KeyboardInterrupt:
+            interrupted = True
+        return dict(sorted(done.items())), interrupted
