@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..batch.check import CheckRun
     from ..findings import Finding, Mode, Rule
     from ..pipeline.check import Checked
+    from .given import ToInspect
 
 EXIT_ERRORS = 1
 #: The version of the JSON's form.
@@ -29,26 +30,7 @@ _SHOWN = 5
 _SEVERITIES = ("error", "warning", "note")
 
 
-@dataclass(frozen=True)
-class CheckOptions:
-    """What the user asked for; see ``msh-inspect --help``.
-
-    Attributes:
-        mode: ``default``, ``strict`` or ``tolerant``.
-        ignore: codes that are left out.
-        entry: an entry's name or number; only it is reported.
-    """
-
-    mode: Mode = "default"
-    ignore: frozenset[str] = frozenset()
-    entry: str | None = None
-    jobs: int | None = None
-    as_json: bool = False
-    quiet: bool = False
-    verbose: bool = False
-
-
-def known_code(code: str) -> str:
+def _known_code(code: str) -> str:
     """The code as it is listed.
 
     Raises:
@@ -67,7 +49,7 @@ def explain(code: str) -> None:
         for rule in all_rules().values():
             say(f"{rule.code:24}{rule.severity:9}{rule.format:23}{rule.rule}")
         return
-    rule = all_rules()[known_code(code)]
+    rule = all_rules()[_known_code(code)]
     say(f"{rule.code}  {rule.severity}, {rule.format}")
     for title, text in (
         ("rule", rule.rule),
@@ -80,30 +62,31 @@ def explain(code: str) -> None:
             say(f"{title:10}{text}")
 
 
-def check(sources: Sequence[Path], options: CheckOptions) -> None:
+def check(given: ToInspect) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
     from ..batch.check import check_run, check_tasks
     from ..batch.console import progress_bar
     from ..batch.engine import Engine
     from ..batch.workers import cores
 
-    tasks, run = check_tasks(sources)
-    engine = Engine(options.jobs or cores())
-    silent = options.quiet or options.as_json or len(tasks) == 1
+    ignored = set(map(_known_code, given.ignore))
+    tasks, run = check_tasks(given.sources)
+    engine = Engine(given.jobs or cores())
+    silent = given.quiet or given.as_json or len(tasks) == 1
     with progress_bar("checking", len(tasks), silent) as progress:
         check_run(tasks, run, engine, progress)
-    _require_something(run, sources)
-    run.checked = _chosen(run.checked, options)
-    failing = [one for one in run.checked if any(f.rule.fails(options.mode) for f in one.findings)]
-    if options.as_json:
-        print_json(as_json(run, options.mode, not failing))
-    elif options.quiet:
+    _require_something(run, given.sources)
+    run.checked = _chosen(run.checked, given.entry, ignored)
+    failing = [one for one in run.checked if any(f.rule.fails(given.mode) for f in one.findings)]
+    if given.as_json:
+        print_json(as_json(run, given.mode, not failing))
+    elif given.quiet:
         for one in failing:
             for finding in one.findings:
-                if finding.rule.fails(options.mode):
+                if finding.rule.fails(given.mode):
                     say(f"{one.id}: {finding.severity} {finding.code}: {finding}", error=True)
     else:
-        _show(run, options)
+        _show(run, given)
     for id, error in run.failures:
         say(f"msh-inspect: {id}: {error}", error=True)
     if run.interrupted:
@@ -127,10 +110,10 @@ def _require_something(run: CheckRun, sources: Sequence[Path]) -> None:
     raise ConversionError("holds nothing that can be checked", file=where, value=reason)
 
 
-def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
+def _chosen(checked: list[Checked], entry: str | None, ignored: set[str]) -> list[Checked]:
     """What the user chose to be reported."""
-    if options.entry is not None:
-        wanted = options.entry.casefold()
+    if entry is not None:
+        wanted = entry.casefold()
         files = [one for one in checked if one.entry is None]
         checked = [
             one
@@ -140,10 +123,9 @@ def _chosen(checked: list[Checked], options: CheckOptions) -> list[Checked]:
         if not checked:  # perhaps because the archive cannot be read
             checked = [one for one in files if any(f.severity == "error" for f in one.findings)]
         if not checked:
-            raise click.UsageError(f"--entry {options.entry}: no entry of this name is checked")
+            raise click.UsageError(f"--entry {entry}: no entry of this name is checked")
     return [
-        replace(one, findings=[f for f in one.findings if f.code not in options.ignore])
-        for one in checked
+        replace(one, findings=[f for f in one.findings if f.code not in ignored]) for one in checked
     ]
 
 
@@ -201,14 +183,14 @@ def _counts(checked: Sequence[Checked]) -> dict[str, int]:
     return {severity: counts[severity] for severity in _SEVERITIES}
 
 
-def _show(run: CheckRun, options: CheckOptions) -> None:
+def _show(run: CheckRun, given: ToInspect) -> None:
     """Findings by file and entry, then a table of codes, then a result."""
     out = console()
     colours = {"error": "red", "warning": "yellow", "note": "cyan"}
     shown: Counter[str] = Counter()
 
     def wanted(finding: Finding) -> bool:
-        if options.verbose:
+        if given.verbose:
             return True
         return finding.severity != "note" and shown[finding.code] < _SHOWN
 
@@ -229,12 +211,12 @@ def _show(run: CheckRun, options: CheckOptions) -> None:
     if files:
         out.print(_table(_rules(run.checked), files, places))
         hidden = sum(files[code] - shown[code] for code in files if shown[code])
-        if hidden and not options.verbose:
+        if hidden and not given.verbose:
             out.print(f"{hidden} more like these are not listed (-v lists all)")
-    if options.verbose:
+    if given.verbose:
         for passed in run.skipped:
             out.print(f"skipped {passed.id}: {passed.reason}", markup=False, soft_wrap=True)
-    out.print(_result(run, options.mode), markup=False, soft_wrap=True)
+    out.print(_result(run, given.mode), markup=False, soft_wrap=True)
 
 
 def _table(rules: dict[str, Rule], files: Counter[str], places: Counter[str]) -> Table:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,13 +14,12 @@ from .common import (
     console,
     dialect_option,
     entry_option,
+    given_options,
     print_json,
     say,
     version_option,
 )
-
-if TYPE_CHECKING:
-    from ..findings import Mode
+from .given import ToInspect
 
 
 @click.command(
@@ -84,80 +82,50 @@ with --tolerant only errors that cannot be left out.
 @click.option("-v", "--verbose", is_flag=True, help="With --check: list every finding, notes too.")
 @version_option
 @click.pass_context
-def command(
-    context: click.Context,
-    sources: tuple[Path, ...],
-    diff: bool,
-    check: bool,
-    strict: bool,
-    tolerant: bool,
-    ignore: tuple[str, ...],
-    roundtrip: bool,
-    explain: str | None,
-    entry: str | None,
-    dialect: str,
-    jobs: int | None,
-    as_json: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    if explain is not None:
-        from .check import explain as explain_code
+def command(context: click.Context, /, **_: object) -> None:
+    given = ToInspect(**context.params)
+    if given.explain is not None:
+        from .check import explain
 
-        explain_code(explain)
+        explain(given.explain)
         return
-    if not sources:
+    if not given.sources:
         raise click.UsageError("Missing argument 'FILE...'.")
-    if check:
-        from .check import CheckOptions, known_code
-        from .check import check as check_sources
+    options = given_options(context)
+    if given.check:
+        from .check import check
 
-        if diff or roundtrip or (strict and tolerant):
+        if given.diff or given.roundtrip or (given.strict and given.tolerant):
             raise click.UsageError(
                 "--check goes with one of --strict and --tolerant, not --diff or --roundtrip"
             )
-        if context.get_parameter_source("dialect") is click.core.ParameterSource.COMMANDLINE:
+        if "dialect" in options:
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
-        mode: Mode = "strict" if strict else "tolerant" if tolerant else "default"
-        codes = frozenset(map(known_code, ignore))
-        check_sources(
-            sources,
-            CheckOptions(
-                mode, codes, entry=entry, jobs=jobs, as_json=as_json, quiet=quiet, verbose=verbose
-            ),
-        )
+        check(given)
         return
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "")
-        allowed = not roundtrip or parameter.name not in _OF_ROUNDTRIP
-        if (
-            parameter.name in _OF_CHECK
-            and allowed
-            and given is click.core.ParameterSource.COMMANDLINE
-        ):
-            raise click.UsageError(f"{parameter.opts[-1]} goes with --check")
-    if roundtrip:
-        from .roundtrip import roundtrip as there_and_back
+    for name, option in options.items():
+        if name in _OF_CHECK and not (given.roundtrip and name in _OF_ROUNDTRIP):
+            raise click.UsageError(f"{option} goes with --check")
+    if given.roundtrip:
+        from .roundtrip import roundtrip
 
-        if diff:
+        if given.diff:
             raise click.UsageError("--roundtrip does not go with --diff")
-        there_and_back(
-            sources, entry, dialect, jobs, tolerant=tolerant, as_json=as_json, quiet=quiet
-        )
+        roundtrip(given)
         return
-    if len(sources) != 1 + diff:
+    if len(given.sources) != 1 + given.diff:
         raise click.UsageError("--diff takes two files, everything else takes one")
-    if diff:
-        _diff(sources[0], sources[1], entry, as_json)
-        return
-    _inspect(sources[0], entry, dialect, as_json)
+    if given.diff:
+        _diff(given)
+    else:
+        _inspect(given)
 
 
 _OF_CHECK = {"strict", "tolerant", "ignore", "jobs", "quiet", "verbose"}
 _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
-def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> None:
+def _inspect(given: ToInspect) -> None:
     from ...importers.content import models_in
     from ...importers.nres import is_nres, read_file, read_nres
     from ..formats.kinds import Kind, archive_kind
@@ -166,6 +134,7 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
     from ..pipeline.options import ExportOptions
     from ..pipeline.texture import texture_at
 
+    source, entry, as_json = given.sources[0], given.entry, given.as_json
     if (texture := texture_at(source, entry)) is not None:
         _print(dispatch.describe(texture), as_json)
         return
@@ -180,7 +149,7 @@ def _inspect(source: Path, entry: str | None, dialect: str, as_json: bool) -> No
         else:
             overview.show_archive(console(), str(source), entries, models)
         return
-    options = ExportOptions(dialect=dialect, find_textures=False)
+    options = ExportOptions(dialect=given.dialect, find_textures=False)
     _print(dispatch.describe(dispatch.load_file(source, entry, options)), as_json)
 
 
@@ -212,12 +181,12 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
         say(f"{finding.severity}: {finding}")
 
 
-def _diff(source: Path, other: Path, entry: str | None, as_json: bool) -> None:
+def _diff(given: ToInspect) -> None:
     from ...importers.msh import read_msh
     from ..pipeline.inspect_diff import diff_models, lines
 
-    differences = diff_models(read_msh(source, entry), read_msh(other, entry))
-    if as_json:
+    differences = diff_models(*(read_msh(source, given.entry) for source in given.sources))
+    if given.as_json:
         print_json({"differences": differences})
     else:
         for line in lines(differences) or ["no differences"]:

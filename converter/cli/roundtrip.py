@@ -18,46 +18,37 @@ from ..batch.workers import cores
 from ..errors import ConversionError
 from ..findings import Mode
 from .common import EXIT_INTERRUPTED, print_json, say
+from .given import ToInspect
 
 #: The version of the JSON's form.
 FORMAT = 1
 
 
-def roundtrip(
-    sources: Sequence[Path],
-    entry: str | None,
-    dialect: str,
-    jobs: int | None,
-    *,
-    tolerant: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+def roundtrip(given: ToInspect) -> None:
     """Take models to glTF and back, and compare bytes; exits with 0 or 1.
 
-    With ``tolerant`` models that are broken locally too.
-
-    Nothing is written but in the system's directory for temporary files.
+    With ``--tolerant`` models that are broken locally too. Nothing is written but in the system's
+    directory for temporary files.
 
     Raises:
         ConversionError: there is no model.
     """
-    items, found = found_in(sources, None, (), ())
-    if entry is not None:
-        items = _called(items, entry, sources)
-    silent = quiet or as_json or len(items) == 1
-    mode: Mode = "tolerant" if tolerant else "default"
+    items, found = found_in(given.sources, None, (), ())
+    if given.entry is not None:
+        items = _called(items, given.entry, given.sources)
+    silent = given.quiet or given.as_json or len(items) == 1
+    mode: Mode = "tolerant" if given.tolerant else "default"
     with (
         TemporaryDirectory(prefix="msh-gltf-") as folder,
         progress_bar("converting", len(items), silent) as progress,
     ):
-        tasks = [RoundTripTask(item, folder, dialect, mode) for item in items]
+        tasks = [RoundTripTask(item, folder, given.dialect, mode) for item in items]
         ids, sizes = [item.id for item in items], [item.size for item in items]
-        engine = Engine(jobs or cores())
+        engine = Engine(given.jobs or cores())
         done, interrupted = engine.gather(roundtrip_item, tasks, progress, ids=ids, sizes=sizes)
     outcomes = [*done.values()]
     counts = Counter(outcome.status for outcome in outcomes)
-    if as_json:
+    if given.as_json:
         print_json(
             {
                 "format": FORMAT,
@@ -73,12 +64,12 @@ def roundtrip(
     else:
         for outcome in outcomes:
             good = outcome.status == IDENTICAL
-            if not (good and quiet):
+            if not (good and given.quiet):
                 message = f"{outcome.status:10}{outcome.id}"
-                say(message if good else f"{message}: {outcome.detail}", error=quiet)
+                say(message if good else f"{message}: {outcome.detail}", error=given.quiet)
         for broken in found.unreadable:
-            say(f"{'unread':10}{broken.id}: {broken.reason}", error=quiet)
-        if not quiet:
+            say(f"{'unread':10}{broken.id}: {broken.reason}", error=given.quiet)
+        if not given.quiet:
             say(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
     if interrupted:
         sys.exit(EXIT_INTERRUPTED)

@@ -12,6 +12,7 @@ from .common import STDOUT, output_path, say, write_stdout
 if TYPE_CHECKING:
     from ..formats.texture import Texm
     from ..pipeline.texture import LoadedTexture
+    from .given import ToMsh
 
 
 def export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
@@ -31,16 +32,7 @@ def export_texture(texture: LoadedTexture, output: str | None, force: bool, quie
         say(f"  wrote {target} ({len(data):,} bytes)")
 
 
-def import_picture(
-    picture: Path,
-    output: str | None,
-    *,
-    into: Path | None,
-    format: int | None,
-    levels: int | None,
-    force: bool,
-    quiet: bool,
-) -> None:
+def import_picture(given: ToMsh) -> None:
     """A PNG as a texture: a file, or an entry of a library."""
     from ...exporters.texm import write_texm
     from ..formats.names import readable
@@ -48,11 +40,12 @@ def import_picture(
     from ..pipeline.texture import texm_of, texture_summary
     from ..storage import write_outputs
 
-    if into is not None and output is not None:
+    picture, output = given.source, given.output
+    if given.into is not None and output is not None:
         raise click.UsageError("--into and -o exclude each other")
-    texm = texm_of(picture, format, levels)
-    if into is not None:
-        _write_into(into, picture, texm, quiet)
+    texm = texm_of(picture, None if given.texm is None else int(given.texm), given.mips)
+    if given.into is not None:
+        _write_into(given.into, picture, texm, given.quiet)
         return
     data = write_texm(texm)
     if output == STDOUT:
@@ -66,8 +59,8 @@ def import_picture(
             f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it "
             "into a library)"
         )
-    write_outputs([(target, data)], force)
-    if not quiet:
+    write_outputs([(target, data)], given.force)
+    if not given.quiet:
         say(f"{picture.name}: {texture_summary(texm)}")
         say(f"  wrote {target} ({len(data):,} bytes)")
 

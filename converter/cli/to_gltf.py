@@ -24,6 +24,7 @@ from .common import (
     version_option,
     write_stdout,
 )
+from .given import ToGltf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,130 +180,77 @@ which says what came from where; the same command again converts only what chang
 @output_options
 @version_option
 @click.pass_context
-def command(
-    context: click.Context,
-    sources: tuple[Path, ...],
-    output: str | None,
-    entry: str | None,
-    dialect: str,
-    fps: float,
-    lod: int,
-    group: int,
-    parts: str,
-    subframes: int,
-    frame: float | None,
-    up: str | None,
-    keys: bool,
-    vertex_ids: bool,
-    paths: bool,
-    points: bool,
-    game: Path | None,
-    textures: tuple[Path, ...],
-    embed_textures: bool,
-    no_textures: bool,
-    lightmaps: str,
-    thumbnails: bool,
-    no_sidecar: bool,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
-    list_only: bool,
-    strict: bool,
-    tolerant: bool,
-    jobs: int | None,
-    fail_fast: bool,
-    dask: str | None,
-    dry_run: bool,
-    log_file: Path | None,
-    report: Path | None,
-    force: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    if keys and subframes != 1:
+def command(context: click.Context, /, **_: object) -> None:
+    given = ToGltf(**context.params)
+    if given.keys and given.subframes != 1:
         raise click.UsageError("--keys and --subframes exclude each other")
-    if strict and tolerant:
+    if given.strict and given.tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
-    refuse_other_direction(sources, to_gltf=True)
-    many = _is_many(sources, entry, output, list_only or dry_run)
-    if many and not list_only and dask is None:
+    refuse_other_direction(given.sources, to_gltf=True)
+    many = _is_many(given)
+    if many and not given.list_only and given.dask is None:
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.export_item")
+    if (given.frame is not None or given.up is not None) and not _ends_in(given, ".obj"):
+        raise click.UsageError("--frame and --up are for -o NAME.obj")
+    if given.embed_textures and given.no_textures:
+        raise click.UsageError("--embed-textures and --no-textures exclude each other")
+    options = _options(given, many)
+    if not many:
+        refuse_batch_options(context, only=_OF_RUNS)
+        _export_one(given, options)
+        return
+    from .batch import export_many
+
+    if given.entry is not None:
+        raise click.UsageError("--entry takes one archive; --include chooses among many")
+    export_many(given, options)
+
+
+_OF_RUNS = (
+    "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
+    "report", "thumbnails",
+)  # fmt: skip
+
+
+def _ends_in(given: ToGltf, suffix: str) -> bool:
+    return given.output is not None and given.output.lower().endswith(suffix)
+
+
+def _options(given: ToGltf, many: bool) -> ExportOptions:
     from ..pipeline.options import ExportOptions
 
-    to_obj = output is not None and output.lower().endswith(".obj")
-    if (frame is not None or up is not None) and not to_obj:
-        raise click.UsageError("--frame and --up are for -o NAME.obj")
-    if embed_textures and no_textures:
-        raise click.UsageError("--embed-textures and --no-textures exclude each other")
-    folders = [*textures, *([game] if game is not None else [])]
+    folders = [*given.textures, *([given.game] if given.game is not None else [])]
     for folder in folders:
         if not folder.is_dir():
             raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
-    single_gltf = output is not None and output.lower().endswith(".gltf")
-    options = ExportOptions(
-        dialect,
-        fps,
-        lod=lod,
-        group=group,
-        visible_only=parts == "visible",
-        subframes=subframes,
-        stored_keys=keys,
-        vertex_ids=vertex_ids,
-        paths=paths,
-        points=points,
+    return ExportOptions(
+        given.dialect,
+        given.fps,
+        lod=given.lod,
+        group=given.group,
+        visible_only=given.parts == "visible",
+        subframes=given.subframes,
+        stored_keys=given.keys,
+        vertex_ids=given.vertex_ids,
+        paths=given.paths,
+        points=given.points,
         textures=tuple(str(folder.absolute()) for folder in folders),
-        find_textures=not no_textures,
-        embed=embed_textures or not (many or single_gltf),
-        lightmaps=lightmaps == "on",
-        mode="strict" if strict else "tolerant" if tolerant else "default",
-    )
-    if many:
-        from .batch import Settings, export_many
-
-        if entry is not None:
-            raise click.UsageError("--entry takes one archive; --include chooses among many")
-        export_many(
-            sources,
-            output,
-            options=options,
-            include=include,
-            exclude=exclude,
-            list_only=list_only,
-            no_sidecar=no_sidecar,
-            thumbnails=thumbnails,
-            settings=Settings.of(context),
-        )
-        return
-    refuse_batch_options(
-        context,
-        only=(
-            "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
-            "report", "thumbnails",
-        ),
-    )  # fmt: skip
-    pose = (frame or 0.0, up or "y") if to_obj else None
-    _export_one(
-        sources[0],
-        output,
-        entry=entry,
-        options=options,
-        pose=pose,
-        sidecar=not no_sidecar,
-        force=force,
-        quiet=quiet,
-        verbose=verbose,
+        find_textures=not given.no_textures,
+        embed=given.embed_textures or not (many or _ends_in(given, ".gltf")),
+        lightmaps=given.lightmaps == "on",
+        mode="strict" if given.strict else "tolerant" if given.tolerant else "default",
     )
 
 
-def _is_many(
-    sources: tuple[Path, ...], entry: str | None, output: str | None, plan_only: bool
-) -> bool:
+def _is_many(given: ToGltf) -> bool:
     """Whether a run goes into a directory with a manifest: all but one model to one file."""
+    sources, output = given.sources, given.output
     if len(sources) > 1 or sources[0].is_dir():
         return True
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
-    if entry is not None or (to_file and not plan_only):
+    if given.entry is not None or (to_file and not (given.list_only or given.dry_run)):
         return False
     from ...importers.nres import open_nres
     from ..errors import ConversionError
@@ -317,18 +265,7 @@ def _is_many(
         raise
 
 
-def _export_one(
-    source: Path,
-    output: str | None,
-    *,
-    entry: str | None,
-    options: ExportOptions,
-    pose: tuple[float, str] | None,
-    sidecar: bool,
-    force: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
+def _export_one(given: ToGltf, options: ExportOptions) -> None:
     from ..formats.names import file_stem
     from ..formats.sidecar import sidecar_path
     from ..pipeline.export_model import LoadedModel
@@ -336,15 +273,17 @@ def _export_one(
     from ..pipeline.texture import texture_at
     from ..storage import refuse_existing, write_outputs
 
-    if (texture := texture_at(source, entry)) is not None:
+    source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
+    if (texture := texture_at(source, given.entry)) is not None:
         from .textures import export_texture
 
-        export_texture(texture, output, force, quiet)
+        export_texture(texture, output, given.force, given.quiet)
         return
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", SUFFIXES)
-    loaded, make_files = _load(source, entry, options, pose)
-    _show_findings(loaded.findings, source, quiet, verbose)
+    loaded, make_files = _load(given, options)
+    if not given.quiet:
+        _show_findings(loaded.findings, source, given.verbose)
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
@@ -352,22 +291,22 @@ def _export_one(
     outputs = [target, *([sidecar_path(target)] if sidecar else [])]
     if target.suffix.lower() == ".gltf":
         outputs.append(buffer_path(target))
-    refuse_existing(outputs, force)
+    refuse_existing(outputs, given.force)
     files = make_files(target, sidecar)
-    write_outputs(files, force)
-    if pose is not None and not quiet and isinstance(loaded, LoadedModel):
+    write_outputs(files, given.force)
+    if given.quiet:
+        return
+    if _ends_in(given, ".obj") and isinstance(loaded, LoadedModel):
         from ..pipeline.obj import not_in_obj
 
         if lost := not_in_obj(loaded.scene, options.lod, options.group):
             message = f"an OBJ does not hold: {', '.join(lost)} (keep the sidecar)"
             say(f"warning: {source}: {message}", error=True)
-    if quiet:
-        return
     say(f"{loaded.name}: {loaded.summary}")
     if isinstance(loaded, LoadedModel):
         decision = loaded.decision
         say(f"  dialect {decision.dialect.value}: {decision.reason}")
-        if verbose:
+        if given.verbose:
             say(
                 f"  evidence: header box error {decision.box_error or 'unknown'}, identity keys "
                 f"{decision.identity_keys or 'not looked at'}, "
@@ -377,34 +316,27 @@ def _export_one(
         say(f"  wrote {path} ({len(content):,} bytes)")
 
 
-def _load(
-    source: Path,
-    entry: str | None,
-    options: ExportOptions,
-    pose: tuple[float, str] | None,
-) -> tuple[Loaded, Callable[[Path, bool], Files]]:
+def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
     from ..pipeline.dispatch import gltf_files, load_file
     from ..pipeline.export_model import LoadedModel
 
-    loaded = load_file(source, entry, options)
-    if pose is None:
+    loaded = load_file(given.sources[0], given.entry, options)
+    if not _ends_in(given, ".obj"):
         return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
     if not isinstance(loaded, LoadedModel):
-        raise click.UsageError(f"{source} is a {loaded.kind}: only models become OBJ")
+        raise click.UsageError(f"{given.sources[0]} is a {loaded.kind}: only models become OBJ")
     from ..pipeline.obj import obj_files
 
-    frame, up = pose
+    frame, up = given.frame or 0.0, given.up or "y"
     return loaded, lambda path, sidecar: obj_files(
         loaded, path, options=options, frame=frame, up=up, sidecar=sidecar
     )
 
 
-def _show_findings(findings: list[Finding], source: Path, quiet: bool, verbose: bool) -> None:
+def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None:
     from ..findings import messages
 
-    if quiet:
-        return
     for text in messages(findings):
         say(f"warning: {source}: {text}", error=True)
     for finding in findings:

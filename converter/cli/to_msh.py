@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,13 +23,15 @@ from .common import (
     version_option,
     write_stdout,
 )
+from .given import ToMsh
 
 if TYPE_CHECKING:
     from ..pipeline.import_result import ImportResult
     from ..pipeline.options import ImportOptions
 
 
-_FOR_PICTURES = ("texm", "mips", "into")
+_OF_PICTURES = ("texm", "mips", "into")
+_OF_RUNS = ("game", "in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 
 
 @click.command(
@@ -155,168 +156,104 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
 @output_options
 @version_option
 @click.pass_context
-def command(
-    context: click.Context,
-    source: Path,
-    output: str | None,
-    sidecar_file: Path | None,
-    no_sidecar: bool,
-    dialect: str,
-    scene: str | None,
-    clip: str | None,
-    fps: float | None,
-    frame: float | None,
-    up: str | None,
-    no_reduce: bool,
-    rigid_skin: bool,
-    ignore_scale: bool,
-    generate_lods: str | None,
-    weld: float | None,
-    verify: bool,
-    require_all: bool,
-    report: Path | None,
-    game: Path | None,
-    in_place: bool,
-    add: bool,
-    texm: str | None,
-    mips: int | None,
-    into: Path | None,
-    jobs: int | None,
-    fail_fast: bool,
-    dask: str | None,
-    dry_run: bool,
-    log_file: Path | None,
-    force: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
-    if no_sidecar and sidecar_file is not None:
+def command(context: click.Context, /, **_: object) -> None:
+    given = ToMsh(**context.params)
+    if given.no_sidecar and given.sidecar_file is not None:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
-    refuse_other_direction([source], to_gltf=False)
-    picture = source.suffix.lower() == ".png" and not source.is_dir()
+    refuse_other_direction([given.source], to_gltf=False)
+    picture = given.source.suffix.lower() == ".png" and not given.source.is_dir()
     for name, option in given_options(context).items():
-        if picture and name not in (*_FOR_PICTURES, "source", "output", "force", "quiet"):
+        if picture and name not in (*_OF_PICTURES, "source", "output", "force", "quiet"):
             raise click.UsageError(f"{option} is for models, not for pictures")
-        if not picture and name in _FOR_PICTURES:
+        if not picture and name in _OF_PICTURES:
             raise click.UsageError(f"{option} is for pictures (.png)")
     if picture:
         from .textures import import_picture
 
-        format = None if texm is None else int(texm)
-        import_picture(
-            source, output, into=into, format=format, levels=mips, force=force, quiet=quiet
-        )
+        import_picture(given)
         return
-    if source.is_dir() and dask is None:
+    if given.source.is_dir() and given.dask is None:
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.import_item")
+    options = _options(given)
+    if not given.source.is_dir():
+        refuse_batch_options(context, only=_OF_RUNS)
+        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() != ".obj":
+            raise click.UsageError("--frame and --up are for OBJ files")
+        _import_one(given, options)
+        return
+    from .batch import import_many
+
+    if given.sidecar_file is not None:
+        raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
+    import_many(given, options)
+
+
+def _options(given: ToMsh) -> ImportOptions:
     from ..pipeline.options import ImportOptions
 
-    options = ImportOptions(
-        dialect,
-        scene,
-        clip=clip,
-        fps=fps,
-        rigid_skin=rigid_skin,
-        ignore_scale=ignore_scale,
-        reduce=not no_reduce,
-        verify=verify,
-        use_sidecar=not no_sidecar,
-        lod_ratios=_shares(generate_lods),
-        weld=weld or 0.0,
-    )
-    if source.is_dir():
-        from .batch import Settings, import_many
-
-        if sidecar_file is not None:
-            raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-        import_many(
-            source,
-            output,
-            game=game,
-            in_place=in_place,
-            add=add,
-            require_all=require_all,
-            options=options,
-            settings=Settings.of(context),
-        )
-        return
-    refuse_batch_options(
-        context,
-        only=("game", "in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file"),
-    )
-    pose = frame, up
-    if pose != (None, None) and source.suffix.lower() != ".obj":
-        raise click.UsageError("--frame and --up are for OBJ files")
-    _import_one(
-        source,
-        output,
-        sidecar_file=sidecar_file,
-        options=options,
-        pose=pose,
-        require_all=require_all,
-        report=report,
-        force=force,
-        quiet=quiet,
-        verbose=verbose,
+    return ImportOptions(
+        given.dialect,
+        given.scene,
+        clip=given.clip,
+        fps=given.fps,
+        rigid_skin=given.rigid_skin,
+        ignore_scale=given.ignore_scale,
+        reduce=not given.no_reduce,
+        verify=given.verify,
+        use_sidecar=not given.no_sidecar,
+        lod_ratios=_shares(given.generate_lods),
+        weld=given.weld or 0.0,
     )
 
 
-def _import_one(
-    source: Path,
-    output: str | None,
-    *,
-    sidecar_file: Path | None,
-    options: ImportOptions,
-    pose: tuple[float | None, str | None],
-    require_all: bool,
-    report: Path | None,
-    force: bool,
-    quiet: bool,
-    verbose: bool,
-) -> None:
+def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..pipeline.companions import companions_beside, wear_beside
     from ..pipeline.dispatch import import_gltf
     from ..pipeline.import_result import unapplied
     from ..storage import refuse_existing, write_outputs
 
+    source, output = given.source, given.output
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", (".msh", ".map"))
     if source.suffix.lower() == ".obj":
         from ..pipeline.obj import import_obj
 
-        frame, up = pose
-        result = import_obj(source, sidecar_file, options, up=up, frame=frame)
+        result = import_obj(source, given.sidecar_file, options, up=given.up, frame=given.frame)
     else:
-        result = import_gltf(source, sidecar_file, options)
+        result = import_gltf(source, given.sidecar_file, options)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), (".msh", ".map"))
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:
-        wear, messages = wear_beside(target, result.wear, force)
+        wear, messages = wear_beside(target, result.wear, given.force)
         result.warnings += messages
         files += wear
     if target is not None:
         files += companions_beside(target, result.companions)
-    if report is not None:
-        files.append((report, _report_bytes(result)))
-    refuse_existing([path for path, _ in files], force)
-    if not quiet:
+    if given.report is not None:
+        files.append((given.report, _report_bytes(result)))
+    refuse_existing([path for path, _ in files], given.force)
+    if not given.quiet:
         for warning in result.warnings:
             say(f"warning: {source}: {warning}", error=True)
     for difference in result.not_applied:
         say(difference.line, error=True)
-    if require_all and result.not_applied:
+    if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
         sys.exit(1)
-    write_outputs(files, force)
+    write_outputs(files, given.force)
     if target is None:
         write_stdout(result.data)
-        return
-    if quiet:
-        return
+    elif not given.quiet:
+        _show_result(result, given.verbose)
+        for path, data in files:
+            say(f"  wrote {path} ({len(data):,} bytes)")
+
+
+def _show_result(result: ImportResult, verbose: bool) -> None:
     say(f"{result.name}: {result.verdict}")
     shown = result.changes if verbose else result.changes[:10]
     for change in shown:
@@ -325,8 +262,6 @@ def _import_one(
         say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
     if result.report:
         _show_report(result.report, verbose)
-    for path, data in files:
-        say(f"  wrote {path} ({len(data):,} bytes)")
 
 
 def _file_name(name: str) -> str:
