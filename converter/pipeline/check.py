@@ -38,7 +38,7 @@ from ..findings import Finding, more, without_errors
 from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
 from ..formats.kinds import Kind, archive_kind
-from ..formats.material import MATERIAL_TYPE, Material
+from ..formats.material import MATERIAL_TYPE
 from ..formats.texture import TEXM_MAGIC
 from ..scene.appearance import LIGHTMAPS, MATERIALS, TEXTURES
 from ..scene.dialect import decide
@@ -75,6 +75,41 @@ class Checked:
         return self.file if self.entry is None else f"{self.file}::{printable(self.entry)}"
 
 
+@dataclass(frozen=True)
+class _Place:
+    """A file, or the entry ``index`` of it; ``data``: its bytes, ``archive``: the file's container,
+    ``folders``: where the game's libraries are looked for."""
+
+    data: memoryview | bytes
+    label: str
+    path: Path
+    folders: tuple[str, ...] = ()
+    archive: Archive | None = None
+    index: int | None = None
+
+    @property
+    def file(self) -> Archive:
+        """The file's container."""
+        return self.archive or read_nres(self.data, self.label)
+
+    @property
+    def own(self) -> Archive:
+        """The container of the file or entry itself."""
+        return self.file if self.index is None else read_nres(self.data, self.label)
+
+    @property
+    def entry(self) -> Entry:
+        """The entry."""
+        assert self.index is not None
+        return self.file.entries[self.index]
+
+    def checked(self, kind: Kind) -> Checked:
+        """Return everything that is found about it."""
+        name = None if self.index is None else self.entry.name
+        found = _collected(lambda: _CHECKS[kind](self))
+        return Checked(self.label, name, self.index, kind.file_format, found)
+
+
 def check_file(
     path: Path, source: str, folders: Sequence[Path] = (), *, known: bool = False
 ) -> list[Checked]:
@@ -92,7 +127,7 @@ def check_file(
         except ConversionError as error:
             return [Checked(source, None, None, Kind.UNKNOWN.file_format, [finding_of(error)])]
         places = tuple(dict.fromkeys([*map(str, folders), str(path.parent)]))
-        return list(_check(data, path, source, places, known))
+        return list(_check(_Place(data, source, path, places), known))
 
 
 def finding_of(error: ConversionError) -> Finding:
@@ -108,45 +143,37 @@ def finding_of(error: ConversionError) -> Finding:
     )
 
 
-def _check(
-    data: memoryview, path: Path, source: str, folders: tuple[str, ...], known: bool
-) -> Iterator[Checked]:
-    name = path.name.lower()
-
-    def about(kind: Kind, work: Callable[[], Iterable[Finding]]) -> Checked:
-        return Checked(source, None, None, kind.file_format, _collected(work))
-
-    if is_nres(data):
-        yield from _check_nres(data, path, source, folders)
+def _check(at: _Place, known: bool) -> Iterator[Checked]:
+    name, magic = at.path.name.lower(), bytes(at.data[:4])
+    if is_nres(at.data):
+        yield from _check_nres(at)
     elif name == "builddat.lst":
-        yield about(Kind.BUILD_DAT, lambda: read_build_dat(bytes(data), source)[1])
+        yield at.checked(Kind.BUILD_DAT)
     elif name.endswith(".wea"):
-        yield about(Kind.WEAR, lambda: _wear(data, source, folders))
-    elif bytes(data[:4]) == TEXM_MAGIC:
-        yield about(Kind.TEXTURE, lambda: check_texm(read_texm(data, source)))
-    elif known and bytes(data[:3]) != _RSLI_MAGIC:
-        yield from _check_nres(data, path, source, folders)  # says what is wrong
+        yield at.checked(Kind.WEAR)
+    elif magic == TEXM_MAGIC:
+        yield at.checked(Kind.TEXTURE)
+    elif known and magic[:3] != _RSLI_MAGIC:
+        yield from _check_nres(at)  # says what is wrong
 
 
-def _check_nres(
-    data: memoryview, path: Path, source: str, folders: tuple[str, ...]
-) -> Iterator[Checked]:
+def _check_nres(at: _Place) -> Iterator[Checked]:
     try:
-        archive = read_nres(data, source)
+        archive = read_nres(at.data, at.label)
     except ConversionError as error:
-        kind = Kind.ARCHIVE if is_nres(data) else Kind.UNKNOWN
-        yield Checked(source, None, None, kind.file_format, [finding_of(error)])
+        kind = Kind.ARCHIVE if is_nres(at.data) else Kind.UNKNOWN
+        yield Checked(at.label, None, None, kind.file_format, [finding_of(error)])
         return
-    kind = _kind(archive, path.name)
-    if kind is not Kind.ARCHIVE:
-        work = _of_container(archive, archive, path, None, kind)
-        yield Checked(source, None, None, kind.file_format, _collected(work))
-        return
-    yield Checked(source, None, None, kind.file_format, _collected(lambda: _archive(archive)))
-    for index, entry in enumerate(archive.entries):
-        if (found := _entry(archive, path, index, entry, folders)) is not None:
-            kind, work = found
-            yield Checked(source, entry.name, index, kind.file_format, _collected(work))
+    at = replace(at, archive=archive)
+    kind = _kind(archive, at.path.name)
+    yield at.checked(kind)
+    if kind is Kind.ARCHIVE:
+        for index, entry in enumerate(archive.entries):
+            inner = _OF_TYPE.get(entry.type_id)
+            if is_nres(entry.payload):
+                inner = _entry_kind(entry) or Kind.MODEL
+            if inner is not None and inner is not Kind.ARCHIVE:
+                yield replace(at, data=entry.payload, index=index).checked(inner)
 
 
 def _kind(archive: Archive, name: str) -> Kind:
@@ -162,24 +189,20 @@ def _kind(archive: Archive, name: str) -> Kind:
     return kind
 
 
-def _archive(archive: Archive) -> Iterator[Finding]:
+def _archive(at: _Place) -> Iterator[Finding]:
+    archive = at.file
     yield from check_container(archive, by_name=True)
-    rows = range(len(archive.entries))
-    entries = archive.entries
+    meshes = [(row, entry) for row, entry in enumerate(archive.entries) if entry.type_id == _MESH]
     yield from check_members(
         archive,
-        [row for row in rows if entries[row].type_id == _MESH and not _nres(entries[row])],
-        [row for row in rows if _entry_kind(entries[row]) is Kind.ARCHIVE],
+        [row for row, entry in meshes if not is_nres(entry.payload)],
+        [r for r, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE],
     )
-
-
-def _nres(entry: Entry) -> bool:
-    return is_nres(entry.payload)
 
 
 def _entry_kind(entry: Entry) -> Kind | None:
     """What an entry with a container in it is; ``None``: it has none, or a broken one."""
-    if not _nres(entry):
+    if not is_nres(entry.payload):
         return None
     try:
         inner = read_nres(entry.payload, "")
@@ -187,57 +210,6 @@ def _entry_kind(entry: Entry) -> Kind | None:
         return None
     kind = _kind(inner, entry.name)
     return Kind.MODEL if kind is Kind.ARCHIVE and entry.type_id == _MESH else kind
-
-
-def _entry(
-    archive: Archive, path: Path, index: int, entry: Entry, folders: tuple[str, ...]
-) -> tuple[Kind, Callable[[], Iterable[Finding]]] | None:
-    """What kind an entry is, and what finds everything about it."""
-    label = archive.label
-    if _nres(entry):
-        kind = _entry_kind(entry) or Kind.MODEL
-        if kind is Kind.ARCHIVE:
-            return None
-
-        def inner() -> Iterable[Finding]:
-            return _of_container(read_nres(entry.payload, label), archive, path, index, kind)()
-
-        return kind, inner
-    if entry.type_id == _WEAR:
-        return Kind.WEAR, lambda: _wear(entry.payload, label, folders)
-    if entry.type_id == MATERIAL_TYPE:
-        return Kind.MATERIAL, lambda: _material(read_material(entry, label), folders)
-    if entry.type_id == POINTS_TYPE:
-        return Kind.CONTROL_POINTS, lambda: _points(archive, index, entry)
-    if entry.type_id == _TEXM:
-        return Kind.TEXTURE, lambda: check_texm(read_texm(entry.payload, label))
-    return None
-
-
-def _of_container(
-    own: Archive, archive: Archive, path: Path, index: int | None, kind: Kind
-) -> Callable[[], Iterable[Finding]]:
-    """What finds everything about a model, a terrain or an areal map.
-
-    Args:
-        own: its own container.
-        archive: the file, which is ``own`` where ``index`` is ``None``.
-    """
-
-    def work() -> Iterator[Finding]:
-        yield from check_container(own, by_name=False)
-        if kind is Kind.TERRAIN:
-            yield from _terrain(own, archive, path, index)
-        elif kind is Kind.AREAL_MAP:
-            areals = read_areal_map(own)
-            findings = check_areal_map(areals)
-            yield from findings
-            if not _broken(findings):
-                yield from check_areal_map_further(areals)
-        else:
-            yield from _model(own, archive, path, index)
-
-    return work
 
 
 def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> list[Finding]:
@@ -250,14 +222,9 @@ def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> 
         kind: one of ``SCENE_KINDS``.
     """
 
-    def work() -> Iterable[Finding]:
-        own = archive
-        if index is not None:
-            own = read_nres(archive.entries[index].payload, archive.label)
-        return _of_container(own, archive, path, index, kind)()
-
+    data = b"" if index is None else archive.entries[index].payload
     with np.errstate(all="ignore"):
-        return _collected(work)
+        return _Place(data, archive.label, path, (), archive, index).checked(kind).findings
 
 
 def require_strict(archive: Archive, path: Path, index: int | None, kind: Kind) -> None:
@@ -278,27 +245,41 @@ def _broken(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
-def _model(own: Archive, archive: Archive, path: Path, index: int | None) -> Iterator[Finding]:
-    model = read_model(own, path.name if index is None else archive.entries[index].name)
+def _model(at: _Place) -> Iterator[Finding]:
+    own = at.own
+    yield from check_container(own, by_name=False)
+    model = read_model(own, at.path.name if at.index is None else at.entry.name)
     findings = check_model(model)
     yield from findings
     if _broken(findings):
         return
     decision = decide(model)
     yield from check_model_further(model, decision)
-    wear, broken = read_wear(wear_of(archive, path, index), "")
+    wear, broken = read_wear(wear_of(at.file, at.path, at.index), "")
     names = ([], []) if _broken(broken) else (wear.materials, wear.lightmaps)
     yield from check_materials(model, *names, None if decision.step == "d" else decision.dialect)
 
 
-def _terrain(own: Archive, archive: Archive, path: Path, index: int | None) -> Iterator[Finding]:
-    terrain = read_terrain(own, path.name)
+def _areal_map(at: _Place) -> Iterator[Finding]:
+    own = at.own
+    yield from check_container(own, by_name=False)
+    areals = read_areal_map(own)
+    findings = check_areal_map(areals)
+    yield from findings
+    if not _broken(findings):
+        yield from check_areal_map_further(areals)
+
+
+def _terrain(at: _Place) -> Iterator[Finding]:
+    own = at.own
+    yield from check_container(own, by_name=False)
+    terrain = read_terrain(own, at.path.name)
     findings = check_terrain(terrain)
     yield from findings
     if _broken(findings):
         return
     yield from check_terrain_further(terrain)
-    texts = wears_of_level(archive, path, index)
+    texts = wears_of_level(at.file, at.path, at.index)
     if not all(texts):
         return  # a loose terrain: nothing says what its rows are called
     lists = []
@@ -312,10 +293,10 @@ def _terrain(own: Archive, archive: Archive, path: Path, index: int | None) -> I
         yield finding
 
 
-def _wear(data: memoryview | bytes, label: str, folders: tuple[str, ...]) -> Iterator[Finding]:
-    wear, findings = read_wear(data, label)
+def _wear(at: _Place) -> Iterator[Finding]:
+    wear, findings = read_wear(at.data, at.label)
     yield from findings
-    materials, _, lightmaps = _names_in(folders)
+    materials, _, lightmaps = _names_in(at.folders)
     for title, names, known in (
         ("material", wear.materials, materials),
         ("lightmap", wear.lightmaps, lightmaps),
@@ -324,16 +305,17 @@ def _wear(data: memoryview | bytes, label: str, folders: tuple[str, ...]) -> Ite
             yield from check_row_names(title, names, known)
 
 
-def _material(material: Material, folders: tuple[str, ...]) -> Iterator[Finding]:
+def _material(at: _Place) -> Iterator[Finding]:
+    material = read_material(at.entry, at.label)
     yield from check_material(material)
-    _, textures, _ = _names_in(folders)
+    _, textures, _ = _names_in(at.folders)
     if textures is not None:
         yield from check_phase_textures(material, textures)
 
 
-def _points(archive: Archive, index: int, entry: Entry) -> Iterator[Finding]:
-    points = read_points(entry.payload, archive.label)
-    name, nodes = archive.entries[index].name, None
+def _points(at: _Place) -> Iterator[Finding]:
+    points = read_points(at.data, at.label)
+    archive, name, nodes = at.file, at.entry.name, None
     model = archive.find(f"{name.rpartition('.')[0] or name}.msh")
     if model is not None and _entry_kind(archive.entries[model]) is Kind.MODEL:
         inner = read_nres(archive.entries[model].payload, archive.label)
@@ -379,3 +361,24 @@ def _with_count(first: Finding, count: int) -> Finding:
         return first
     problem = more(first.problem, count, "places") if first.count == 1 else first.problem
     return replace(first, problem=problem, rows=None, count=count)
+
+
+#: What finds everything about a file or entry, by its kind.
+_CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
+    Kind.ARCHIVE: _archive,
+    Kind.MODEL: _model,
+    Kind.TERRAIN: _terrain,
+    Kind.AREAL_MAP: _areal_map,
+    Kind.TEXTURE: lambda at: check_texm(read_texm(at.data, at.label)),
+    Kind.WEAR: _wear,
+    Kind.MATERIAL: _material,
+    Kind.CONTROL_POINTS: _points,
+    Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
+}
+#: Kinds of the entries that are no containers.
+_OF_TYPE = {
+    _WEAR: Kind.WEAR,
+    MATERIAL_TYPE: Kind.MATERIAL,
+    POINTS_TYPE: Kind.CONTROL_POINTS,
+    _TEXM: Kind.TEXTURE,
+}
