@@ -130,19 +130,14 @@ def require_scene_in_range(scene: Scene, label: str) -> None:
             require_in_range(what, track.translation.values, label)
 
 
-def model_files(
-    loaded: LoadedModel, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
-    """Make the files of a model's glTF; arguments as of ``dispatch.gltf_files``."""
-    require_scene_in_range(loaded.scene, loaded.name)
-    decision = loaded.decision
-    extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
-    about = Description(
+def description(loaded: LoadedModel, options: ExportOptions, clip: str) -> Description:
+    """Return the description of a model's sidecar, without the digest."""
+    return Description(
         loaded.name,
         "",
-        dialect=decision.dialect.value,
-        dialect_reason=decision.reason,
-        clip="keys" if options.stored_keys else "samples",
+        dialect=loaded.decision.dialect.value,
+        dialect_reason=loaded.decision.reason,
+        clip=clip,
         lod=options.lod,
         group=options.group,
         converter=__version__,
@@ -151,6 +146,16 @@ def model_files(
         companions=loaded.companions,
         tolerant=loaded.tolerant,
     )
+
+
+def model_files(
+    loaded: LoadedModel, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
+) -> Files:
+    """Make the files of a model's glTF; arguments as of ``dispatch.gltf_files``."""
+    require_scene_in_range(loaded.scene, loaded.name)
+    decision = loaded.decision
+    extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
+    about = description(loaded, options, "keys" if options.stored_keys else "samples")
 
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
         shown = GltfOptions(

@@ -17,13 +17,12 @@ from ...exporters.nres import bytes_as_read
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
 from ...importers.obj import read_obj
-from .. import __version__
 from ..edits.compare_model import same_materials
 from ..edits.match_triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
-from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
+from ..formats.sidecar import Sidecar, sha256, sidecar_path, write_sidecar
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
 from ..requirements import needed_for
@@ -31,17 +30,8 @@ from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
 from ..scene.decode import rest_pose
 from ..scene.dialect import Dialect
-from ..scene.scene import (
-    ImportedNode,
-    ImportedScene,
-    Material,
-    Mesh,
-    Part,
-    Primitive,
-    Scene,
-    Streams,
-)
-from .export_model import LoadedModel, require_scene_in_range
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
+from .export_model import LoadedModel, description, require_scene_in_range
 from .gltf_output import Files
 from .import_model import StoredModel, import_edited, import_new, stored_model
 from .import_result import ImportResult
@@ -65,8 +55,7 @@ def obj_files(
     up: str = "y",
     sidecar: bool = True,
 ) -> Files:
-    """The files of an OBJ export, in the order in which to write them: sidecar, textures, MTL,
-    OBJ.
+    """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
 
     Args:
         loaded: the model.
@@ -80,66 +69,43 @@ def obj_files(
         ConversionError: a frame that is not finite, a vertex beyond float32.
     """
     require_scene_in_range(loaded.scene, loaded.name)
-    decision = loaded.decision
-    data = bytes_as_read(loaded.model.archive)
-    digest = sha256(data)
-    info: dict[str, int | float | str] = {"source": loaded.name, "digest": digest}
-    about = Description(
-        loaded.name,
-        digest,
-        dialect=decision.dialect.value,
-        dialect_reason=decision.reason,
-        clip="samples",
-        lod=options.lod,
-        group=options.group,
-        converter=__version__,
-        materials=loaded.wear,
-        tolerant=loaded.tolerant,
-    )
-    info["pair"] = about.pair_of_obj
+    data = bytes_as_read(loaded.archive)
+    about = replace(description(loaded, options, "samples"), source_sha256=sha256(data), points=[])
+    info: dict[str, int | float | str] = {
+        "source": about.source,
+        "digest": about.source_sha256,
+        "pair": about.pair_of_obj,
+    }
     files: Files = []
     if sidecar:
         beside = sidecar_path(target)
         info["sidecar"] = readable(beside.name)
         files.append((beside, write_sidecar(Sidecar(about, data))))
-    info |= {"dialect": decision.dialect.value, "lod": options.lod, "group": options.group}
+    info |= {"dialect": about.dialect, "lod": about.lod, "group": about.group}
     info |= {"frame": repr(float(frame)), "up": up}
-    if lost := not_in_obj(loaded.scene, options.lod, options.group):
+    if lost := not_in_obj(loaded.scene, about.lod, about.group):
         info["lost"] = ", ".join(lost)
-    mtl, dress = mtl_path(target), loaded.appearance or Appearance()
-    rows = {material.row for material in shown_materials(loaded.scene, options.lod, options.group)}
-    worn = {look.texture for row, look in dress.materials.items() if row in rows}
-    pictures = {name: picture_path(target, name) for name in sorted(worn & set(dress.pictures))}
-    files += [(path, png_bytes(dress.pictures[name].rgba())) for name, path in pictures.items()]
+    scene, appearance = loaded.scene, loaded.appearance or Appearance()
+    meshes = [scene.meshes[part.mesh] for part in shown_parts(scene, about.lod, about.group)]
+    rows = {scene.materials[p.material].row for mesh in meshes for p in mesh.primitives}
+    used = {shown.texture for row, shown in appearance.materials.items() if row in rows}
+    textures = sorted(used & set(appearance.pictures))
+    # no two models share a file
+    pictures = {t: target.with_name(f"{target.stem}.{escape(t)}.png") for t in textures}
+    files += [(pictures[name], png_bytes(appearance.pictures[name].rgba())) for name in textures]
+    mtl = target.with_suffix(".mtl")
     obj, materials = export_obj(
-        loaded.scene,
-        poses_at(loaded.model, loaded.scene, decision.dialect, frame),
-        lod=options.lod,
-        group=options.group,
+        scene,
+        poses_at(loaded.model, scene, loaded.decision.dialect, frame),
+        lod=about.lod,
+        group=about.group,
         up=up,
         mtl_name=mtl.name,
         info=info,
-        appearances=dress.materials,
+        appearances=appearance.materials,
         pictures={name: path.name for name, path in pictures.items()},
     )
     return [*files, (mtl, materials), (target, obj)]
-
-
-def mtl_path(target: Path) -> Path:
-    """Where the materials of an ``.obj`` lie."""
-    return target.with_suffix(".mtl")
-
-
-def picture_path(target: Path, texture: str) -> Path:
-    """Where a texture of an ``.obj`` lies: no two models share a file."""
-    return target.with_name(f"{target.stem}.{escape(texture)}.png")
-
-
-def shown_materials(scene: Scene, lod: int, group: int) -> list[Material]:
-    """The materials of what an OBJ shows."""
-    meshes = {part.mesh for part in shown_parts(scene, lod, group)}
-    used = {p.material for mesh in meshes for p in scene.meshes[mesh].primitives}
-    return [scene.materials[i] for i in sorted(used)]
 
 
 def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
