@@ -16,7 +16,7 @@ from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
-from tests.importers.test_foreign import world
+from tests.support.foreign import world
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 pytestmark = pytest.mark.skipif(

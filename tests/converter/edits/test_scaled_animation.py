@@ -28,8 +28,8 @@ from msh_gltf.converter.scene.scene import Track
 from msh_gltf.importers.gltf import read_gltf
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
-from tests.importers.test_foreign import Builder
 from tests.support.corpus import Sample, sample_called
+from tests.support.foreign import Builder
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import TO_GAME
 from tests.support.runs import to_gltf

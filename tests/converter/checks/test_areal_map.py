@@ -1,0 +1,175 @@
+"""What is found in areal maps, each rule broken by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.checks.areal_map import check_areal_map
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.archive import Archive
+from msh_gltf.converter.formats.areal_map import AREALS, CELLS, LINKS, ArealMap
+from msh_gltf.exporters.areal_map import areal_payload
+from tests.support.areals import S, read, square, tiny
+from tests.support.maps import every_level
+
+
+@every_level
+def test_the_corpus_is_sound(level) -> None:
+    found = {(f.severity, f.code) for f in check_areal_map(read(level.folder / "Land.map"))}
+    poly = level.facts("areal")["poly_records"]
+    assert found == ({("note", "areal-polys")} if poly else set())
+
+
+def edited(areals: ArealMap, field: str, row: int, value: object) -> ArealMap:
+    """A map with one value of a record, or of an array, replaced."""
+    if field in areals.records.dtype.names:
+        records = areals.records.copy()
+        records[field][row] = value
+        return replace(areals, records=records)
+    array = getattr(areals, field).copy()
+    array[row] = value
+    return replace(areals, **{field: array})
+
+
+def reversed_polygon(areals: ArealMap, row: int) -> ArealMap:
+    own = slice(*areals.vertex_start[row : row + 2])
+    return edited(areals, "vertices", own, areals.vertices[own][::-1])
+
+
+FAR = S.vertices[int(S.vertex_start[9])] + np.float32(5000)
+
+
+@pytest.mark.parametrize(
+    ("code", "severity", "change", "table", "row", "within"),
+    [
+        ("areal-anchor-finite", "error", ("anchor", 7, (0, np.nan, 0)), AREALS, 7, 0),
+        ("areal-normal", "error", ("normal", 7, (0, 0, 1.002)), AREALS, 7, 20),
+        ("areal-normal", "error", ("normal", 7, (0, 0, 0)), AREALS, 7, 20),
+        ("areal-normal", "error", ("normal", 7, (np.nan, 0, 1)), AREALS, 7, 20),
+        ("areal-area", "warning", ("area", 7, S.records["area"][7] * 1.2 + 60), AREALS, 7, 16),
+        ("areal-area", "warning", ("area", 7, S.records["area"][7] * 0.8 - 60), AREALS, 7, 16),
+        ("areal-area", "warning", ("area", 7, np.nan), AREALS, 7, 16),
+        ("areal-anchor", "warning", ("anchor", 9, FAR), AREALS, 9, 0),
+        ("areal-polys", "note", ("poly_count", 7, 1), AREALS, 7, 52),
+        ("areal-logic", "note", ("logic", 7, 2), AREALS, 7, 32),
+        ("areal-opaque", "note", ("opaque12", 7, 1), AREALS, 7, 12),
+        ("areal-opaque", "note", ("opaque36", 7, 1), AREALS, 7, 36),
+        ("areal-opaque", "note", ("opaque44", 7, 1), AREALS, 7, 44),
+    ],
+)
+def test_records_that_break_a_rule(
+    code: str, severity: str, change: tuple, table: str, row: int, within: int
+) -> None:
+    found = check_areal_map(edited(S, *change))
+    assert [(f.code, f.severity, f.table, f.row) for f in found] == [(code, severity, table, row)]
+    assert found[0].offset == S.entry.data_offset + int(S.record_offsets[row]) + within
+    assert found[0].value is not None
+    assert found[0].expected is not None
+    assert found[0].to_error().row == row
+
+
+def test_what_is_still_sound() -> None:
+    for change in (
+        ("normal", 7, (0, 0, 1.0009)),
+        ("area", 7, S.records["area"][7] + 51),
+        ("area", 7, S.records["area"][7] * 1.14),
+        ("logic", 7, 1),
+    ):
+        assert check_areal_map(edited(S, *change)) == []
+    small = tiny(square(0, 0, 9))
+    assert check_areal_map(edited(small, "area", 0, 81 + 51)) == []
+    assert len(check_areal_map(edited(small, "area", 0, 81 + 53))) == 1
+
+
+def test_polygons_that_break_a_rule() -> None:
+    vertex = int(S.vertex_start[9]) + 2
+    found = check_areal_map(edited(S, "vertices", vertex, (0, np.inf, 0)))
+    assert [(f.code, f.severity, f.row) for f in found] == [("areal-vertex-finite", "error", 9)]
+    assert "vertex 2" in found[0].problem
+    payload = bytes(S.entry.payload)
+    at = found[0].offset - S.entry.data_offset
+    assert payload[at : at + 12] == S.vertices[vertex].tobytes()
+    found = check_areal_map(reversed_polygon(S, 9))
+    assert ("areal-winding", "warning", 9) in {(f.code, f.severity, f.row) for f in found}
+    few = tiny(square(0, 0, 9), [(0, 0, 0), (1, 1, 0)], [])
+    found = check_areal_map(few)
+    assert [(f.code, f.severity, f.row, f.value) for f in found] == [
+        ("areal-vertices", "error", 1, 2)
+    ]
+    assert "and in 1 more rows" in found[0].problem
+    two = edited(S, "vertices", slice(vertex, vertex + 2), np.nan)
+    assert "and in 1 more vertices" in check_areal_map(two)[0].problem
+
+
+@pytest.mark.parametrize(
+    ("link", "code", "severity"),
+    [
+        ((160, 0), "areal-link", "error"),
+        ((0, 99), "areal-link", "error"),
+        ((-1, 0), "areal-link", "error"),
+        ((0, -1), "areal-link", "error"),
+        ((5, -1), "areal-link", "error"),
+        ((-2, -2), "areal-link", "error"),
+        ((4, 0), "areal-link-mutual", "warning"),
+    ],
+)
+def test_links_that_break_a_rule(link: tuple, code: str, severity: str) -> None:
+    edge = int(np.flatnonzero(S.links["areal"] < 0)[3])  # a border edge: nobody links to it
+    found = check_areal_map(edited(S, "links", edge, link))
+    assert [(f.code, f.severity, f.table, f.row) for f in found] == [(code, severity, LINKS, edge)]
+    areal = int(np.searchsorted(S.vertex_start, edge, "right")) - 1
+    assert f"edge {edge - S.vertex_start[areal]} of areal {areal} " in found[0].problem
+    payload = bytearray(S.entry.payload)
+    at = found[0].offset - S.entry.data_offset
+    payload[at : at + 8] = np.array(link, "<i4").tobytes()
+    assert payload == areal_payload(edited(S, "links", edge, link))
+
+
+def test_one_end_of_a_link_cut() -> None:
+    edge = int(np.flatnonzero(S.links["areal"] >= 0)[3])
+    found = check_areal_map(edited(S, "links", edge, (-1, -1)))
+    other = S.vertex_start[S.links["areal"][edge]] + S.links["edge"][edge]
+    assert [(f.code, f.row) for f in found] == [("areal-link-mutual", other)]
+
+
+def test_cells_that_break_a_rule() -> None:
+    where = int(S.cell_start[301]) - 1
+    bad = edited(S, "cell_ids", where, 160)
+    found = check_areal_map(bad)
+    assert [(f.code, f.severity, f.table, f.row, f.value) for f in found] == [
+        ("areal-cell-id", "error", CELLS, 300, 160)
+    ]
+    at = found[0].offset - S.entry.data_offset
+    assert areal_payload(bad)[at : at + 2] == b"\xa0\0"
+    areals = tiny(square(0, 0, 9), cells=2)
+    full = replace(
+        areals, cell_start=np.array([0, 1, 1, 1025, 1026]), cell_ids=np.zeros(1026, np.uint16)
+    )
+    found = check_areal_map(full)
+    assert [(f.code, f.severity, f.table, f.row, f.value) for f in found] == [
+        ("areal-cell-full", "error", CELLS, 2, 1024)
+    ]
+    at = found[0].offset - S.entry.data_offset
+    assert areal_payload(full)[at : at + 2] == (1024).to_bytes(2, "little")
+    most = replace(full, cell_start=np.array([0, 2, 2, 1025, 1026]))
+    assert check_areal_map(most) == []
+
+
+def test_empty_maps() -> None:
+    found = check_areal_map(tiny())
+    assert [(f.code, f.severity) for f in found] == [("areal-none", "error")]
+    for x, y in ((0, 1), (1, 0)):
+        bare = replace(tiny(square(0, 0, 9)), cells_x=x, cells_y=y, cell_start=np.zeros(1, int))
+        bare = replace(bare, cell_ids=bare.cell_ids[:0])
+        found = check_areal_map(bare)
+        assert [(f.code, f.severity) for f in found] == [("areal-grid", "error")]
+        at = found[0].offset - S.entry.data_offset
+        assert np.frombuffer(areal_payload(bare)[at : at + 8], "<u4").tolist() == [x, y]
+
+
+def test_an_archive_without_a_map() -> None:
+    with pytest.raises(ConversionError, match="no areal map"):
+        _ = replace(S, archive=Archive("x")).entry

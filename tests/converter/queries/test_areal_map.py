@@ -1,0 +1,209 @@
+"""What one asks areal maps: areals at points, links, paths; and the example that asks it."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.areal_map import (
+    anchor_inside,
+    link_targets,
+    points_inside,
+    signed_areas,
+)
+from msh_gltf.converter.queries.areal_map import areal_at, link_graph, shortest_path
+from msh_gltf.exporters.areal_map import areal_payload
+from tests.support.areals import (
+    LEVEL,
+    S,
+    areal_at_brute,
+    brute_distance,
+    brute_inside,
+    linked,
+    polygons,
+    probes,
+    read,
+    sample,
+    square,
+    tiny,
+)
+from tests.support.maps import every_level, level_called
+
+ROOT = Path(__file__).parents[3]
+
+
+@every_level
+def test_areal_at_equals_brute_force(level) -> None:
+    areals = read(level.folder / "Land.map")
+    points = probes(areals, 3)
+    got = areal_at(areals, points)
+    assert got.dtype == np.int64
+    assert got.tolist() == areal_at_brute(areals, points)
+    inside = (points > areals.extent[0]).all(1) & (points < areals.extent[1]).all(1)
+    assert (got[inside] >= 0).all()  # a tiling has no gaps, not even on its edges
+
+
+def test_areal_at_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = probes(sample(), 4)
+    whole = areal_at(sample(), points)
+    monkeypatch.setattr("msh_gltf.converter.queries.areal_map._POINTS_AT_ONCE", 7)
+    np.testing.assert_array_equal(areal_at(sample(), points), whole)
+
+
+def test_areal_at_by_hand() -> None:
+    areals = tiny(square(0, 0, 2), square(1, 1, 2), cells=3)
+    points = [(0, 0), (1.5, 1.5), (2.5, 2.5), (2, 2), (3, 3), (0.5, 2.5), (-1, 0), (math.nan, 1)]
+    assert areal_at(areals, points).tolist() == [0, 0, 1, 1, -1, -1, -1, -1]
+    hidden = replace(areals, cell_ids=areals.cell_ids[:0], cell_start=areals.cell_start * 0)
+    assert areal_at(hidden, points).tolist() == [-1] * 8  # found through the cells, or not
+    unknown = replace(areals, cell_ids=areals.cell_ids + np.uint16(1))
+    assert areal_at(unknown, [(0, 0), (2.5, 2.5)]).tolist() == [-1, 1]
+    none = replace(areals, cells_x=0, cells_y=0, cell_start=np.zeros(1, np.int64))
+    assert areal_at(none, points).tolist() == [-1] * 8
+    assert areal_at(tiny([(0, 0, 0), (1, 0, 0), (2, 0, 0)]), [(1, 0)]).tolist() == [-1]
+    assert areal_at(tiny(), [(1, 0)]).tolist() == [-1]
+    assert areal_at(areals, np.empty((0, 2))).tolist() == []
+    with pytest.raises(ValueError, match=r"\(3,\)"):
+        areal_at(areals, [1, 2, 3])
+
+
+@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), max_size=9), st.integers(-9, 9))
+def test_points_inside_equals_fractions(shape: list[tuple[int, int]], y: int) -> None:
+    """Any polygon, crossing itself or degenerate; also with its vertices the other way."""
+    points = np.array([(x / 2, y / 2) for x in range(-9, 10)])
+    start = np.array([0, len(shape)])
+    zero = np.zeros(len(points), np.int64)
+    expected = [brute_inside([*shape], *point) for point in points.tolist()]
+    for way in (shape, shape[::-1]):
+        xy = np.array(way, np.float64).reshape(-1, 2)
+        assert points_inside(xy, start, points, zero).tolist() == expected
+
+
+@every_level
+def test_anchors_and_areas(level) -> None:
+    areals = read(level.folder / "Land.map")
+    anchors = areals.records["anchor"].astype(float).tolist()
+    inside = [brute_inside(p, x, y) for p, (x, y, _) in zip(polygons(areals), anchors, strict=True)]
+    assert anchor_inside(areals).tolist() == inside == [True] * len(inside)
+    area = [
+        sum(
+            Fraction(a[0]) * Fraction(b[1]) - Fraction(b[0]) * Fraction(a[1])
+            for a, b in zip(p, p[1:] + p[:1], strict=True)
+        )
+        / 2
+        for p in polygons(areals)
+    ]
+    np.testing.assert_allclose(signed_areas(areals), [float(a) for a in area], rtol=1e-12)
+    assert sum(area) == pytest.approx(level.facts("areal")["total_area"])
+
+
+def test_areals_without_vertices() -> None:
+    areals = tiny([], square(0, 0, 2), [])
+    assert signed_areas(areals).tolist() == [0, 4, 0]
+    assert anchor_inside(replace(areals)).tolist() == [False, True, False]
+    assert areals.owner.tolist() == [1, 1, 1, 1]
+    assert areals.following.tolist() == [1, 2, 3, 0]
+
+
+def test_small_areals_far_away() -> None:
+    far = tiny(square(1 << 20, 1 << 20, 0.125), square(-(1 << 20), 1 << 20, 0.125))
+    assert signed_areas(far).tolist() == [0.125**2] * 2
+
+
+def test_record_offsets() -> None:
+    areals = sample("mixed__MULTI02")
+    payload = areal_payload(areals)
+    for row in (0, 1, 2, 300, 586):
+        at = int(areals.record_offsets[row])
+        assert payload[at : at + 56] == areals.records[row].tobytes()
+    grid = int(areals.record_offsets[-1])
+    assert np.frombuffer(payload[grid : grid + 8], "<u4").tolist() == [128, 128]
+
+
+@every_level
+def test_links(level) -> None:
+    areals = read(level.folder / "Land.map")
+    start = areals.vertex_start.tolist()
+    expected = [-1 if a < 0 else start[a] + e for a, e in level.areal["link"].tolist()]
+    assert link_targets(areals).tolist() == expected
+    ways = {}
+    for edge, target in enumerate(expected):
+        if target >= 0:
+            i = int(np.searchsorted(start, edge, "right")) - 1
+            j = int(np.searchsorted(start, target, "right")) - 1
+            ways[i, j] = math.dist(*areals.records["anchor"][[i, j], :2].astype(float).tolist())
+    graph = link_graph(areals).tocoo()
+    assert graph.shape == (len(areals.records),) * 2
+    got = dict(zip(zip(*map(list, graph.coords), strict=True), graph.data, strict=True))
+    assert got == pytest.approx(ways)
+    assert len(graph.data) == len(ways)
+    for goal in (len(areals.records) - 1, 5):
+        path = shortest_path(areals, 2, goal)
+        assert (path[0], path[-1]) == (2, goal)
+        length = sum(ways[step] for step in pairwise(path))
+        assert length == pytest.approx(brute_distance(ways, 2, goal))
+
+
+def test_paths_by_hand() -> None:
+    areals = tiny(*(square(i, 0, 1) for i in range(4)))
+    areals = linked(areals, {0: (1, 0), 1: (1, 1), 4: (0, 0), 5: (2, 9), 6: (-1, 0), 12: (9, 0)})
+    assert shortest_path(areals, 0, 1) == [0, 1]
+    assert shortest_path(areals, 0, 0) == [0]
+    assert shortest_path(areals, 0, 2) == []  # edge 9 does not exist
+    assert link_targets(areals).tolist()[4:7] == [0, -1, -1]
+    assert link_graph(areals).toarray()[0].tolist() == [0, 1, 0, 0]  # two edges, one neighbour
+    records = areals.records.copy()
+    records["anchor"][1] = records["anchor"][0]
+    assert shortest_path(replace(areals, records=records), 1, 0) == [1, 0]  # length 0 is a way
+    records["anchor"][1] = np.nan
+    assert shortest_path(replace(areals, records=records), 1, 0) == []
+    assert link_graph(tiny()).shape == (0, 0)
+    for start, goal in ((0, 4), (-1, 0)):
+        with pytest.raises(ConversionError, match=r"no such areal: (4|-1) \(expected 0\.\.3\)"):
+            shortest_path(areals, start, goal)
+
+
+def run_example(*arguments: object) -> subprocess.CompletedProcess[str]:
+    script = ROOT / "examples/areal_path.py"
+    return subprocess.run(
+        [sys.executable, script, *map(str, arguments)],
+        cwd=ROOT,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_example() -> None:
+    path = level_called(LEVEL).folder / "Land.map"
+    done = run_example(path, 10, 10, 1100, 1000)
+    assert done.returncode == 0, done.stderr
+    ends = areal_at(S, [(10, 10), (1100, 1000)]).tolist()
+    way = shortest_path(S, *ends)
+    *lines, last = done.stdout.splitlines()
+    assert [int(line.split()[1]) for line in lines] == way
+    anchors = S.records["anchor"][way, :2].astype(float).tolist()
+    length = sum(math.dist(a, b) for a, b in pairwise(anchors))
+    assert last == f"length {length:.2f}"
+    for arguments, problem in (
+        ((path, -1, 0, 5, 5), "no areal at -1, 0"),
+        ((ROOT / "README.md", 0, 0, 5, 5), "not an NRes file"),
+        ((path, 0, 0, 5, "x"), "not four numbers"),
+        ((path,), "usage"),
+    ):
+        done = run_example(*arguments)
+        assert done.returncode
+        assert problem in done.stderr
+        assert len(done.stderr.splitlines()) == 1

@@ -1,0 +1,330 @@
+"""Edits rebuilt: they touch only what they must, and what refers to it follows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.formats.tables import TABLES
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.scene.decode import corner_vertices
+from msh_gltf.converter.scene.dialect import Dialect
+from tests.converter.edits import test_compare_model as edits
+from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.rebuilt import ALONE, parse
+from tests.support.runs import to_gltf
+
+
+def tables_changed(edit, tmp_path: Path, name: str = edits.ANIMATED) -> dict[str, list]:
+    """Tables that differ after an edit, with the rows where the tables are equally long."""
+    sample = sample_called(name)
+    base = to_gltf(sample, tmp_path / "m.glb")
+    document = Editable(base)
+    edit(document)
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    out: dict[str, list] = {}
+    for item in diff_models(parse(sample.source), parse(back.data)):
+        out.setdefault(item["table"].partition(" ")[0], []).extend(item.get("rows", ["moved"]))
+        if "header" in item["table"]:
+            out.setdefault("header", [])
+    return out
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        (edits.move_node, {"Res8": [52]}),
+        (edits.turn_node, {"Res8": [52]}),
+        (edits.rename, {"Res9": [3]}),
+        (edits.reparent, {"Res1": [7]}),
+        (edits.flags, {"Res1": [7]}),
+        (edits.move_uv, {"Res5": [0]}),
+        (edits.turn_normal, {"Res4": [0]}),
+        (edits.change_material, {"Res13": [0]}),
+        (edits.move_vertex, {"Res2": [0], "Res3": [0], "Res7": [0, 1, 2, 3]}),
+    ],
+)
+def test_small_edits_touch_only_their_rows(edit, expected: dict, tmp_path: Path) -> None:
+    assert tables_changed(edit, tmp_path) == expected
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "retail__odd__s_rock_009",
+        "spec__odd__B_PLANT_008",
+        "retail__static__i_room_006",
+        "mixed__odd__Gen_stat_059",
+    ],
+)
+def test_a_new_slot_keeps_all_others(name: str, tmp_path: Path) -> None:
+    """A face goes: every other slot keeps its geometry, bounds, tails and links, only moved."""
+    sample = sample_called(name)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    edits.delete_face(document)
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    old, new = parse(sample.source), parse(back.data)
+    changed = [c for c in back.changes if c.where.startswith("part")]
+    assert len(changed) == 1
+    assert len(new.slots) == len(old.slots)
+    differing = sum(slot_content(old, s) != slot_content(new, s) for s in range(len(old.slots)))
+    assert differing == 1
+
+
+def slot_content(model: MshModel, slot: int) -> tuple:
+    """What a slot holds, whatever its place in the tables."""
+    record = model.slots[slot]
+    tail = record.tobytes()[8:]
+    out: list[object] = [tail, int(record["tri_count"]), int(record["batch_count"])]
+    for row in range(
+        int(record["batch_start"]), int(record["batch_start"] + record["batch_count"])
+    ):
+        batch = model.batches[row]
+        start, count = int(batch["index_start"]), int(batch["index_count"])
+        index = model.indices[start : start + count].astype(int) + int(batch["base_vertex"])
+        out.append(batch.tobytes()[:10] + batch.tobytes()[14:16])
+        present = [stream for stream in (3, 4, 5, 15) if stream in model.streams]
+        out += [model.streams[stream][index].tobytes() for stream in present]
+    if model.triangles is not None:
+        rows = model.triangles[int(record["tri_start"]) :][: int(record["tri_count"])].copy()
+        link = rows["link"].astype(int)
+        rows["link"] = np.where(link == NONE16, NONE16, (link - int(record["tri_start"])) & 0xFFFF)
+        out.append(rows.tobytes())
+    return tuple(out)
+
+
+def test_new_node_appends(tmp_path: Path) -> None:
+    changed = tables_changed(edits.new_node, tmp_path)
+    assert set(changed) == {
+        "Res1", "Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7", "Res8", "Res9",
+        "Res10", "header",
+    }  # fmt: skip
+
+
+def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
+    sample = sample_called(edits.ANIMATED)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    edits.delete_clip(document)
+    model = parse(import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar").data)
+    assert (model.nodes["map_start"] == NONE16).all()
+    assert (len(model.keys), len(model.frame_map), model.frame_count) == (8, 0, 1)
+
+
+def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called("retail__system__MTCHECK"), tmp_path / "m.glb"))
+    edits.move_vertex(document)
+    with pytest.raises(ConversionError, match="legacy nodes"):
+        import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+
+
+def test_verification_can_fail(tmp_path: Path) -> None:
+    """A wrong model is refused before it appears."""
+    from msh_gltf.converter.edits.identify_nodes import identify
+    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.importers.gltf import read_gltf
+    from tests.support.runs import to_gltf as convert
+
+    gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
+    back = import_gltf(gltf, None, ALONE)
+    identified = identify(read_gltf(gltf), None)
+    rows = {i: i for i in range(len(identified.scene.nodes))}
+    verify(parse(back.data), identified, rows, Dialect.SPEC)
+    for stream, field in ((3, None), (8, "position"), (8, "quaternion")):
+        model = parse(back.data)
+        table = model.streams[stream].copy()
+        if field is None:
+            table[5] += 1
+        else:
+            table[field][-1] = table[field][-1] // 2 + 3
+        model.streams[stream] = table
+        with pytest.raises(ConversionError, match="verification failed"):
+            verify(model, identified, rows, Dialect.SPEC)
+
+
+def test_verification_checks_links(tmp_path: Path) -> None:
+    from msh_gltf.converter.edits.identify_nodes import identify
+    from msh_gltf.converter.pipeline.verify import verify
+    from msh_gltf.importers.gltf import read_gltf
+
+    gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
+    model = parse(import_gltf(gltf, None, ALONE).data)
+    triangles = model.triangles.copy()
+    triangles["selectors"][3] ^= 1
+    model.streams[7] = triangles
+    identified = identify(read_gltf(gltf), None)
+    rows = {i: i for i in range(len(identified.scene.nodes))}
+    with pytest.raises(ConversionError, match=r"verification failed: Res7.*link back"):
+        verify(model, identified, rows, Dialect.SPEC)
+    verify(model, identified, rows, Dialect.SPEC, before=model)  # it was so before
+
+
+def test_an_edit_of_one_user_of_a_slot_leaves_the_other(tmp_path: Path) -> None:
+    """Two cells share a slot; one of them gets a mesh of its own."""
+    sample = sample_called("spec__odd__Gen_stat_011")
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    by_mesh: dict[int, list[dict]] = {}
+    for node in document.json["nodes"]:
+        if "mesh" in node:
+            by_mesh.setdefault(node["mesh"], []).append(node)
+    shared = next(nodes for nodes in by_mesh.values() if len(nodes) > 1)
+    mesh = json.loads(json.dumps(document.json["meshes"][shared[0]["mesh"]]))
+    attributes = mesh["primitives"][0]["attributes"]
+    moved = document.arrays[attributes["POSITION"]].copy()
+    moved[0] += 1
+    attributes["POSITION"] = document.add(moved)
+    document.json["meshes"].append(mesh)
+    shared[0]["mesh"] = len(document.json["meshes"]) - 1
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    old, new = parse(sample.source), parse(back.data)
+    assert len(new.slots) == len(old.slots) + 1
+    assert (old.nodes["slot_index"] != new.nodes["slot_index"]).sum() == 1
+    assert new.positions[: len(old.positions)].tobytes() == old.positions.tobytes()
+    # the copy brings along what nobody understands
+    added = new.streams[15][len(old.positions) :]
+    assert {row.tobytes() for row in added} & {row.tobytes() for row in old.streams[15]}
+
+
+def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
+    """Portals (word +6) and path points follow their nodes; a warning names the outside files."""
+    sample = sample_called("retail__static__i_room_006")
+    old = parse(sample.source)
+    used = set(old.graph.points["node"].tolist())
+    children = {int(p) for p in old.nodes["parent"]}
+    gone = next(n for n in range(len(old.nodes)) if n not in children and n not in used)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    name = document.json["nodes"][gone]["name"]
+    for node in document.json["nodes"]:
+        if gone in node.get("children", []):
+            node["children"].remove(gone)
+            if not node["children"]:
+                del node["children"]
+    for scene in document.json["scenes"]:
+        scene["nodes"] = [
+            n for n in scene["nodes"]
+            if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
+        ]  # fmt: skip
+    document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert any(c.where == f"node {name!r}" and c.what == "is missing" for c in back.changes)
+    assert any(".cpt" in warning for warning in back.warnings)
+    new = parse(back.data)
+    assert len(new.nodes) == len(old.nodes) - 1
+    moved = [n if n < gone else n - 1 for n in range(len(old.nodes))]
+    expected = [moved[n] for n in old.graph.points["node"]]
+    assert new.graph.points["node"].tolist() == expected
+    assert new.graph.links.tobytes() == old.graph.links.tobytes()
+    portal = (new.batches["word0"] & 8).astype(bool)
+    assert (new.batches["word6"][portal] < len(new.nodes)).all() or (
+        new.batches["word6"][portal] == NONE16
+    ).any()
+    keep = [n for n in range(len(old.nodes)) if n != gone]
+    for row, n in enumerate(keep):
+        parent = int(old.nodes["parent"][n])
+        assert new.nodes["parent"][row] == (NONE16 if parent == NONE16 else moved[parent])
+        assert new.node_names[row] == old.node_names[n]
+
+
+def test_bas_beside_the_model_is_named(tmp_path: Path) -> None:
+    document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
+    edits.delete_face(document)
+    document.save(tmp_path / "m.glb")
+    assert not any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
+    (tmp_path / "m.bas").write_bytes(b"")
+    assert any(".bas" in w for w in import_gltf(tmp_path / "m.glb").warnings)
+
+
+def test_nodes_keep_their_numbers_without_a_sidecar(tmp_path: Path) -> None:
+    """Blender sorts siblings by name; the extras still say which row a node had."""
+    from tests.support.gltf_edit import reverse_nodes
+
+    sample = sample_called("retail__system__R_H_002")
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    reverse_nodes(document)
+    new = parse(import_gltf(document.save(tmp_path / "e.glb"), None, ALONE).data)
+    old = parse(sample.source)
+    assert new.node_names == old.node_names
+    assert new.parents == old.parents
+
+
+def test_a_lost_sidecar_is_mentioned(tmp_path: Path) -> None:
+    """A renamed export without extras does not find its sidecar: that is said."""
+    from tests.support.gltf_edit import drop_extras
+
+    document = Editable(to_gltf(sample_called(edits.ANIMATED), tmp_path / "m.glb"))
+    drop_extras(document)
+    back = import_gltf(document.save(tmp_path / "renamed.glb"))
+    assert back.rebuilt
+    assert any("m.msh-sidecar lies beside it" in warning for warning in back.warnings)
+
+
+def test_generated_lods_leave_stored_ones(tmp_path: Path) -> None:
+    sample = sample_called("mixed__odd__s_rock_057")
+    gltf = to_gltf(sample, tmp_path / "m.glb")
+    old = parse(sample.source)
+    new = parse(import_gltf(gltf, None, ImportOptions(lod_ratios=(0.5,))).data)
+    filled = old.nodes["slot_index"] != NONE16
+    assert (new.nodes["slot_index"][filled] == old.nodes["slot_index"][filled]).all()
+    assert (new.nodes["slot_index"][:, 1] != NONE16).sum() > filled[:, 1].sum()
+
+
+@every_sample
+def test_torn_edges_are_unlinked_on_both_sides(sample: Sample, tmp_path: Path) -> None:
+    """A vertex moves away from its neighbours: links stay mutual (verification looks)."""
+    if sample.truth["legacy"]:
+        return
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    for primitive in document.primitives()[::3]:
+        document.arrays[primitive["attributes"]["POSITION"]][0] += 7
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    assert back.changes
+
+
+@every_sample
+def test_deleting_the_last_part_takes_its_rows(sample: Sample, tmp_path: Path) -> None:
+    """What is left is then a prefix of the old tables: they must shrink all the same."""
+    if sample.truth["legacy"]:
+        return
+    old = parse(sample.source)
+    document = Editable(to_gltf(sample, tmp_path / "m.glb"))
+    rows = [(m["extras"]["msh"]["slot"], i) for i, m in enumerate(document.json["meshes"])]
+    last = max(rows)[1]
+    scenes = [[document.json["nodes"][n] for n in s["nodes"]] for s in document.json["scenes"]]
+    users = [n for n in document.json["nodes"] if n.get("mesh") == last]
+    alone = any(all(n is users[0] for n in nodes) for nodes in scenes)
+    if len(users) > 1 or alone:
+        return  # shared, or its scene would be gone with it
+    del users[0]["mesh"]
+    back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
+    new = parse(back.data)
+    if "orphan_slot" not in sample.truth["variants"]:  # its rows may be that slot's too
+        assert len(new.indices) < len(old.indices)
+    sizes = {len(t) for s, t in new.streams.items() if TABLES[s].per_vertex}
+    assert sizes == {len(new.positions)}
+    gone = len(np.unique(corner_vertices(old))) - len(np.unique(corner_vertices(new)))
+    assert len(new.positions) >= len(old.positions) - gone
+    if not {"overlap_windows", "orphan_batch", "orphan_slot", "shared_slots"} & set(
+        sample.truth["variants"]
+    ):
+        assert len(new.positions) == len(old.positions) - gone
+
+
+def test_rows_behind_the_last_vertex_stay(tmp_path: Path) -> None:
+    """A per-vertex table that is too long keeps its tail through an edit of its rows."""
+    from msh_gltf.converter.rebuild.workspace import Workspace
+
+    model = parse(sample_called("spec__static__b_bun_000").source)
+    model.streams[5] = np.concatenate([model.uv0, model.uv0[:3] + 1])
+    space = Workspace.of(model)
+    space.vertices = space.vertices[:-4]
+    space.into(model)
+    assert len(model.positions) == 206
+    assert model.uv0[206:].tobytes() == (model.uv0[:3] + 1).tobytes()

@@ -1,0 +1,152 @@
+"""glTF files by hand straight from the specification, and what they show in world space."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import trimesh
+
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import Scene
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+
+Json = dict[str, Any]
+
+TO_GAME = np.array([[1, 0, 0], [0, 0, -1], [0, 1, 0]], np.float64)
+
+QUAD = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0]], np.float32)
+
+KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+
+CODES = {"b": 5120, "B": 5121, "h": 5122, "H": 5123, "I": 5125, "f": 5126}
+
+
+class Builder:
+    """A glTF document written by hand."""
+
+    def __init__(self) -> None:
+        self.data = b""
+        self.json: Json = {"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}]}
+        self.json |= {"nodes": [], "meshes": [], "accessors": [], "bufferViews": []}
+
+    def view(self, data: bytes, **more: Any) -> int:
+        self.data += bytes(-len(self.data) % 4)
+        self.json["bufferViews"].append(
+            {"buffer": 0, "byteOffset": len(self.data), "byteLength": len(data), **more}
+        )
+        self.data += data
+        return len(self.json["bufferViews"]) - 1
+
+    def accessor(self, array: np.ndarray, **more: Any) -> int:
+        array = np.atleast_1d(array)
+        width = int(np.prod(array.shape[1:], dtype=int)) or 1
+        self.json["accessors"].append(
+            {
+                "bufferView": self.view(np.ascontiguousarray(array).tobytes()),
+                "componentType": CODES[array.dtype.char],
+                "count": len(array),
+                "type": KINDS[width],
+                **more,
+            }
+        )
+        return len(self.json["accessors"]) - 1
+
+    def mesh(
+        self, positions: np.ndarray = QUAD, indices: Any = (0, 1, 2, 1, 3, 2), **more: Any
+    ) -> int:
+        attributes = {"POSITION": self.accessor(positions)}
+        primitive: Json = {"attributes": attributes | more.pop("attributes", {})}
+        if indices is not None:
+            primitive["indices"] = self.accessor(np.array(indices, more.pop("dtype", np.uint16)))
+        self.json["meshes"].append({"name": "mesh", "primitives": [primitive | more]})
+        return len(self.json["meshes"]) - 1
+
+    def node(self, **data: Any) -> int:
+        self.json["nodes"].append(data)
+        return len(self.json["nodes"]) - 1
+
+    def clip(self, node: int, path: str, seconds: Any, values: Any, kind: str = "LINEAR") -> None:
+        sampler = {
+            "input": self.accessor(np.array(seconds, np.float32)),
+            "output": self.accessor(np.array(values, np.float32)),
+            "interpolation": kind,
+        }
+        clips = self.json.setdefault("animations", [{"samplers": [], "channels": []}])
+        clips[0]["channels"].append(
+            {"sampler": len(clips[0]["samplers"]), "target": {"node": node, "path": path}}
+        )
+        clips[0]["samplers"].append(sampler)
+
+    def save(self, folder: Path) -> Path:
+        uri = "data:application/octet-stream;base64," + base64.b64encode(self.data).decode()
+        buffers = [{"byteLength": len(self.data), "uri": uri}] if self.data else []
+        document = {k: v for k, v in (self.json | {"buffers": buffers}).items() if v != []}
+        path = folder / "in.gltf"
+        path.write_text(json.dumps(document))
+        return path
+
+
+def convert(path: Path, **options: Any) -> tuple[Scene, list[str]]:
+    back = import_gltf(path, None, ImportOptions(**options))
+    model = read_model(read_nres(back.data, "x"), "x")
+    return decode(model, Dialect(back.dialect), "x"), back.warnings
+
+
+def world(scene: Scene, lod: int = 0) -> np.ndarray:
+    """(T, 3, 3) triangles of a level of detail in model space, game axes."""
+    turn, shift = rest_pose(scene)
+    out = []
+    for part in scene.parts:
+        if part.lod == lod:
+            matrix = rotation_matrix(turn[part.node])
+            for p in scene.meshes[part.mesh].primitives:
+                index = scene.streams.indices[p.index_start : p.index_start + p.index_count]
+                points = scene.streams.positions[index.astype(int) + p.vertex_start]
+                out.append(points.astype(float) @ matrix.T + shift[part.node])
+    return np.concatenate(out).reshape(-1, 3, 3) if out else np.zeros((0, 3, 3))
+
+
+def same_triangles(got: np.ndarray, expected: np.ndarray, tolerance: float = 1e-4) -> None:
+    """Equal as sets, winding included."""
+
+    def ordered(triangles: np.ndarray) -> np.ndarray:
+        rolled = np.stack([np.roll(triangles, -k, axis=1) for k in range(3)], axis=1)
+        keys = np.round(rolled.reshape(len(triangles), 3, 9) / 1e-3)
+        best = [min(range(3), key=lambda k, row=row: row[k].tolist()) for row in keys]
+        chosen = rolled[np.arange(len(triangles)), best].reshape(-1, 9)
+        return chosen[np.lexsort(np.round(chosen / 1e-3).T[::-1])]
+
+    assert got.shape == expected.shape
+    size = max(1.0, np.abs(expected).max(initial=0))  # a stored quaternion turns by up to 3e-5
+    np.testing.assert_allclose(ordered(got), ordered(expected), atol=tolerance * size)
+
+
+def quad(matrix: np.ndarray | None = None, points: np.ndarray = QUAD) -> np.ndarray:
+    """The quad's triangles after a glTF-space matrix, in game axes; a mirror turns them round."""
+    corners = points.astype(float)[[[0, 1, 2], [1, 3, 2]]]
+    if matrix is not None:
+        corners = corners @ matrix[:3, :3].T + matrix[:3, 3]
+        if np.linalg.det(matrix[:3, :3]) < 0:
+            corners = corners[:, [0, 2, 1]]
+    return corners @ TO_GAME.T
+
+
+def matrix_of(translation=(0, 0, 0), axis=(0, 1, 0), angle=0.0, scale=(1, 1, 1)) -> np.ndarray:
+    out = trimesh.transformations.rotation_matrix(angle, axis)
+    out[:3, :3] = out[:3, :3] @ np.diag(scale)
+    out[:3, 3] = translation
+    return out
+
+
+def quaternion(axis: tuple, angle: float) -> list[float]:
+    w, x, y, z = trimesh.transformations.quaternion_about_axis(angle, axis)
+    return [float(v) for v in (x, y, z, w)]
