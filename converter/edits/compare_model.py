@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..errors import printable
 from ..formats.names import without_number
-from ..scene.differences import Change
+from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Scene
 from .compare_parts import compare_parts
 from .compare_poses import compare_poses
@@ -16,13 +16,17 @@ from .identify_nodes import Identified
 from .plan import Plan
 
 
-def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> Plan:
+def compare_model(
+    identified: Identified, stored: Scene, *, lightmap: bool, has_names: bool, has_labels: bool
+) -> Plan:
     """Return every difference between a file and the model in its sidecar.
 
     Args:
         identified: the file's scene, its nodes identified against ``stored``.
         stored: decoded from the sidecar's model.
         lightmap: whether Res18 holds lightmap coordinates.
+        has_names: whether the model has a table of node names.
+        has_labels: whether it has one of labels.
     """
     plan = Plan(identified)
     scene = identified.scene
@@ -34,6 +38,15 @@ def compare_model(identified: Identified, stored: Scene, *, lightmap: bool) -> P
         else:
             plan.changes.append(Change(f"node {printable(node.name)!r}", "is new"))
             plan.poses.add(i)
+        old = stored.nodes[stored_of[i]] if i in stored_of else None
+        if has_names or (old is not None and node.name == old.name):
+            _name_changes(plan, i, node, old)
+        else:
+            plan.not_applied.append(_nameless(node, old))
+        if has_labels:
+            _label_changes(plan, i, node, old)
+        elif node.label:
+            plan.not_applied.append(label_not_applied(node))
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     plan.changes += [
@@ -72,9 +85,6 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     identified = plan.identified
     old = stored.nodes[identified.stored_of[i]]
     what = []
-    if node.name != old.name:
-        what.append(f"renamed to {printable(node.name)!r}")
-        plan.names.add(i)
     parent = -1 if node.parent < 0 else identified.stored_of.get(node.parent, -2)
     if parent != old.parent:
         above = identified.scene.nodes[node.parent].name if node.parent >= 0 else None
@@ -83,8 +93,39 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     if node.flags is not None and node.flags != old.flags:
         what.append(f"flags {old.flags} became {node.flags}")
         plan.flags.add(i)
-    if node.label != old.label:
-        what.append(f"label {old.label!r} became {node.label!r}")
-        plan.labels.add(i)
     where = f"node {printable(old.name)!r}"
     plan.changes += [Change(where, text) for text in what]
+
+
+def _name_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
+    if old is not None and node.name != old.name:
+        what = f"renamed to {printable(node.name)!r}"
+        plan.changes.append(Change(f"node {printable(old.name)!r}", what))
+        plan.names.add(i)
+
+
+def _label_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
+    if old is not None and node.label != old.label:
+        what = f"label {old.label!r} became {node.label!r}"
+        plan.changes.append(Change(f"node {printable(old.name)!r}", what))
+        plan.labels.add(i)
+
+
+def _nameless(node: Node, old: Node | None) -> NotApplied:
+    name = printable(node.name)
+    return NotApplied(
+        where=f"node {printable(old.name if old is not None else node.name)!r}",
+        what=f"is called {name!r}" if old is None else f"was renamed to {name!r}",
+        why="the model has no table of node names (Res9)",
+        instead="rebuild it without its sidecar (--no-sidecar), which writes one",
+    )
+
+
+def label_not_applied(node: Node) -> NotApplied:
+    """Return the difference of a label on a node of a model that has none."""
+    return NotApplied(
+        where=f"node {printable(node.name)!r}",
+        what=f"has the label {printable(node.label)!r}",
+        why="only models of the dialect retail with a Res10 have labels",
+        instead="remove the custom property label, or rename the node",
+    )

@@ -13,7 +13,7 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_materials import faces_without_material, settle_materials
-from ..edits.compare_model import compare_model
+from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.plan import Plan
@@ -106,7 +106,15 @@ def import_edited(
     given.not_applied += faces_without_material(identified, scene, about.materials)
     given.not_applied += settle_materials(identified, scene, about.materials)
     _add_lods(identified, scene, options)
-    plan = compare_model(identified, scene, lightmap=dialect is Dialect.RETAIL)
+    retail = dialect is Dialect.RETAIL
+    has_strings = model.strings is not None
+    plan = compare_model(
+        identified,
+        scene,
+        lightmap=retail,
+        has_names=model.node_names is not None or (has_strings and not retail),
+        has_labels=has_strings and retail,
+    )
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
@@ -183,6 +191,9 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError("has no nodes to make a model of")
+    if dialect is Dialect.SPEC:
+        labelled = [node for node in identified.scene.nodes if node.label]
+        given.not_applied += [label_not_applied(node) for node in labelled]
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
     out = ImportResult(name, b"", dialect.value, rebuilt=True)
     _write(out, built, identified, options)

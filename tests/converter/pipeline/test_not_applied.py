@@ -89,3 +89,20 @@ def test_runs_report_them_and_keep_what_the_game_has(tmp_path: Path) -> None:
     assert (item["status"], item["changes"]) == ("kept", [])
     assert set(item["not_applied"][0]) == KEYS
     assert (tmp_path / "new/rock.msh").read_bytes() == ROCK.path.read_bytes()
+
+
+def test_names_and_labels_without_a_table_are_not_applied(tmp_path: Path) -> None:
+    """A model without Res9, and labels in the dialect ``spec``."""
+    for model, key, value in (
+        ("mixed__odd__l_mast_058", "name", "turret"),
+        ("spec__odd__B_PLANT_008", "label", "socket_1"),
+    ):
+        path = to_gltf(sample_called(model), tmp_path / f"{model}.glb")
+        document = Editable(path)
+        node = document.json["nodes"][2]
+        before = node["name"]
+        (node if key == "name" else node["extras"]["msh"])[key] = value
+        back = import_gltf(document.save(path))
+        assert back.changes == []
+        (edit,) = back.not_applied
+        assert (edit.where, value in edit.what) == (f"node {before!r}", True)
