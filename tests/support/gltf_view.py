@@ -49,11 +49,8 @@ class GltfView:
         width = _WIDTH[accessor["type"]]
         step = view.get("byteStride", width * dtype.itemsize)
         start = view["byteOffset"] + accessor.get("byteOffset", 0)
-        rows = [
-            np.frombuffer(self.buffer, dtype, width, start + i * step)
-            for i in range(accessor["count"])
-        ]
-        return np.array(rows).reshape(accessor["count"], width)
+        shape = (accessor["count"], width)
+        return np.ndarray(shape, dtype, self.buffer, start, (step, dtype.itemsize)).copy()
 
     def local(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
         """4x4 matrix of a node, at rest or at a key of the clip."""
