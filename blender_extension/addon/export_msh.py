@@ -67,7 +67,9 @@ def export_model(
             sidecar = sidecar_path(target)
             sidecar.write_bytes(kept)
         try:
-            result = import_gltf(target, sidecar, ImportOptions(dialect, use_sidecar=use_sidecar))
+            # everything is exported: what is missing was deleted
+            options = ImportOptions(dialect, use_sidecar=use_sidecar, allow_delete=True)
+            result = import_gltf(target, sidecar, options)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
     show_report(scene.msh_gltf, result)

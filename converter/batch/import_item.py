@@ -100,7 +100,9 @@ def _import_known(task: ImportTask) -> Outcome:
         if not other.is_file():
             return Outcome(task.id, "kept", "its glTF is gone: kept as it is in the game")
         gltf = other
-    elif replace(task.options, verify=True) == ImportOptions() and _untouched(task, record):
+    elif replace(task.options, verify=True, allow_delete=False) == ImportOptions() and _untouched(
+        task, record
+    ):
         return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
     options = task.options
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it

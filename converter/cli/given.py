@@ -78,6 +78,7 @@ class ToMsh(Given):
     generate_lods: str | None
     weld: float | None
     verify: bool
+    allow_delete: bool
     require_all: bool
     game: Path | None
     in_place: bool

@@ -116,6 +116,11 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     help="Read what was written again and compare it with the input.",
 )
 @click.option(
+    "--allow-delete",
+    is_flag=True,
+    help="Delete what is missing, even if hidden parts or most nodes are.",
+)
+@click.option(
     "--require-all",
     is_flag=True,
     help="Write nothing, and exit with 1, where a difference cannot be applied.",
@@ -205,6 +210,7 @@ def _options(given: ToMsh) -> ImportOptions:
         use_sidecar=not given.no_sidecar,
         lod_ratios=_shares(given.generate_lods),
         weld=given.weld or 0.0,
+        allow_delete=given.allow_delete,
     )
 
 

@@ -6,7 +6,7 @@ the header (docs/reference/model.md, What the writer does).
 
 from __future__ import annotations
 
-from ..errors import printable
+from ..errors import ConversionError, plural, printable
 from ..formats.names import without_number
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Scene
@@ -17,7 +17,14 @@ from .plan import Plan
 
 
 def compare_model(
-    identified: Identified, stored: Scene, *, lightmap: bool, has_names: bool, has_labels: bool
+    identified: Identified,
+    stored: Scene,
+    *,
+    lightmap: bool,
+    has_names: bool,
+    has_labels: bool,
+    only_shown: bool,
+    allow_delete: bool,
 ) -> Plan:
     """Return every difference between a file and the model in its sidecar.
 
@@ -27,6 +34,11 @@ def compare_model(
         lightmap: whether Res18 holds lightmap coordinates.
         has_names: whether the model has a table of node names.
         has_labels: whether it has one of labels.
+        only_shown: the file was exported with nothing but the default scene.
+        allow_delete: whatever is missing is deleted.
+
+    Raises:
+        ConversionError: more than half of the nodes are missing, and nobody allowed that.
     """
     plan = Plan(identified)
     scene = identified.scene
@@ -49,15 +61,29 @@ def compare_model(
             plan.not_applied.append(label_not_applied(node))
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
+    if not allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
+        raise _too_many_missing(plan, stored)
     plan.changes += [
         Change(f"node {printable(stored.nodes[k].name)!r}", "is missing")
         for k in plan.deleted_nodes
     ]
-    compare_parts(plan, stored, lightmap=lightmap)
+    compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
     poses = compare_poses(identified, stored)
     plan.poses |= poses.nodes
     plan.changes += poses.changes
     return plan
+
+
+def _too_many_missing(plan: Plan, stored: Scene) -> ConversionError:
+    """The error for a file that shows a small part of the model, most likely by mistake."""
+    names = [repr(printable(stored.nodes[k].name)) for k in plan.deleted_nodes[:3]]
+    more = ", ..." if len(plan.deleted_nodes) > len(names) else ""
+    return ConversionError(
+        f"{len(plan.deleted_nodes)} of the model's {plural(len(stored.nodes), 'node')} are missing",
+        value=", ".join(names) + more,
+        hint="if only selected or visible objects were exported, export everything; "
+        "--allow-delete deletes them",
+    )
 
 
 def same_materials(edited: Scene, stored: Scene) -> list[set[int]]:

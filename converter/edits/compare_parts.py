@@ -1,4 +1,8 @@
-"""Compare the parts of a glTF file with those of the model in its sidecar."""
+"""Compare the parts of a glTF file with those of the model in its sidecar.
+
+A part is compared with the stored part that its triangles come from, which may be of another cell
+(node, LOD, group): then it was moved, or copied, and shows the same slot.
+"""
 
 from __future__ import annotations
 
@@ -7,65 +11,232 @@ from numpy.typing import NDArray
 
 from ..errors import printable
 from ..requirements import needed_for
-from ..scene.differences import Change
+from ..scene.differences import Change, NotApplied
 from ..scene.scene import Part, Scene
-from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
+from .match_triangles import Match, TriangleList, is_degenerate, match, shape_key, triangle_list
+from .node_roles import StoredMeshes
 from .plan import Cell, PartPlan, Plan
 
+#: A part that left its cell and was edited, too, still has this ratio of its triangles.
+_MOST = 0.5
 
-def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool) -> None:
-    """Changed, new and missing parts; a scene of which nothing is in the file stays."""
-    identified = plan.identified
-    scene, shown = identified.scene, identified.shown
-    old_parts: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
-    old_lists: dict[int, TriangleList] = {}
-    met: set[Cell] = set()
-    olds: list[tuple[str, Match, TriangleList]] = []
-    for part in scene.parts:
-        k = identified.stored_of.get(part.node)
-        cell = None if k is None else (k, part.lod, part.group)
-        where = f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}"
-        old = None if cell is None else old_parts.get(cell)
-        triangles = triangle_list(scene, part, lightmap=lightmap)
-        if old is None or cell is None:
-            plan.parts.append(PartPlan(part, None, triangles))
-            plan.changes.append(Change(where, "is new"))
-            continue
-        met.add(cell)
-        if old.mesh not in old_lists:
-            old_lists[old.mesh] = triangle_list(stored, old, lightmap=lightmap)
-        result = match(triangles, old_lists[old.mesh], plan.materials)
-        plan.parts.append(PartPlan(part, stored.meshes[old.mesh].slot, triangles, result))
-        olds.append((where, result, old_lists[old.mesh]))
+
+def compare_parts(
+    plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool
+) -> None:
+    """Find the changed, moved, new and missing parts of a file.
+
+    Args:
+        plan: filled in; its materials are compared already.
+        stored: decoded from the sidecar's model.
+        lightmap: whether Res18 holds lightmap coordinates.
+        only_shown: the file was exported with nothing but the default scene.
+        allow_delete: missing parts are deleted, whatever else is missing.
+    """
+    _Comparison(plan, stored, lightmap).run()
     _resolve_materials(plan, stored)
-    for plan_part, (where, result, old_list) in zip(
-        [p for p in plan.parts if p.match is not None], olds, strict=True
-    ):
-        assert plan_part.triangles is not None
-        result.compare_materials(plan_part.triangles, old_list, plan.materials)
-        if not result.unchanged:
-            plan.changes.append(Change(where, result.describe(len(old_list))))
-        if result.colours_kept:
-            plan.warnings.append(
-                f"{where}: {result.colours_kept} triangles came back white beside coloured ones "
-                "and keep their colours (Blender writes white where the materials of an object "
-                "use vertex alpha in different ways; to paint white, leave one value below 1)"
-            )
-    views = {_view_of(stored, cell, shown) for cell in met} | {(*shown, False)}
-    present = set(identified.stored_of.values())
-    for cell, part in old_parts.items():
-        if cell in met:
+    for part in plan.parts:
+        _describe(plan, part, stored)
+    _missing_parts(
+        plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete
+    )
+
+
+class _Comparison:
+    """Find the stored part that each part of a file comes from; parts by their indices."""
+
+    def __init__(self, plan: Plan, stored: Scene, lightmap: bool) -> None:
+        self.plan, self.stored, self.lightmap = plan, stored, lightmap
+        self.scene = plan.identified.scene
+        self.known = StoredMeshes(stored)
+        self.part_of: dict[Cell, Part] = {(p.node, p.lod, p.group): p for p in stored.parts}
+        self.cells_of: dict[int, list[Cell]] = {}  # stored mesh -> its cells
+        for cell, part in self.part_of.items():
+            self.cells_of.setdefault(part.mesh, []).append(cell)
+        self.lists: dict[int, TriangleList] = {}
+        self.alike: dict[int, list[int]] | None = None  # shape key -> stored meshes
+        self.origin: dict[int, int] = {}  # part of the file -> stored mesh
+
+    def run(self) -> None:
+        """Fill the plan's parts."""
+        plan, scene = self.plan, self.scene
+        for part in scene.parts:
+            k = plan.identified.stored_of.get(part.node)
+            triangles = triangle_list(scene, part, lightmap=self.lightmap)
+            cell = None if k is None else (k, part.lod, part.group)
+            plan.parts.append(PartPlan(part, triangles=triangles, cell=cell))
+        count = range(len(plan.parts))
+        for i in count:
+            own = self._own(i)
+            if own is not None and (found := self._match(i, own)).same_triangles:
+                self._take(i, own, found)
+        for i in count:
+            if i not in self.origin:
+                self._find_alike(i)
+        occupied = {part.cell: i for i, part in enumerate(plan.parts) if part.cell is not None}
+        for i in count:
+            if i not in self.origin:
+                self._find_edited(i, occupied)
+        self._name_sources(occupied)
+
+    def _own(self, i: int) -> int | None:
+        """The stored mesh of the cell that a part is in."""
+        cell = self.plan.parts[i].cell
+        old = None if cell is None else self.part_of.get(cell)
+        return None if old is None else old.mesh
+
+    def _hint(self, i: int) -> int | None:
+        """The stored mesh that a part's mesh was, by its extras or its name."""
+        found = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
+        return found if found in self.cells_of else None
+
+    def _list(self, mesh: int) -> TriangleList:
+        if mesh not in self.lists:
+            part = self.part_of[self.cells_of[mesh][0]]
+            self.lists[mesh] = triangle_list(self.stored, part, lightmap=self.lightmap)
+        return self.lists[mesh]
+
+    def _match(self, i: int, mesh: int) -> Match:
+        triangles = self.plan.parts[i].triangles
+        assert triangles is not None
+        return match(triangles, self._list(mesh), self.plan.materials)
+
+    def _take(self, i: int, mesh: int, found: Match) -> None:
+        part = self.plan.parts[i]
+        self.origin[i], part.match = mesh, found
+        part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
+
+    def _find_alike(self, i: int) -> None:
+        """Find a stored part of the same triangles, first by extras and name."""
+        if self.alike is None:
+            self.alike = {}
+            for mesh in self.cells_of:
+                self.alike.setdefault(shape_key(self._list(mesh)), []).append(mesh)
+        triangles, hint = self.plan.parts[i].triangles, self._hint(i)
+        assert triangles is not None
+        meshes = self.alike.get(shape_key(triangles), [])
+        for mesh in [*([] if hint is None else [hint]), *meshes]:
+            if (found := self._match(i, mesh)).same_triangles:
+                self._take(i, mesh, found)
+                return
+
+    def _find_edited(self, i: int, occupied: dict[Cell, int]) -> None:
+        """Find what an edited part was: the part of its cell, or one that has left its own."""
+        mesh, hint = self._own(i), self._hint(i)
+        found = None if mesh is None else self._match(i, mesh)
+        if hint is not None and hint != mesh and self._has_left(hint, occupied):
+            other = self._match(i, hint)
+            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, found))
+            if kept > here and kept >= _MOST * len(other.old_of):
+                mesh, found = hint, other
+        if mesh is not None and found is not None:
+            self._take(i, mesh, found)
+
+    def _has_left(self, mesh: int, occupied: dict[Cell, int]) -> bool:
+        """Whether another part is where a stored one was, or none."""
+        users = [occupied[cell] for cell in self.cells_of[mesh] if cell in occupied]
+        return all(self.origin.get(i, self._hint(i)) not in (mesh, None) for i in users)
+
+    def _name_sources(self, occupied: dict[Cell, int]) -> None:
+        """Name the cell that each moved part has left, or whose copy it is."""
+        left = {
+            mesh: [c for c in cells if self.origin.get(occupied.get(c, -1)) != mesh]
+            for mesh, cells in self.cells_of.items()
+        }
+        for i, mesh in self.origin.items():
+            if mesh != self._own(i):
+                part, free = self.plan.parts[i], left[mesh]
+                part.copied = not free
+                part.source = free.pop(0) if free else self.cells_of[mesh][0]
+
+
+def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
+    """List what is different about a part."""
+    name = plan.identified.scene.nodes[part.part.node].name
+    where = f"part {printable(name)!r} lod {part.part.lod} group {part.part.group}"
+    if part.match is None or part.triangles is None or part.stored is None:
+        plan.changes.append(Change(where, "is new"))
+        return
+    if part.source is not None:
+        source = _where(stored, part.source)
+        what = f"is new, a copy of {source}" if part.copied else f"was {source}"
+        plan.changes.append(Change(where, what))
+    part.match.compare_materials(part.triangles, part.stored, plan.materials)
+    if not part.match.unchanged:
+        what = part.match.describe(len(part.stored))
+        if part.part.matrix is not None:
+            what += ", as its object was moved, turned or scaled"
+        plan.changes.append(Change(where, what))
+    if part.match.colours_kept:
+        plan.warnings.append(
+            f"{where}: {part.match.colours_kept} triangles came back white beside coloured ones "
+            "and keep their colours (Blender writes white where the materials of an object "
+            "use vertex alpha in different ways; to paint white, leave one value below 1)"
+        )
+
+
+def _missing_parts(
+    plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool
+) -> None:
+    """Delete the parts that are missing, or keep and report them.
+
+    Scenes prove nothing: Blender writes those of hidden parts empty, and *Visible Objects* leaves
+    the parts out. So parts are missing on purpose if one outside the default scene arrived.
+    """
+    shown = plan.identified.shown
+    present = set(plan.identified.stored_of.values())
+    parts = {(p.node, p.lod, p.group): p for p in stored.parts}
+
+    def is_outside(cell: Cell) -> bool:
+        return cell[1:] != shown or stored.nodes[cell[0]].cockpit
+
+    came = {part.cell if part.source is None else part.source for part in plan.parts}
+    left = {part.source for part in plan.parts if part.source is not None and not part.copied}
+    met = {part.cell for part in plan.parts}
+    missing = []
+    for cell, part in parts.items():
+        if cell in met or cell in left:
             continue
-        name = stored.nodes[cell[0]].name
-        gone = cell[0] not in present
-        shown_here = _view_of(stored, cell, shown) in views
-        if gone or (shown_here and not _only_degenerate(stored, part, lightmap)):
+        if cell[0] not in present:
             plan.deleted_parts.append(cell)
-            if not gone:
-                where = f"part {printable(name)!r} lod {cell[1]} group {cell[2]}"
-                plan.changes.append(Change(where, "is missing"))
-        else:
+        elif (only_shown and is_outside(cell)) or _only_degenerate(stored, part, lightmap):
             plan.kept_parts.append(cell)
+        else:
+            missing.append(cell)
+    came &= parts.keys()
+    doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
+    for cell in missing:
+        where = _where(stored, cell)
+        if doubtful and not allow_delete:
+            plan.kept_parts.append(cell)
+            plan.not_applied.append(
+                NotApplied(
+                    where=where,
+                    what="is missing",
+                    why="no part outside the default scene is in the file: it was exported with "
+                    "visible or selected objects only, or they were deleted",
+                    instead="export everything, or delete them with --allow-delete",
+                )
+            )
+        else:
+            plan.deleted_parts.append(cell)
+            plan.changes.append(Change(where, "is missing"))
+    _replaced_parts(plan, stored)
+
+
+def _where(stored: Scene, cell: Cell) -> str:
+    """What messages call a stored part."""
+    return f"part {printable(stored.nodes[cell[0]].name)!r} lod {cell[1]} group {cell[2]}"
+
+
+def _replaced_parts(plan: Plan, stored: Scene) -> None:
+    """List the stored parts whose cells now show others, and which nothing shows any more."""
+    slot_of = {(p.node, p.lod, p.group): stored.meshes[p.mesh].slot for p in stored.parts}
+    used = {part.slot for part in plan.parts} | {slot_of[cell] for cell in plan.kept_parts}
+    for part in plan.parts:
+        if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
+            plan.replaced_parts.append(part.cell)
+            plan.changes.append(Change(_where(stored, part.cell), "its triangles are gone"))
 
 
 def _resolve_materials(plan: Plan, stored: Scene) -> None:
@@ -123,11 +294,6 @@ def _most_votes(
     found = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
     pairs = zip(*(part.tolist() for part in found), strict=True)
     return [(i, k) for i, k in pairs if i in rows]
-
-
-def _view_of(scene: Scene, cell: Cell, shown: tuple[int, int]) -> tuple[int, int, bool]:
-    """Which scene of the glTF file shows a cell: parts of one come and go together."""
-    return cell[1], cell[2], scene.nodes[cell[0]].cockpit and cell[1:] == shown
 
 
 def _only_degenerate(stored: Scene, part: Part, lightmap: bool) -> bool:

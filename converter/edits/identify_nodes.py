@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import ConversionError, printable
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
 from ..numeric.arrays import NONE16
@@ -22,7 +22,7 @@ from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.differences import NotApplied
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
-from .node_roles import NodeRoles, Role
+from .node_roles import NodeRoles, Role, StoredMeshes
 from .rigid_transforms import frame_in, rigid_part, rigid_track
 
 F64 = NDArray[np.float64]
@@ -220,11 +220,8 @@ class _Builder:
 
     def add_parts(self) -> None:
         """Move parts that are objects of their own into the frames of their nodes."""
-        out, scene, stored, items = self.out, self.out.scene, self.stored, self.imported.nodes
-        owner = self._owners()
-        stored_rest = rest_pose(stored) if stored is not None and stored.nodes else None
-        own_rest = rest_pose(scene)
-        stored_cells = set() if stored is None else {(p.node, p.lod, p.group) for p in stored.parts}
+        scene, items, stored = self.out.scene, self.imported.nodes, self.stored
+        owner, place = self._owners(), self._places()
         at_origin: list[str] = []
         for i, role in enumerate(self.roles):
             if role is None or role.owner is None or items[i].mesh < 0:
@@ -233,28 +230,26 @@ class _Builder:
                 continue
             node = owner(role.owner)
             if node is None:
-                self.imported.not_applied.append(
-                    NotApplied(
-                        where=f"part {printable(items[i].name)!r}",
-                        what="is new",
-                        why="the node that it belongs to is not in the file",
-                        instead="name it NODE.lodL.groupG after a node that is",
-                    )
+                known = stored is not None and role.owner in range(len(stored.nodes))
+                self._report_part(
+                    i,
+                    "is left of a node that is missing" if known else "is new",
+                    "a part goes with its node, which is not in the file",
+                    "delete it, too, or name it NODE.lodL.groupG after a node that is",
                 )
                 continue
-            k = out.stored_of.get(node)
-            rotations, translations = own_rest
-            pose = rotations[node], translations[node]
-            if (
-                stored_rest is not None
-                and k is not None
-                and (k, role.lod, role.group) in stored_cells
-            ):
-                pose = stored_rest[0][k], stored_rest[1][k]
-                still = (self.world[i] == np.eye(4)).all()
-                if still and np.abs(pose[1]).max() > POSE_NOISE * out.size:
-                    at_origin.append(items[i].name)
-            matrix = self._into(self.world[i], pose)
+            matrix, was_here = place(i, role, node)
+            still = (self.world[i] == np.eye(4)).all()
+            if was_here and still and matrix is not None:
+                at_origin.append(items[i].name)
+            if was_here and (above := self._node_above(i)) not in (None, node):
+                name = printable(scene.nodes[above].name) if above is not None else ""
+                self._report_part(
+                    i,
+                    f"is below node {name!r}",
+                    "a part belongs to the node that it is called after",
+                    f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
+                )
             scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, matrix))
         if at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
@@ -264,6 +259,51 @@ class _Builder:
                 "switched off in a .blend that was opened again (switch its collections on, and "
                 "export again)"
             )
+
+    def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
+        where = f"part {printable(self.imported.nodes[i].name)!r}"
+        self.imported.not_applied.append(
+            NotApplied(where=where, what=what, why=why, instead=instead)
+        )
+
+    def _node_above(self, i: int) -> int | None:
+        """The node below which an item is, if there is one."""
+        above = self.imported.nodes[i].parent
+        while above >= 0 and above not in self.out.node_of:
+            above = self.imported.nodes[above].parent
+        return self.out.node_of.get(above)
+
+    def _places(self) -> Callable[[int, Role, int], tuple[F64 | None, bool]]:
+        """How an item becomes a part of a node: the matrix into its frame, and whether it was
+        exported as a part of that node.
+
+        Such a part was exported where the node is at rest in the sidecar, whatever was done to the
+        node since then; one that stands where the node is now was moved with it.
+        """
+        out, stored, meshes = self.out, self.stored, self.imported.meshes
+        own = rest_pose(out.scene)
+        rest = rest_pose(stored) if stored is not None and stored.nodes else None
+        cells = set() if stored is None else {(p.node, p.lod, p.group) for p in stored.parts}
+        shown = {(p.node, p.mesh) for p in stored.parts} if stored is not None else set()
+        known = StoredMeshes(stored) if stored is not None else None
+
+        def place(i: int, role: Role, node: int) -> tuple[F64 | None, bool]:
+            k, mesh = out.stored_of.get(node), meshes[self.imported.nodes[i].mesh]
+            poses = [(own[0][node], own[1][node])]
+            was_here = (k, role.lod, role.group) in cells
+            was_here |= known is not None and (k, known.of(mesh)) in shown
+            if was_here and rest is not None and k is not None:
+                poses.insert(0, (rest[0][k], rest[1][k]))
+            matrices = [self._into(self.world[i], pose) for pose in poses]
+            matrix = None if any(m is None for m in matrices) else matrices[0]
+            if matrix is not None and abs(np.linalg.det(matrix[:3, :3])) < 1e-12:
+                name = printable(self.imported.nodes[i].name)
+                raise ConversionError(
+                    f"part {name!r} is scaled to nothing", hint="delete it, or give it a size"
+                )
+            return matrix, was_here
+
+        return place
 
     def _owners(self) -> Callable[[int | str], int | None]:
         """The node that an owner's name or row means."""

@@ -120,11 +120,15 @@ class Match:
         return old, new, turn
 
     @property
+    def same_triangles(self) -> bool:
+        """Whether every triangle of either part is one of the other, whatever its material."""
+        return not self.lost.size and not (self.old_of < 0).any()
+
+    @property
     def unchanged(self) -> bool:
         """Whether the new part equals the old one."""
         return (
-            not self.lost.size
-            and not (self.old_of < 0).any()
+            self.same_triangles
             and not self.normals_differ.any()
             and not self.colours_differ.any()
             and not self.materials_differ.any()
@@ -341,6 +345,24 @@ def colours_apart(
     """
     apart = np.abs(a.astype(np.int64) - b.astype(np.int64)) * channels
     return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
+
+
+def shape_key(triangles: TriangleList) -> int:
+    """Return a number that parts of the same triangles have in common, in whatever order.
+
+    Duplicate and degenerate triangles, which Blender drops, do not count.
+    """
+    bits = (triangles.positions + np.float32(0)).view(np.uint32).astype(np.uint64)
+    corner = _scrambled(bits @ np.array([1, 1 << 20, 1 << 40], np.uint64))  # (T, 3)
+    a, b, c = corner.T
+    flat = (a == b) | (b == c) | (a == c)
+    return int(np.unique(_scrambled(corner[~flat].sum(axis=1))).sum())
+
+
+def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64-bit numbers evenly, modulo 2 ** 64."""
+    mixed = values * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:

@@ -8,14 +8,40 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from ..errors import printable
 from ..formats.names import without_number
+from ..scene.decode import part_name
+from ..scene.differences import NotApplied
 from ..scene.points import is_point
-from ..scene.scene import ImportedNode, ImportedScene, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
 
 _PART_NAME = re.compile(r"(?P<node>.*)\.lod(?P<lod>[0-2])(?:\.group(?P<group>[0-4]))?(?:#\d+)*")
+
+
+class StoredMeshes:
+    """Find the stored mesh that a mesh of a file was, by its extras or its name."""
+
+    def __init__(self, stored: Scene) -> None:
+        self._by_slot = {mesh.slot: i for i, mesh in enumerate(stored.meshes)}
+        self._by_name = {mesh.name: i for i, mesh in enumerate(stored.meshes)}
+
+    def of(self, mesh: Mesh) -> int | None:
+        """Return the index of the stored mesh, if it is one."""
+        if mesh.slot is not None:
+            return self._by_slot.get(mesh.slot)
+        return self._by_name.get(mesh.name, self._by_name.get(without_number(mesh.name)))
+
+
+#: Blender before 5.0 cuts names at 63 bytes.
+_LONG_NAME = 60
+#: What the exporter appends to a name that another node has.
+_UNIQUE = re.compile(r"(#\d+)*$")
+#: A part's node (its row, the name of a new one), LOD and group.
+PartKey = tuple[int | str, int, int]
 
 
 @dataclass
@@ -61,6 +87,8 @@ class NodeRoles:
             for i, item in enumerate(self.items)
             if not _is_decoration(self.imported, item) and not is_point(item, self.named)
         ]
+        stated = [i for i in open_items if {"node", "lod", "group"} <= self.items[i].extras.keys()]
+        open_items = [i for i in open_items if i not in set(stated)]
         open_items = [i for i in open_items if not self._by_extras(i, named=True)]
         open_items = [i for i in open_items if not self._by_extras(i, named=False)]
         open_items = [i for i in open_items if not self._by_name(i, self.items[i].name)]
@@ -68,7 +96,8 @@ class NodeRoles:
         open_items = [i for i in open_items if not self._by_name(i, bare(self.items[i].name))]
         if self.stored is not None:
             open_items = self._renamed(self.stored, open_items)
-        self._by_part_name(open_items)
+        open_items += self._stated_parts(stated)
+        self._by_part_name(sorted(open_items))
         return self.roles
 
     def _take(self, i: int, key: object, role: Role) -> bool:
@@ -85,18 +114,100 @@ class NodeRoles:
         if "node" not in extras:
             return False
         number = extras["node"]
-        if "lod" in extras and "group" in extras:
-            lod, group = extras["lod"], extras["group"]
-            if named and (_part_match(name) is None or name != without_number(name)):
-                return False
-            role = Role(owner=number, lod=lod, group=group, name=name)
-            return self._take(i, ("part", self.owner_names.get(number, number), lod, group), role)
         index = self.index_of.get(number) if self.stored is not None else number
         if index is None:
             return False
         if named and self.stored is not None and name != self.stored.nodes[index].name:
             return False
         return self._take(i, ("node", index), Role(stored=index, name=name))
+
+    def _stated_parts(self, items: list[int]) -> list[int]:
+        """Take the items whose extras say that they are parts; return those that are copies."""
+        cells = {i: self._cells(i) for i in items}
+        numbered = {i for i in items if self.items[i].name != without_number(self.items[i].name)}
+        left = []
+        # what stays goes first, then what moves; copies, which have a number, come last
+        for i in sorted(items, key=lambda i: (i in numbered, len(set(cells[i])), i)):
+            stated, wanted = cells[i]
+            if self._take_part(i, wanted):
+                continue
+            if wanted != stated and self._take_part(i, stated):
+                self._report(i, f"is called like {self._part(wanted)}", "there is one already")
+            else:
+                left.append(i)
+        return left
+
+    def _cells(self, i: int) -> tuple[PartKey, PartKey]:
+        """The cell that an item's extras say, and the one that it is in now.
+
+        Extras and name may differ: the one that was exported is merely unchanged, so the other
+        counts.
+        """
+        item = self.items[i]
+        owner = item.extras["node"]
+        stated: PartKey = owner, item.extras["lod"], item.extras["group"]
+        bare, exported = without_number(item.name), self._part(stated)
+        match = _part_match(item.name) or _part_match(bare)
+        named = None if match is None else (self._owner(match[0]), *match[1:])
+        cut = exported.startswith(bare) and len(bare.encode()) >= _LONG_NAME
+        if _UNIQUE.sub("", bare) == exported or cut or named == stated or not bare:
+            return stated, stated
+        if named is None or named[0] is None:
+            if self.stored is not None and owner in self.owner_names:
+                self._report(i, f"was {exported}", "parts have no names of their own")
+            return stated, stated
+        was = self._exported(item)
+        if named in was and stated not in was:
+            return stated, stated
+        if self.stored is not None and was and stated not in was:
+            text = f"is {exported} by its custom properties, and was neither"
+            self._report(i, text, "either may be meant")
+            return stated, stated
+        return stated, (named[0], named[1], named[2])
+
+    def _exported(self, item: ImportedNode) -> list[PartKey]:
+        """The cells that an item's mesh was exported for, as far as it says."""
+        if item.mesh < 0:
+            return []
+        mesh = self.imported.meshes[item.mesh]
+        if self.stored is None:
+            known = mesh.lod is not None and mesh.group is not None
+            return [(item.extras["node"], mesh.lod or 0, mesh.group or 0)] if known else []
+        was = StoredMeshes(self.stored).of(mesh)
+        return [(p.node, p.lod, p.group) for p in self.stored.parts if p.mesh == was]
+
+    def _owner(self, name: str) -> int | str | None:
+        """The node that the name of a part begins with: its row, the name of a new one."""
+        return self._owners.get(name, self.named.get(name))
+
+    @cached_property
+    def _owners(self) -> dict[str, int | str]:
+        """Owners of parts by the names of the nodes in the file."""
+        out: dict[str, int | str] = {}
+        for item, role in zip(self.items, self.roles, strict=True):
+            stored = None if role is None else role.stored
+            out.setdefault(item.name, item.name if stored is None else stored)
+        return out
+
+    def _take_part(self, i: int, cell: PartKey) -> bool:
+        owner, lod, group = cell
+        return self._take(i, ("part", *cell), Role(owner=owner, lod=lod, group=group))
+
+    def _part(self, cell: PartKey) -> str:
+        """What the exporter calls a part."""
+        owner, lod, group = cell
+        name = self.owner_names.get(owner, str(owner)) if isinstance(owner, int) else owner
+        return part_name(name, lod, group)
+
+    def _report(self, i: int, what: str, why: str) -> None:
+        self.imported.not_applied.append(
+            NotApplied(
+                where=f"part {printable(self.items[i].name)!r}",
+                what=what,
+                why=why,
+                instead="name it NODE.lodL.groupG after the cell where it should be",
+            )
+        )
 
     def _by_name(self, i: int, name: str) -> bool:
         if self.items[i].extras:
@@ -139,15 +250,12 @@ class NodeRoles:
 
     def _by_part_name(self, open_items: list[int]) -> None:
         """Take names such as ``tree.lod1`` for parts; all that is left is new nodes."""
-        known = set(self.named) | {item.name for item in self.items}
         for i in open_items:
             name = self.items[i].name
             match = _part_match(name) or _part_match(without_number(name))
-            if match and self.items[i].mesh >= 0 and match[0] in known:
-                owner, lod, group = match
-                role = Role(owner=owner, lod=lod, group=group)
-                if self._take(i, ("part", owner, lod, group), role):
-                    continue
+            owner = self._owner(match[0]) if match and self.items[i].mesh >= 0 else None
+            if match and owner is not None and self._take_part(i, (owner, *match[1:])):
+                continue
             # of a foreign "tree.lod0" beside "tree.lod1", the node is "tree"
             if not (
                 match

@@ -22,12 +22,20 @@ class PartPlan:
         slot: the stored slot it had, ``None`` for a new part.
         triangles: its triangles; not read for parts that are unchanged.
         match: how they meet the stored ones.
+        stored: the stored ones.
+        cell: where it is in the stored model; ``None``: in a new node.
+        source: the cell that it was in, or is a copy of; ``None``: ``cell``, or it is new.
+        copied: a part of the file is still where it was.
     """
 
     part: Part
     slot: int | None = None
     triangles: TriangleList | None = None
     match: Match | None = None
+    stored: TriangleList | None = None
+    cell: Cell | None = None
+    source: Cell | None = None
+    copied: bool = False
 
     @property
     def unchanged(self) -> bool:
@@ -47,6 +55,8 @@ class Plan:
         parts: every part of the file.
         kept_parts: cells (stored node, lod, group) that the file does not show and that stay.
         deleted_parts: cells (stored node, lod, group) that are gone.
+        replaced_parts: cells (stored node, lod, group) that show another stored part, and whose
+            own no cell shows any more.
         deleted_nodes: stored nodes that are gone.
         materials: per material of the file the stored ones that it may be.
         warnings: what the user should know.
@@ -63,6 +73,7 @@ class Plan:
     parts: list[PartPlan] = field(default_factory=list)
     kept_parts: list[Cell] = field(default_factory=list)
     deleted_parts: list[Cell] = field(default_factory=list)
+    replaced_parts: list[Cell] = field(default_factory=list)
     deleted_nodes: list[int] = field(default_factory=list)
     materials: list[set[int]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

@@ -54,6 +54,7 @@ class Description:
         points: the control points that the glTF shows.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
             of it.
+        visible_only: the glTF shows nothing but the default scene. Sidecars of 0.1 do not say.
         companions: files of the model's name as they were, by ending (``.cpt``).
     """
 
@@ -70,6 +71,7 @@ class Description:
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
     tolerant: bool = False
+    visible_only: bool = False
     companions: dict[str, bytes] = field(default_factory=dict)
 
     @property
@@ -81,8 +83,9 @@ class Description:
     def pair(self) -> str:
         """Digest of what the glTF beside a sidecar depends on. The glTF states it too, so that a
         glTF of another run is detected. The converter's version and its reasons do not count; nor
-        does the shown cell, which the glTF states itself."""
-        passed = ("source", "converter", "dialect_reason", "lod", "group", "companions")
+        does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
+        passed = {"source", "converter", "dialect_reason", "lod", "group"}
+        passed |= {"visible_only", "companions"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -119,7 +122,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     fields["companions"] = {
         ending: b64encode(data).decode() for ending, data in fields["companions"].items()
     }
-    for name in ("points", "tolerant", "companions"):
+    for name in ("points", "tolerant", "visible_only", "companions"):
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
@@ -161,7 +164,8 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {
-            "kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False, "companions": {}
+            "kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False,
+            "visible_only": False, "companions": {},
         }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])

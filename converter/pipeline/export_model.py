@@ -145,6 +145,7 @@ def description(loaded: LoadedModel, options: ExportOptions, clip: str) -> Descr
         points=loaded.scene.points,
         companions=loaded.companions,
         tolerant=loaded.tolerant,
+        visible_only=options.visible_only,
     )
 
 

@@ -84,7 +84,12 @@ def stored_model(kept: Sidecar, path: Path) -> StoredModel:
 
 
 def import_edited(
-    gltf: Path, given: ImportedScene, stored: StoredModel, options: ImportOptions
+    gltf: Path,
+    given: ImportedScene,
+    stored: StoredModel,
+    options: ImportOptions,
+    *,
+    only_shown: bool = False,
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar.
 
@@ -93,6 +98,7 @@ def import_edited(
         given: what it holds.
         stored: the sidecar's model.
         options: as in :class:`ImportOptions`.
+        only_shown: the file never had more than what the default scene shows.
 
     Raises:
         ConversionError: the edit cannot be kept.
@@ -114,6 +120,8 @@ def import_edited(
         lightmap=retail,
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
+        only_shown=only_shown or about.visible_only or options.scene is not None,
+        allow_delete=options.allow_delete,
     )
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
@@ -153,7 +161,8 @@ def import_edited(
 
 
 def _moves_triangles(plan: Plan) -> bool:
-    return any(not part.unchanged for part in plan.parts) or bool(plan.deleted_parts)
+    gone = plan.deleted_parts or plan.replaced_parts
+    return any(not part.unchanged for part in plan.parts) or bool(gone)
 
 
 def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> ImportResult:

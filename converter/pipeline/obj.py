@@ -175,7 +175,7 @@ def import_obj(
             kept = open_sidecar(found, path, given.info, options, of_obj=True)
             stored = stored_model(kept, found)
             _into_nodes(given, stored)
-            out = import_edited(path, given, stored, options)
+            out = import_edited(path, given, stored, options, only_shown=True)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
     out.warnings[:0] = given.warnings

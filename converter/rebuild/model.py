@@ -103,12 +103,21 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
             )
     write_names(job, edits, order)
     renumber(job, edits, order)
-    drawn = any(not p.unchanged for p in plan.parts) or bool(plan.deleted_parts)
+    drawn = any(not p.unchanged or _moves_shown(p) for p in plan.parts)
+    drawn |= bool(plan.deleted_parts)
     if drawn or posed or job.stored is None:
         model.header = posed_header(model, job.dialect)
     _require_limits(model)
     out.report = report_rows(plan, job.stored)
     return out
+
+
+def _moves_shown(part: PartPlan) -> bool:
+    """Whether a part came into or left the cell that the header's box is made of."""
+    if part.source is None:
+        return False
+    left = None if part.copied else part.source[1:]
+    return (0, 0) in ((part.part.lod, part.part.group), left)
 
 
 def _write_nodes(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:

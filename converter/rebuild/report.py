@@ -31,16 +31,19 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
         node = scene.nodes[part.part.node]
         name = f"{printable(node.name)}.lod{part.part.lod}.group{part.part.group}"
         where = f"part {printable(node.name)!r} lod {part.part.lod} group {part.part.group}"
-        if part.unchanged:
-            say("part", name, "kept", "unchanged")
+        if part.source is not None and not part.copied:
+            say("part", name, "moved", "; ".join(reasons[where]))
+        elif part.unchanged:
+            say("part", name, "kept", "; ".join(reasons.get(where, ["unchanged"])))
         elif part.slot is None:
             say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
         else:
             say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
     if stored is not None:
         for cells, status, reason in (
-            (plan.kept_parts, "kept", "its scene is not in the file"),
+            (plan.kept_parts, "kept", "not in the file"),
             (plan.deleted_parts, "deleted", "missing from the file"),
+            (plan.replaced_parts, "deleted", "its cell shows another part"),
         ):
             for k, lod, group in cells:
                 name = f"{printable(stored.nodes[k].name)}.lod{lod}.group{group}"

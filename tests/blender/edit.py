@@ -2,7 +2,7 @@
 
     python edit.py IN.glb OUT_DIR NODE EDIT...
 
-Writes ``OUT_DIR/EDIT.glb`` per edit, with the stock exporter's defaults.
+Writes ``OUT_DIR/EDIT.glb`` per edit, with the stock exporter's defaults, or with ``OPTIONS``.
 """
 
 from __future__ import annotations
@@ -149,6 +149,64 @@ def bigger_applied(node):
     apply_scale(node, (2, 2, 2))
 
 
+def only_part(node):
+    """The object of the only part of LOD 0, group 2."""
+    return next(o for o in bpy.data.objects if o.name.endswith(".lod0.group2"))
+
+
+def delete_cell(node):
+    bpy.data.objects.remove(only_part(node))
+
+
+def move_part(node):
+    found = only_part(node)
+    found.name = found.name.replace(".lod0.group2", ".lod1.group3")
+
+
+def move_part_by_properties(node):
+    found = only_part(node)
+    found["msh"]["lod"], found["msh"]["group"] = 1, 3
+
+
+def hide_parts(node):
+    """What the importer leaves: the other collections are switched off."""
+
+
+def apply_modifier(node):
+    """A mirrored copy beside it, which the exporter applies."""
+    modifier = bpy.data.objects[node].modifiers.new("mirror", "ARRAY")
+    modifier.relative_offset_displace = (2, 0, 0)
+
+
+def shape_key(node):
+    found = bpy.data.objects[node]
+    found.shape_key_add(name="Basis")
+    moved = found.shape_key_add(name="open")
+    moved.data[0].co.x += 1
+
+
+def flags_of_object(node):
+    bpy.data.objects[node]["tri_flags"] = 2
+
+
+def flags_of_faces(node):
+    """A copy of the material on one face."""
+    mesh = mesh_of(node)
+    copy = mesh.materials[0].copy()
+    copy["tri_flags"] = 34
+    mesh.materials.append(copy)
+    mesh.polygons[0].material_index = len(mesh.materials) - 1
+
+
+PROPERTIES = {"export_extras": True}
+OPTIONS = {
+    "move_part": PROPERTIES,
+    "move_part_by_properties": PROPERTIES,
+    "hide_parts": {"use_visible": True},
+    "apply_modifier": {"export_apply": True},
+    "flags_of_object": PROPERTIES,
+    "flags_of_faces": PROPERTIES,
+}
 source, out, node, *edits = sys.argv[1:]
 for name in edits:
     bpy.ops.wm.read_factory_settings(use_empty=True)
@@ -157,4 +215,4 @@ for name in edits:
     globals()[name](node)
     bpy.context.view_layer.update()
     bpy.context.scene.frame_set(0)
-    bpy.ops.export_scene.gltf(filepath=str(Path(out) / f"{name}.glb"))
+    bpy.ops.export_scene.gltf(filepath=str(Path(out) / f"{name}.glb"), **OPTIONS.get(name, {}))

@@ -25,7 +25,8 @@ pytestmark = pytest.mark.skipif(
 )
 EDITS = (
     "move_node", "rotate_at_frame", "move_vertex", "delete_face", "subdivide", "add_mesh_node",
-    "rename", "reparent", "assign_material", "delete_part", "add_lod",
+    "rename", "reparent", "assign_material", "delete_part", "add_lod", "delete_cell", "move_part",
+    "move_part_by_properties", "hide_parts", "apply_modifier",
 )  # fmt: skip
 GEOMETRY = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
 SAMPLE, NODE, ROW = "retail__odd__l_mast_010", "mast_c_m5o2", 5
@@ -137,10 +138,46 @@ def test_delete_part(folder: Path) -> None:
 
 def test_add_lod(folder: Path, tmp_path: Path) -> None:
     _, old, new, tables = edited(folder, "add_lod")
-    assert tables == GEOMETRY | {"Res1"}
-    slot = int(new.nodes["slot_index"][ROW, 2, 0])
-    assert slot == len(old.slots)
-    assert new.slots["tri_count"][slot] == TRIANGLES
+    """A copy of the mesh shows the same slot."""
+    assert tables == {"Res1"}
+    assert new.nodes["slot_index"][ROW, 2, 0] == old.nodes["slot_index"][ROW, 0, 0]
+
+
+def test_delete_the_last_part_of_a_cell(folder: Path) -> None:
+    back, old, new, _ = edited(folder, "delete_cell")
+    assert (old.nodes["slot_index"][:, 0, 2] != 0xFFFF).sum() == 1
+    assert (new.nodes["slot_index"][:, 0, 2] == 0xFFFF).all()
+    assert [c.what for c in back.changes] == ["is missing"]
+    assert back.not_applied == []
+    assert len(new.slots) == len(old.slots) - 1
+
+
+@pytest.mark.parametrize("name", ["move_part", "move_part_by_properties"])
+def test_move_a_part_to_another_cell(folder: Path, name: str) -> None:
+    """By its name, with custom properties that still say the old cell; and by these alone."""
+    back, old, new, tables = edited(folder, name)
+    assert tables == {"Res1"}
+    assert (new.nodes["slot_index"][:, 0, 2] == 0xFFFF).all()
+    assert (new.nodes["slot_index"][:, 1, 3] == old.nodes["slot_index"][:, 0, 2]).all()
+    assert back.not_applied == []
+
+
+def test_visible_objects_alone(folder: Path) -> None:
+    back, old, _, tables = edited(folder, "hide_parts")
+    assert tables == set()
+    outside = (old.nodes["slot_index"] != 0xFFFF).sum() - (
+        old.nodes["slot_index"][:, 0, 0] != 0xFFFF
+    ).sum()
+    assert len(back.not_applied) == outside
+    assert {one.what for one in back.not_applied} == {"is missing"}
+
+
+def test_a_modifier_that_arrives_applied(folder: Path) -> None:
+    back, _, new, tables = edited(folder, "apply_modifier")
+    assert tables <= GEOMETRY | {"header"}
+    slot = int(new.nodes["slot_index"][ROW, 0, 0])
+    assert new.slots["tri_count"][slot] == 2 * TRIANGLES
+    assert back.changes[0].what == f"{TRIANGLES} triangles became {2 * TRIANGLES}"
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -46,4 +46,6 @@ def test_untouched_models_come_back(through_blender: Path, sample: Sample, kind:
     sidecar = through_blender / f"{number}.msh-sidecar"
     back = import_gltf(through_blender / kind / f"{number}.glb", sidecar)
     assert [str(change) for change in back.changes] == []
+    assert back.not_applied == []
+    assert back.unchanged
     assert first_difference(sample.source, back.data) is None

@@ -102,8 +102,17 @@ def slot_content(model: MshModel, slot: int) -> tuple:
     return tuple(out)
 
 
+def new_shape(d: Editable) -> None:
+    """A new node with a mesh that the model has not: a copy would share its slot."""
+    edits.new_node(d)
+    d.json["meshes"].append(json.loads(json.dumps(d.json["meshes"][0])))
+    d.json["nodes"][-1]["mesh"] = len(d.json["meshes"]) - 1
+    attributes = d.json["meshes"][-1]["primitives"][0]["attributes"]
+    attributes["POSITION"] = d.add(d.arrays[attributes["POSITION"]] * 2)
+
+
 def test_new_node_appends(tmp_path: Path) -> None:
-    changed = tables_changed(edits.new_node, tmp_path)
+    changed = tables_changed(new_shape, tmp_path)
     assert set(changed) == {
         "Res1", "Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7", "Res8", "Res9",
         "Res10", "header",
