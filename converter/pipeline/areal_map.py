@@ -5,21 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from ...exporters.gltf_areal import export_areal_map
 from ...exporters.gltf_file import Document
 from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_nres
 from .. import __version__
 from ..checks.recover_maps import checked_areals
+from ..edits.compare_areal_map import compare_areal_map
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..scene.appearance import Appearance
-from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
@@ -100,7 +98,7 @@ def areal_map_files(
 
 
 def import_areal_map(kept: Sidecar, given: ImportedScene, label: str) -> ImportResult:
-    """Return the areal map of the sidecar, with a warning where the glTF shows another.
+    """Return the areal map of the sidecar, and report where the glTF shows another.
 
     Args:
         kept: the sidecar.
@@ -113,20 +111,5 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, label: str) -> ImportR
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
-    used = {item.mesh for item in given.nodes if item.mesh >= 0}
-    shown = [
-        given.streams.positions[p.vertex_start : p.vertex_start + p.vertex_count]
-        for mesh in sorted(used)
-        for p in given.meshes[mesh].primitives
-    ]
-    points = np.concatenate([*shown, np.empty((0, 3), np.float32)]) + np.float32(0)
-    stored = np.unique(areals.vertices + np.float32(0), axis=0)
-    if not np.array_equal(np.unique(points, axis=0), stored):
-        edit = NotApplied(
-            where="areal map",
-            what="vertices differ",
-            why="an areal map is not read back from glTF",
-            instead="edit it with the functions of msh_gltf.converter.edits.areal_map",
-        )
-        out.not_applied.append(edit)
+    out.not_applied += compare_areal_map(given, areals)
     return out
