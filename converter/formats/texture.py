@@ -216,13 +216,13 @@ def new_texm(
     header["width"], header["height"], header["format"] = width, height, format
     header["mips"] = count = _require_writable(header, levels, label)
     header["word16"] = _WITH_MIPS if count > 1 else 0
-    stored = [_packed(rgba, format)]
+    stored = [packed(rgba, format)]
     sums = rgba.astype(np.uint64)
     for i in range(1, count):
         sums = sums[0::2] + sums[1::2]
         sums = sums[:, 0::2] + sums[:, 1::2]
         pixels = 4**i
-        stored.append(_packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
+        stored.append(packed(((sums + pixels // 2) // pixels).astype(np.uint8), format))
     return Texm(label, header, None, stored)
 
 
@@ -251,10 +251,18 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
     return count
 
 
-def _packed(rgba: NDArray[np.uint8], format: int) -> Pixels:
-    """Stored words of pixels."""
+def packed(rgba: NDArray[np.uint8], format: int) -> Pixels:
+    """Return the stored words of pixels: the nearest value of each channel.
+
+    Args:
+        rgba: (..., 4) uint8; formats without alpha drop it, 88 stores the mean of the colours.
+        format: a key of ``FORMATS`` without a palette.
+    """
     dtype, channels = FORMATS[format]
-    words = np.zeros(rgba.shape[:2], np.uint32)
+    if channels[0] == channels[1]:
+        grey = np.rint(rgba[..., :3].mean(-1)).astype(np.uint8)
+        rgba = np.stack([grey, grey, grey, rgba[..., 3]], -1)
+    words = np.zeros(rgba.shape[:-1], np.uint32)
     for i, channel in enumerate(channels):
         if channel is not None:
             low, bits = channel

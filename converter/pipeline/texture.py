@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...exporters.texm import write_texm
@@ -22,6 +23,7 @@ from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.kinds import Kind
 from ..formats.names import readable, unescape
+from ..formats.repaint import repainted
 from ..formats.tables import PHASE_DTYPE
 from ..formats.texture import (
     TEXM_MAGIC,
@@ -202,34 +204,55 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
 
 
 def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | None:
-    """An edited picture as the texture that it was made of: its format, and as many levels.
+    """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
 
     Args:
         picture: the PNG.
         entry: where the texture is.
         label: what messages call its archive.
+    """
+    return over_texture(read_picture(picture), entry, label, str(picture))
+
+
+def over_texture(
+    rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str
+) -> Replacement | None:
+    """Return what pixels make of the texture that they were made of.
+
+    Of the same size: all that was not painted over stays. Of another one: its format, and as many
+    levels as the new size can have.
+
+    Args:
+        rgba: (height, width, 4) uint8, top row first.
+        entry: where the texture is.
+        label: what messages call its archive.
+        picture: what they call the pixels.
 
     Returns:
         ``None`` where the picture shows what the texture shows.
 
     Raises:
-        ConversionError: unreadable, or not to be made a texture of.
+        ConversionError: the texture is broken, or the size does not fit.
     """
     old = read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
-    rgba = read_picture(picture)
-    if np.array_equal(rgba, old.rgba()):
+    shown = old.rgba()
+    if np.array_equal(rgba, shown):
         return None
-    format = old.format if old.format in WRITABLE_FORMATS else exact_format(rgba)
-    count = len(old.levels) if rgba.shape[:2] == (old.height, old.width) else None
-    new = new_texm(rgba, format, 1 if len(old.levels) == 1 else count, label=str(picture))
-    for word in ("flags", "opaque24"):
-        new.header[word] = old.header[word]
-    made = in_place_of(entry, new, old)
-    if format != old.format:
-        made.warnings.append(f"a texture of format {old.format} cannot be made: it is {format} now")
-    if not new.has_alpha and (rgba[..., 3] != 255).any():
-        made.warnings.append(f"its format {format} has no alpha: what is clear in it is solid")
-    return made
+    if rgba.shape == shown.shape:
+        made = Replacement(write_texm(repainted(old, rgba)), None, None, [])
+    else:
+        format = old.format if old.format in WRITABLE_FORMATS else exact_format(rgba)
+        new = new_texm(rgba, format, 1 if len(old.levels) == 1 else None, label=picture)
+        for word in ("flags", "opaque24"):
+            new.header[word] = old.header[word]
+        made = in_place_of(entry, new, old)
+        if format != old.format:
+            made.warnings.append(
+                f"a texture of format {old.format} cannot change its size: it is {format} now"
+            )
+    if not old.has_alpha and (rgba[..., 3] != 255).any():
+        made.warnings.append(f"its format {old.format} has no alpha: what is clear in it is solid")
+    return None if made.data == entry.payload else made
 
 
 def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLibrary:
