@@ -28,7 +28,9 @@ class Pictures:
         """Return the index of a picture's texture; adds it where it is new."""
         number = self._textures.get(picture)
         if number is None:
-            number = self._textures[picture] = self._file.add_texture(self._image(picture))
+            number = self._textures[picture] = self._file.add_texture(
+                self._image(picture), picture.pixels
+            )
         return number
 
     def _image(self, picture: Picture) -> Json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import colorsys
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from ..converter import __version__
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
+from ..converter.formats.surface import ShownPicture, Surface, short_digest, surface_of
 from ..converter.scene.extras import BufferExtras, to_extras
 from .gltf_json import Text, json_text
 
@@ -25,10 +27,33 @@ _TYPES = {width: name for name, width in WIDTHS.items()}
 
 
 class Document(NamedTuple):
-    """A glTF document: JSON data without its buffer, with :class:`Text` in it; the buffer."""
+    """A glTF document.
+
+    Attributes:
+        json: its data without the buffer, with :class:`Text` in it.
+        buffer: the buffer.
+        pixels: digests of the pixels of its images, hex.
+    """
 
     json: Json
     buffer: bytes
+    pixels: Sequence[str] = ()
+
+    def surfaces(self) -> list[Surface[ShownPicture]]:
+        """Return what each material shows."""
+        data = self.json
+
+        def picture(i: int) -> ShownPicture:
+            image = data["images"][i]
+            if "uri" in image:
+                return ShownPicture(image["uri"], "", self.pixels[i])
+            view = data["bufferViews"][image["bufferView"]]
+            start = view["byteOffset"]
+            inside = memoryview(self.buffer)[start : start + view["byteLength"]]
+            return ShownPicture("", short_digest(inside), self.pixels[i])
+
+        textures = data.get("textures", [])
+        return [surface_of(material, textures, picture) for material in data.get("materials", [])]
 
 
 class Builder:
@@ -44,6 +69,7 @@ class Builder:
         self.meshes: list[Json] = []
         self.materials: list[Json] = []
         self.images: list[Json] = []
+        self._pixels: list[str] = []
         self.animations: list[Json] = []
         self._accessors: list[Json | Text] = []
         self._accessor_count = 0
@@ -115,9 +141,15 @@ class Builder:
         self.materials.append(material)
         return len(self.materials) - 1
 
-    def add_texture(self, image: Json) -> int:
-        """Add an image and the texture that repeats it; both have the same index."""
+    def add_texture(self, image: Json, pixels: str) -> int:
+        """Add an image and the texture that repeats it; both have the same index.
+
+        Args:
+            image: the image.
+            pixels: digest of its pixels, hex.
+        """
         self.images.append(image)
+        self._pixels.append(pixels)
         return len(self.images) - 1
 
     def document(self) -> Document:
@@ -136,7 +168,8 @@ class Builder:
             "accessors": self._accessors,
             "bufferViews": self._views,
         }
-        return Document({k: v for k, v in data.items() if v != []}, b"".join(self._chunks))
+        kept = {k: v for k, v in data.items() if v != []}
+        return Document(kept, b"".join(self._chunks), self._pixels)
 
 
 def glb_bytes(document: Document) -> bytes:

@@ -20,6 +20,7 @@ from .gltf_file import GltfFile, broken_gltf, open_gltf
 from .gltf_mesh import read_meshes
 from .gltf_nodes import add_instances, hidden_nodes, read_node
 from .gltf_skin import bind_skins
+from .gltf_surfaces import read_surfaces
 from .gltf_types import GltfMaterial, GltfNode, GltfScene
 from .gltf_values import require_finite
 
@@ -84,6 +85,7 @@ def _read_scene(
         out.nodes[i].hidden = node in hidden
     add_instances(file, out, index_of)
     out.materials = [_material(material) for material in file.materials]
+    out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     for item in out.nodes:

@@ -100,6 +100,12 @@ class GltfFile:
                 hint="do too many meshes use the same data?",
             )  # fmt: skip
 
+    def view(self, index: int) -> memoryview:
+        """Return the bytes of a buffer view."""
+        view = self._views[index]
+        start = view.byteOffset or 0
+        return self.buffers[view.buffer][start : start + view.byteLength]
+
     def array(self, index: int) -> NDArray[Any]:
         """An accessor's elements, (n, width), normalised integers as floats (glTF 2.0, 3.6.2)."""
         if index not in self._arrays:
@@ -168,9 +174,7 @@ class GltfFile:
         instead = "clear Compression in Blender's glTF exporter"
         with needed_for(f"unpacking {DRACO}", "draco", file=self.label, instead=instead):
             import DracoPy
-        view = self._views[packed["bufferView"]]
-        start = view.byteOffset or 0
-        data = bytes(self.buffers[view.buffer][start : start + view.byteLength])
+        data = bytes(self.view(packed["bufferView"]))
         faces, points = _draco_counts(data)
         self.claim(12 * faces + 64 * points)
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,14 @@ from ..converter.errors import ConversionError
 MOST_PIXELS = 1 << 24
 
 
+def picture_of_bytes(data: bytes) -> NDArray[np.uint8]:
+    """Return the pixels of a picture that a glTF holds; as of :func:`read_picture`, also of JPEG
+    and WebP."""
+    return _pixels(BytesIO(data), "picture", ("PNG", "JPEG", "WEBP"))
+
+
 def read_picture(path: Path) -> NDArray[np.uint8]:
-    """The pixels of a PNG, (height, width, 4) uint8: red, green, blue, alpha, top row first.
+    """Return the pixels of a PNG, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 
     Palettes and shades of grey become colours; without alpha it is 255.
 
@@ -23,17 +30,21 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         ConversionError: unreadable, not a PNG, more than 8 bits a channel, or more than
             ``MOST_PIXELS``.
     """
+    return _pixels(path, str(path), ("PNG",))
+
+
+def _pixels(source: Path | BytesIO, label: str, formats: tuple[str, ...]) -> NDArray[np.uint8]:
     from PIL import Image
 
     try:
         # a warning is not enough: Pillow itself would unpack 89 million pixels of a small file
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            picture = Image.open(path, formats=["PNG"])
+            picture = Image.open(source, formats=formats)
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise ConversionError(
-                    "picture is too large", file=str(path),
+                    "picture is too large", file=label,
                     value=f"{picture.width} x {picture.height}",
                     expected=f"at most {MOST_PIXELS:,} pixels",
                 )  # fmt: skip
@@ -41,7 +52,7 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
                 str(tile.args).endswith(";16B") for tile in picture.tile
             ):  # Pillow would drop the lower bits
                 raise ConversionError(
-                    "picture has 16 bits a channel", file=str(path),
+                    "picture has 16 bits a channel", file=label,
                     hint="save it with 8 bits a channel",
                 )  # fmt: skip
             return np.asarray(picture.convert("RGBA"))
@@ -49,4 +60,4 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
         raise
     except Exception as error:  # Pillow raises whatever a broken chunk leads to
         message = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-        raise ConversionError(f"cannot be read as PNG ({message})", file=str(path)) from error
+        raise ConversionError(f"cannot be read as {formats[0]} ({message})", file=label) from error

@@ -115,6 +115,7 @@ class TerrainPlan:
     Attributes:
         levels: by level; one that the file does not show is not there and stays.
         pairs: per material of the file its rows ``(first, second)``, ``None`` = unknown.
+        alike: per material of the file all stored materials that its name may mean.
         choices: per material of the file all stored pairs that its name may mean.
         names: per item of the file its name, for messages.
         changes: every difference, in words.
@@ -124,6 +125,7 @@ class TerrainPlan:
     levels: dict[int, LevelPlan] = field(default_factory=dict)
     pairs: list[tuple[int, int] | None] = field(default_factory=list)
     choices: list[list[tuple[int, int]]] = field(default_factory=list)
+    alike: list[set[int]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
@@ -155,6 +157,7 @@ def compare_terrain(
         )
         for i, group in enumerate(same)
     ]
+    plan.alike = same
     plan.choices = [
         [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)]
         for group in same

@@ -20,6 +20,7 @@ from ..findings import Mode
 from ..storage import read_json
 from .control_points import ControlPoint
 from .kinds import SCENE_KINDS, Kind
+from .surface import ShownPicture, Surface, read_surface
 from .tables import GROUP_COUNT, LOD_COUNT
 
 SUFFIX = ".msh-sidecar"
@@ -52,6 +53,7 @@ class Description:
         kind: one of ``SCENE_KINDS``; only models have a dialect.
         micro: microtexture names by row, of terrains.
         points: the control points that the glTF shows.
+        shown: what the materials of the glTF show; empty: not recorded.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
             of it.
         visible_only: the glTF shows nothing but the default scene. Sidecars of 0.1 do not say.
@@ -70,6 +72,7 @@ class Description:
     kind: Kind = Kind.MODEL
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
+    shown: list[Surface[ShownPicture]] = field(default_factory=list)
     tolerant: bool = False
     visible_only: bool = False
     companions: dict[str, bytes] = field(default_factory=dict)
@@ -85,7 +88,7 @@ class Description:
         glTF of another run is detected. The converter's version and its reasons do not count; nor
         does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
         passed = {"source", "converter", "dialect_reason", "lod", "group"}
-        passed |= {"visible_only", "companions"}
+        passed |= {"visible_only", "companions", "shown"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -122,7 +125,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     fields["companions"] = {
         ending: b64encode(data).decode() for ending, data in fields["companions"].items()
     }
-    for name in ("points", "tolerant", "visible_only", "companions"):
+    for name in ("points", "shown", "tolerant", "visible_only", "companions"):
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
@@ -164,7 +167,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {
-            "kind": Kind.MODEL, "micro": [], "points": [], "tolerant": False,
+            "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "tolerant": False,
             "visible_only": False, "companions": {},
         }  # fmt: skip
         if "kind" in fields:
@@ -174,6 +177,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
             str(ending): b64decode(text, validate=True)
             for ending, text in fields.get("companions", {}).items()
         }
+        fields["shown"] = [read_surface(row) for row in fields.get("shown", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
         _require_types(description)
@@ -202,7 +206,8 @@ def _require_types(description: Description) -> None:
             continue  # decoded above
         values = value if kind.startswith("list") else [value]
         expected = {
-            "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint
+            "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint,
+            "list[Surface[ShownPicture]]": Surface,
         }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is not a {kind}")

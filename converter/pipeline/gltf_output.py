@@ -49,11 +49,13 @@ def output_files(
     about = replace(about, source_sha256=digest)
     extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}
     files = [] if root is not None else picture_files(appearance, target)
+    beside = sidecar_path(target)
     if sidecar:
-        path = sidecar_path(target)
-        extras["sidecar"] = readable(path.name)
-        files.append((path, write_sidecar(Sidecar(about, data))))
+        extras["sidecar"] = readable(beside.name)
     made = document(extras, appearance)
+    if sidecar:
+        about = replace(about, shown=made.surfaces())
+        files.append((beside, write_sidecar(Sidecar(about, data))))
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)
         if made.buffer:

@@ -14,6 +14,7 @@ from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model, label_not_applied
+from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.plan import Plan
@@ -125,6 +126,7 @@ def import_edited(
     )
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
+    _compare_surfaces(given, plan, about)
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
     has_points = "up" not in given.info  # an OBJ has none
     if not plan.changes:
@@ -158,6 +160,19 @@ def import_edited(
     ):
         out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
+
+
+def _compare_surfaces(given: ImportedScene, plan: Plan, about: Description) -> None:
+    """Report materials that do not show what they showed."""
+    scene = plan.identified.scene
+    meshes = [scene.meshes[part.mesh] for part in scene.parts]
+    used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
+    if used and given.surfaces and not about.shown:
+        given.warnings.append(UNRECORDED)
+    names = [material.name for material in scene.materials]
+    given.not_applied += compare_surfaces(
+        names, given.surfaces, about.shown, plan.materials, used=used
+    )
 
 
 def _moves_triangles(plan: Plan) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ...exporters.gltf_file import Document
 from ...exporters.gltf_terrain import export_terrain
 from ...exporters.terrain import write_terrain
@@ -17,6 +19,7 @@ from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_materials import terrain_faces_without_material
+from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.compare_terrain import compare_terrain
 from ..edits.hidden_nodes import leave_out_hidden
 from ..errors import ConversionError
@@ -161,6 +164,13 @@ def import_terrain(
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
     out.not_applied += terrain_faces_without_material(plan)
+    levels = plan.levels.values()
+    used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
+    if used and given.surfaces and not about.shown:
+        out.warnings.append(UNRECORDED)
+    out.not_applied += compare_surfaces(
+        plan.materials, given.surfaces, about.shown, plan.alike, used=used
+    )
     if not plan.changes:
         return out
     if about.tolerant:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..formats.archive import decode_text
 from ..formats.names import escape
+from ..formats.surface import pixel_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,6 +78,11 @@ class Picture:
         alpha = self.rgba()[..., 3]
         clear, solid = bool((alpha == 0).any()), bool((alpha == 255).any())
         return clear and solid and bool(((alpha == 0) | (alpha == 255)).all())
+
+    @cached_property
+    def pixels(self) -> str:
+        """Digest of its pixels, hex."""
+        return pixel_digest(self.rgba())
 
     @cached_property
     def mean(self) -> tuple[float, float, float]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.control_points import ControlPoint
+from ..formats.surface import FilePicture, Surface
 from .differences import NotApplied
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
@@ -250,6 +251,7 @@ class ImportedScene:
         nodes: those of the scenes that are read.
         tracks: curves by node, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
+        surfaces: what each material shows; empty for an OBJ.
         other_tracks: curves of the other clips for nodes that the chosen one does not move.
         warnings: what the user should know.
         not_applied: what of the file a model cannot have, or cannot be trusted.
@@ -264,6 +266,7 @@ class ImportedScene:
     )
     materials: list[Material] = field(default_factory=list)
     material_extras: list[MaterialExtras] = field(default_factory=list)
+    surfaces: list[Surface[FilePicture]] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0

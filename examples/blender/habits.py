@@ -52,7 +52,7 @@ def main() -> None:
     for habit in (untouched, cube, reopened, moved, renamed):
         habit(source)
         target = Path(out) / f"{habit.__name__}.glb"
-        bpy.ops.export_scene.gltf(filepath=str(target), export_image_format="NONE")
+        bpy.ops.export_scene.gltf(filepath=str(target))
 
 
 if __name__ == "__main__":

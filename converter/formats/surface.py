@@ -1,0 +1,144 @@
+"""What materials of glTF show, to compare an edited file with what was exported."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .gltf import Json
+
+P = TypeVar("P")
+#: Textures that the exporter never writes.
+_MORE_TEXTURES = ("normalTexture", "occlusionTexture", "metallicRoughnessTexture")
+
+
+class ShownPicture(NamedTuple):
+    """A picture as it was exported.
+
+    Attributes:
+        uri: where it lies, from the glTF; empty: inside it.
+        digest: as of :func:`short_digest`, of the file that is inside; else empty.
+        pixels: as of :func:`pixel_digest`.
+    """
+
+    uri: str
+    digest: str
+    pixels: str
+
+
+class FilePicture(NamedTuple):
+    """A picture of a file that is read.
+
+    Attributes:
+        uri: where it lies, from the glTF; empty: inside it.
+        digest, pixels: make what :class:`ShownPicture` has; empty where it cannot be read.
+    """
+
+    uri: str
+    digest: Callable[[], str]
+    pixels: Callable[[], str]
+
+
+class Surface(NamedTuple, Generic[P]):
+    """What a material shows.
+
+    Attributes:
+        colour: base colour factor, linear, red, green, blue, alpha.
+        emission: emissive factor, linear.
+        metallic, roughness: factors.
+        alpha_mode: ``OPAQUE``, ``MASK`` or ``BLEND``.
+        double_sided: whether back faces are drawn.
+        picture: base colour texture.
+        light: emissive texture.
+        others: names of extensions and of textures that the exporter never writes.
+    """
+
+    colour: tuple[float, ...]
+    emission: tuple[float, ...]
+    metallic: float
+    roughness: float
+    alpha_mode: str
+    double_sided: bool
+    picture: P | None
+    light: P | None
+    others: tuple[str, ...] = ()
+
+
+def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
+    """Return what a material of a document shows (glTF 2.0, 3.9).
+
+    Args:
+        material: the material.
+        textures: the document's.
+        picture_of: makes a picture of the index of an image; -1 = not a PNG or JPEG.
+
+    Raises:
+        LookupError, TypeError, ValueError: the document is malformed.
+    """
+
+    def picture(info: Json | None) -> P | None:
+        if info is None:
+            return None
+        if info["index"] < 0:
+            raise IndexError(f"texture {info['index']}")
+        return picture_of(textures[info["index"]].get("source", -1))
+
+    base = material.get("pbrMetallicRoughness") or {}
+    others = [name for name in _MORE_TEXTURES if name in material or name in base]
+    return Surface(
+        _numbers(base.get("baseColorFactor", [1, 1, 1, 1]), 4),
+        _numbers(material.get("emissiveFactor", [0, 0, 0]), 3),
+        float(base.get("metallicFactor", 1)),
+        float(base.get("roughnessFactor", 1)),
+        str(material.get("alphaMode", "OPAQUE")),
+        bool(material.get("doubleSided", False)),
+        picture(base.get("baseColorTexture")),
+        picture(material.get("emissiveTexture")),
+        (*others, *map(str, sorted(material.get("extensions") or {}))),
+    )
+
+
+def _numbers(values: Any, count: int) -> tuple[float, ...]:
+    numbers = tuple(map(float, values))
+    if len(numbers) != count:
+        raise ValueError(f"{values} are not {count} numbers")
+    return numbers
+
+
+def read_surface(row: list[Any]) -> Surface[ShownPicture]:
+    """Return a surface of the JSON that a sidecar has of it.
+
+    Raises:
+        LookupError, TypeError, ValueError: it is not one.
+    """
+    colour, emission, metallic, roughness, mode, double, picture, light, others = row
+    return Surface(
+        _numbers(colour, 4),
+        _numbers(emission, 3),
+        float(metallic),
+        float(roughness),
+        str(mode),
+        bool(double),
+        None if picture is None else ShownPicture(*map(str, picture)),
+        None if light is None else ShownPicture(*map(str, light)),
+        tuple(map(str, others)),
+    )
+
+
+def pixel_digest(rgba: NDArray[np.uint8]) -> str:
+    """Return the digest of the size and the pixels of a picture. (H, W, 4) uint8."""
+    return short_digest(
+        f"{rgba.shape[1]}x{rgba.shape[0]}:".encode(), np.ascontiguousarray(rgba).data
+    )
+
+
+def short_digest(*parts: bytes | memoryview) -> str:
+    """Return the first 64 bits of the SHA-256 of some bytes, hex."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,218 @@
+"""What materials show is compared with what they showed; colours and pictures are not read back."""
+
+from __future__ import annotations
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from msh_gltf import import_gltf
+from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
+from tests.converter.rebuild.test_terrain import LEVEL
+from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
+from tests.support.corpus import LIBS, sample_called
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.maps import level_called
+from tests.support.runs import to_gltf
+
+WALKER = sample_called("retail__system__R_H_002")
+Json = dict[str, Any]
+
+
+def textured(path: Path) -> Editable:
+    """A model with its textures as data URIs."""
+    to_gltf(WALKER, path, "--textures", LIBS)
+    data = path.read_bytes()
+    (size,) = struct.unpack_from("<I", data, 12)
+    buffer = data[28 + size :]
+    document = Editable(path)
+    before = json.loads(data[20 : 20 + size])
+    for image in document.json["images"]:
+        view = before["bufferViews"][image.pop("bufferView")]
+        start = view["byteOffset"]
+        set_image(image, buffer[start : start + view["byteLength"]])
+    return document
+
+
+def set_image(image: Json, data: bytes) -> None:
+    image["uri"] = "data:image/png;base64," + base64.b64encode(data).decode()
+
+
+def pixels_of(image: Json) -> np.ndarray:
+    data = base64.b64decode(image["uri"].partition(",")[2])
+    return np.asarray(Image.open(BytesIO(data)).convert("RGBA")).copy()
+
+
+def as_png(pixels: np.ndarray) -> bytes:
+    out = BytesIO()
+    Image.fromarray(pixels).save(out, "PNG", compress_level=1)
+    return out.getvalue()
+
+
+def used_material(document: Editable) -> Json:
+    """A material that has a picture, and a face."""
+    materials = document.json["materials"]
+    numbers = [p["material"] for p in document.primitives()]
+    found = [materials[i] for i in numbers]
+    return next(m for m in found if "baseColorTexture" in m["pbrMetallicRoughness"])
+
+
+def reported(document: Editable, path: Path) -> list[str]:
+    back = import_gltf(document.save(path))
+    assert back.data == WALKER.source
+    assert back.unchanged == (not back.not_applied)
+    assert back.warnings == []
+    return [f"{fact.where} {fact.what}" for fact in back.not_applied]
+
+
+def recolour(m: Json) -> None:
+    m["pbrMetallicRoughness"]["baseColorFactor"] = [0.25, 0.5, 0.75, 1]
+
+
+def glow(m: Json) -> None:
+    m["emissiveFactor"] = [0.25, 0.5, 0.75]
+
+
+def clear(m: Json) -> None:
+    m["alphaMode"] = "MASK"
+
+
+def cull(m: Json) -> None:
+    m["doubleSided"] = False
+
+
+def polish(m: Json) -> None:
+    m["pbrMetallicRoughness"] |= {"metallicFactor": 1, "roughnessFactor": 0.25}
+
+
+def unlit(m: Json) -> None:
+    m["extensions"] = {"KHR_materials_unlit": {}}
+
+
+def strip(m: Json) -> None:
+    del m["pbrMetallicRoughness"]["baseColorTexture"]
+
+
+@pytest.mark.parametrize("extras", [True, False])
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (recolour, "became 0.25 0.5 0.75"),
+        (glow, "emission "),
+        (clear, "alpha mode "),
+        (cull, "back faces on became off"),
+        (polish, "metallic 0 became 1, roughness 0.9 became 0.25"),
+        (unlit, "extensions none became KHR_materials_unlit"),
+        (strip, "picture is "),
+    ],
+)
+def test_another_look_is_reported(
+    edit: Callable[[Json], None], said: str, extras: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    if not extras:
+        drop_extras(document)
+    material = used_material(document)
+    name = material["name"]
+    for other in document.json["materials"]:
+        if other["name"] == name:  # without extras any of one name would do
+            edit(other)
+    lines = reported(document, path)
+    assert lines
+    assert all(line.startswith(f"material '{name}' ") and said in line for line in lines)
+
+
+def test_what_editors_round_and_pack_again_is_not(tmp_path: Path) -> None:
+    """Measured with Blender: 3e-8 of a factor; other tools write other PNG files."""
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    for material in document.json["materials"]:
+        factor = material["pbrMetallicRoughness"]["baseColorFactor"]
+        factor[:3] = [value + 1e-4 for value in factor[:3]]
+    for image in document.json["images"]:
+        set_image(image, as_png(pixels_of(image)))
+    assert reported(document, path) == []
+
+
+def test_another_picture_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    index = used_material(document)["pbrMetallicRoughness"]["baseColorTexture"]["index"]
+    image = document.json["images"][index]
+    pixels = pixels_of(image)
+    pixels[0, 0, 0] ^= 1
+    set_image(image, as_png(pixels))
+    lines = reported(document, path)
+    assert lines
+    assert all("picture is another" in line for line in lines)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x89PNG", b"GIF89a"])
+def test_a_picture_that_cannot_be_read_is_another(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    for image in document.json["images"]:
+        set_image(image, data)
+    assert reported(document, path)
+
+
+def test_pictures_beside_are_the_same_by_their_place(tmp_path: Path) -> None:
+    """They are files of their own: in a run, items of their own."""
+    path = to_gltf(WALKER, tmp_path / "m.gltf", "--textures", LIBS)
+    assert import_gltf(path).unchanged
+    document = json.loads(path.read_text("utf-8"))
+    assert all("uri" in image for image in document["images"])
+    document["images"][0]["uri"] = document["images"][1]["uri"]
+    path.write_text(json.dumps(document), "utf-8")
+    assert {fact.what for fact in import_gltf(path).not_applied} <= {
+        "picture is another", "emission picture is another",
+        "picture is another, emission picture is another",
+    }  # fmt: skip
+    assert import_gltf(path).not_applied
+
+
+def test_sidecars_without_the_record_compare_nothing_and_say_so(tmp_path: Path) -> None:
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    recolour(used_material(document))
+    kept = read_sidecar(sidecar_path(path).read_bytes(), "x")
+    old = replace(kept, description=replace(kept.description, shown=[]))
+    sidecar_path(path).write_bytes(write_sidecar(old))
+    back = import_gltf(document.save(path))
+    assert back.unchanged
+    (warning,) = back.warnings
+    assert warning.startswith("colours and pictures of materials are not compared")
+
+
+def test_terrains_too(tmp_path: Path) -> None:
+    edit = TerrainEdit(level_called(LEVEL), tmp_path)
+    assert edit.back().not_applied == []
+    material = edit.document.json["materials"][edit.primitives()[0]["material"]]
+    recolour(material)
+    back = edit.back()
+    (fact,) = back.not_applied
+    assert fact.where == f"material '{material['name']}'"
+    assert back.data == edit.source
+
+
+def test_a_file_without_any_picture_is_one_line(tmp_path: Path) -> None:
+    """As Blender exports with Images set to None: grey, without textures."""
+    path = tmp_path / "m.glb"
+    document = textured(path)
+    for name in ("images", "textures", "samplers"):
+        del document.json[name]
+    for material in document.json["materials"]:
+        if material["pbrMetallicRoughness"].pop("baseColorTexture", None):
+            material["pbrMetallicRoughness"]["baseColorFactor"] = [0.8, 0.8, 0.8, 1]
+        material.pop("emissiveTexture", None)
+    assert reported(document, path) == ["pictures are not in the file"]
