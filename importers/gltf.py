@@ -88,6 +88,7 @@ def _read_scene(
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
+    out.draco = file.draco_used
     for item in out.nodes:
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives

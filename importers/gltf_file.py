@@ -68,6 +68,7 @@ class GltfFile:
     materials: list[GltfMaterial] = field(init=False)
     animations: list[GltfAnimation] = field(init=False)
     skins: list[GltfSkin] = field(init=False)
+    draco_used: bool = False
 
     def __post_init__(self) -> None:
         self.scenes = typed(pygltflib.Scene, self.root.get("scenes"))
@@ -174,6 +175,7 @@ class GltfFile:
         instead = "clear Compression in Blender's glTF exporter"
         with needed_for(f"unpacking {DRACO}", "draco", file=self.label, instead=instead):
             import DracoPy
+        self.draco_used = True
         data = bytes(self.view(packed["bufferView"]))
         faces, points = _draco_counts(data)
         self.claim(12 * faces + 64 * points)

@@ -55,9 +55,9 @@ def compare_surfaces(
             NotApplied(
                 where="pictures",
                 what="are not in the file",
-                why="Images is set to None in Blender's glTF exporter, so that what these "
-                "materials show cannot be compared",
-                instead="set Images to Automatic, and export again",
+                why="Images is set to None, or Materials to Viewport, in Blender's glTF exporter, "
+                "or Blender did not find them when it opened the file",
+                instead="set Images to Automatic and Materials to Export, and export again",
             )
         )
     for i in rows:

@@ -15,6 +15,7 @@ from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
+from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.plan import Plan
@@ -108,6 +109,7 @@ def import_edited(
     # Blender writes a clip of its own for every object that gets its first key
     given.tracks += given.other_tracks
     shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
+    refuse_draco(given)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
     given.not_applied += faces_without_material(identified, scene, about.materials)
@@ -124,6 +126,8 @@ def import_edited(
         only_shown=only_shown or about.visible_only or options.scene is not None,
         allow_delete=options.allow_delete,
     )
+    if plan.changes:
+        refuse_turned_model(given, scene)
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
     _compare_surfaces(given, plan, about)

@@ -21,6 +21,7 @@ from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_materials import terrain_faces_without_material
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.compare_terrain import compare_terrain
+from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
 from ..errors import ConversionError
 from ..formats.archive import Archive
@@ -160,6 +161,7 @@ def import_terrain(
     terrain = read_terrain(read_nres(kept.source, label), about.source)
     terrain, _ = checked_terrain(terrain, about.mode)
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
+    refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.warnings = plan.changes, plan.warnings
@@ -173,6 +175,7 @@ def import_terrain(
     )
     if not plan.changes:
         return out
+    refuse_turned(given, terrain.positions, terrain.uv0)
     if about.tolerant:
         raise refuse_edit(plan.changes, label)
     from ..rebuild.terrain import edited_terrain

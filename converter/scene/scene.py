@@ -252,6 +252,7 @@ class ImportedScene:
         tracks: curves by node, of the chosen clip.
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
+        draco: whether a mesh was compressed with Draco.
         other_tracks: curves of the other clips for nodes that the chosen one does not move.
         warnings: what the user should know.
         not_applied: what of the file a model cannot have, or cannot be trusted.
@@ -270,6 +271,7 @@ class ImportedScene:
     tracks: list[Track] = field(default_factory=list)
     other_tracks: list[Track] = field(default_factory=list)
     fps: float = 24.0
+    draco: bool = False
     warnings: list[str] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
 
