@@ -7,6 +7,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..converter.formats.gltf import Json
+from ..converter.numeric.colours import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.extras import MaterialExtras
 from .gltf_file import Builder
@@ -62,7 +63,8 @@ def set_appearance(
             UV set is emission, so it takes the place of the texture there (decision 0019).
     """
     surface = out["pbrMetallicRoughness"]
-    surface["baseColorFactor"] = [round(value, 6) for value in appearance.colour]
+    *colour, alpha = appearance.colour
+    surface["baseColorFactor"] = [*to_linear(colour), round(alpha, 6)]
     if picture is not None:
         surface["baseColorTexture"] = {"index": pictures.texture(picture)}
     cutout = appearance.translucent and not appearance.additive and appearance.colour[3] == 1.0
@@ -75,7 +77,7 @@ def set_appearance(
         # light from elsewhere comes back in the surface's own colour
         own = _mean_colour(appearance, None if appearance.additive else picture)
     if any(own):
-        out["emissiveFactor"] = [round(value, 6) for value in own]
+        out["emissiveFactor"] = to_linear(own)
         if light is not None:
             out["emissiveTexture"] = {"index": pictures.texture(light), "texCoord": _LIGHTMAP_UV}
         elif picture is not None:  # its own light goes through the texture too

@@ -48,6 +48,12 @@ def picture(view: GltfView, image: dict[str, Any]) -> np.ndarray:
     return np.asarray(Image.open(BytesIO(raw)).convert("RGBA"))
 
 
+def linear(values: list[int]) -> list[float]:
+    """sRGB bytes as glTF has colours."""
+    srgb = np.array(values) / 255
+    return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4).tolist()
+
+
 def check_materials(
     view: GltfView, materials: dict[str, Any], pixels: dict[str, np.ndarray]
 ) -> int:
@@ -62,9 +68,9 @@ def check_materials(
         if name not in materials:
             assert about["material"].casefold() == "default"
         surface = made["pbrMetallicRoughness"]
-        expected = [v / 255 for v in truth["diffuse"]] + [truth["alpha"] / 100]
+        expected = [*linear(truth["diffuse"]), truth["alpha"] / 100]
         np.testing.assert_allclose(surface["baseColorFactor"], expected, atol=1e-6)
-        emissive = [v / 255 for v in truth["ambient"]]
+        emissive = linear(truth["ambient"])
         np.testing.assert_allclose(made.get("emissiveFactor", [0, 0, 0]), emissive, atol=1e-6)
         assert made.get("alphaMode", "OPAQUE") == (
             "BLEND" if truth["flags"] in (4, 8) else "OPAQUE"

@@ -241,18 +241,18 @@ def test_how_alpha_is_drawn() -> None:
     assert faded["alphaMode"] == "BLEND"
     added = dressed(translucent=True, additive=True, alpha_values=[0, 255, 0, 255])
     assert added["alphaMode"] == "BLEND"
-    assert added["emissiveFactor"] == [0.5, 1.0, 0.25]
+    assert added["emissiveFactor"] == [0.2140411, 1.0, 0.0508761]
     assert added["extras"]["msh"]["additive"] == 1
     assert dressed(self_light=(0.5, 0.25, 0), additive=True, translucent=True)[
         "emissiveFactor"
-    ] == [0.5, 0.25, 0]
+    ] == [0.2140411, 0.0508761, 0]
     assert "emissiveFactor" not in dressed()
 
 
 def test_light_without_own_light_has_the_surface_colour() -> None:
     made = dressed(phases=7)
-    factor = [round(c * 128 / 255, 6) for c in (0.5, 1.0, 0.25)]
-    assert made["emissiveFactor"] == factor
+    factor = [((c * 128 / 255 + 0.055) / 1.055) ** 2.4 for c in (0.5, 1.0, 0.25)]
+    np.testing.assert_allclose(made["emissiveFactor"], factor, atol=1e-6)
     assert made["emissiveTexture"]["texCoord"] == 1
 
 
