@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_uv
-from ..scene.differences import Change
+from ..scene.differences import Change, NotApplied
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
@@ -118,8 +118,8 @@ class TerrainPlan:
         alike: per material of the file all stored materials that its name may mean.
         choices: per material of the file all stored pairs that its name may mean.
         names: per item of the file its name, for messages.
-        changes: every difference, in words.
-        warnings: what the user should know.
+        changes: every difference that is applied.
+        not_applied: what differs of the vertices of coarse faces.
     """
 
     levels: dict[int, LevelPlan] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class TerrainPlan:
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
 
 
 def compare_terrain(
@@ -163,10 +163,10 @@ def compare_terrain(
         for group in same
     ]
     for level, shown in _levels(edited).items():
+        found = _compare(shown, terrain.faces_of(level), terrain, scene, same)
         if level == COARSE:
-            shown.triangles.normals = shown.blend = None  # its vertices are the fine level's
-        rows = terrain.faces_of(level)
-        plan.levels[level] = _compare(shown, rows, terrain, scene, same)
+            plan.not_applied += _leave_vertices(found)
+        plan.levels[level] = found
     if FINE not in plan.levels:
         raise ConversionError(
             "shows no terrain: it has no mesh called 'terrain'",
@@ -178,11 +178,26 @@ def compare_terrain(
             if found.match.unchanged:
                 what = f"blend changed on {int(found.blend.sum())} triangles"
             plan.changes.append(Change(f"{LEVELS[level]} level", what))
-    if clamped := sum(found.edited.triangles.clamped for found in plan.levels.values()):
-        plan.warnings.append(f"{clamped} texture coordinates beyond -32..32 were clamped")
-    if terrain.blend is None and any(p.edited.blend is not None for p in plan.levels.values()):
-        plan.warnings.append("this terrain has no blend table (type 14): _MSH_BLEND is ignored")
     return plan
+
+
+def coarse_vertices(count: int, what: str) -> NotApplied:
+    """Return the difference of what coarse faces have at their vertices."""
+    return NotApplied(
+        where="coarse level",
+        what=f"{what} changed on {plural(count, 'triangle')}",
+        why="its vertices are those of the fine level",
+        instead="edit them in the object 'terrain'",
+    )
+
+
+def _leave_vertices(found: LevelPlan) -> list[NotApplied]:
+    """Leave out normals and blend of the coarse level, and report where they differ."""
+    normals, blend = int(found.match.normals_differ.sum()), int(found.blend.sum())
+    found.match.normals_differ[:] = found.normals[:] = found.blend[:] = False
+    found.edited.triangles.normals = found.edited.blend = None
+    counts = {"normals": normals, "blend": blend}
+    return [coarse_vertices(count, what) for what, count in counts.items() if count]
 
 
 # ------------------------------------------------------------------ what the file shows

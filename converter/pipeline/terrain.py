@@ -20,16 +20,19 @@ from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_materials import terrain_faces_without_material
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.compare_terrain import compare_terrain
+from ..edits.compare_terrain import TerrainPlan, compare_terrain
+from ..edits.compare_terrain_objects import compare_terrain_objects
 from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
-from ..formats.terrain import Terrain
+from ..formats.terrain import COARSE, FINE, Terrain
+from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
+from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
@@ -125,6 +128,7 @@ def terrain_files(
         kind=loaded.kind,
         micro=loaded.micro,
         tolerant=loaded.tolerant,
+        visible_only=options.visible_only,
     )
 
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
@@ -164,7 +168,10 @@ def import_terrain(
     refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
     plan = compare_terrain(given, terrain, scene, about.materials)
-    out.changes, out.warnings = plan.changes, plan.warnings
+    out.changes, out.not_applied = plan.changes, plan.not_applied
+    out.not_applied += compare_terrain_objects(
+        plan, given, terrain, scene, visible_only=about.visible_only
+    )
     out.not_applied += terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
@@ -184,9 +191,36 @@ def import_terrain(
     out.data, out.kept_all = write_terrain(built.terrain), False
     out.report = built.report
     out.warnings += built.warnings
+    out.not_applied += built.not_applied
+    out.not_applied += _covered_holes(plan, terrain, built.terrain)
     if options.verify:
         _verify(out, terrain)
     return out
+
+
+def _covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) -> list[NotApplied]:
+    """Report holes that were cut into the fine level and that coarse faces still cover."""
+    fine = plan.levels[FINE]
+    gone = np.ones(len(fine.rows), np.bool_)
+    gone[fine.old] = gone[fine.back] = False
+    corners = before.positions[before.faces["vertex"][fine.rows[gone]]].astype(np.float64)
+    middle = corners.mean(axis=1).reshape(-1, 3)[:, :2]
+    was, now, coarse = (
+        TerrainQueries(terrain, level).height_at(middle, forbidden=0)[1] >= 0
+        for terrain, level in ((before, FINE), (after, FINE), (after, COARSE))
+    )
+    holes = middle[was & ~now & coarse]
+    if not len(holes):
+        return []
+    x, y = holes[0].tolist()
+    return [
+        NotApplied(
+            where="coarse level",
+            what=f"covers {plural(len(holes), 'face')} that the fine level lost, at ({x:g}, {y:g})",
+            why="the two levels are objects of their own",
+            instead="delete the faces over the hole in the object 'coarse' too",
+        )
+    ]
 
 
 def _verify(out: ImportResult, before: Terrain) -> None:

@@ -11,14 +11,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, unknown_material
-from ..edits.match_triangles import normals_apart
-from ..errors import ConversionError, printable
+from ..edits.compare_terrain import (
+    TERRAIN_NORMAL_DEGREES,
+    LevelPlan,
+    TerrainPlan,
+    coarse_vertices,
+    unknown_material,
+)
+from ..edits.match_triangles import TriangleList, normals_apart
+from ..errors import ConversionError, plural, printable
 from ..formats.tables import FACE_DTYPE, TerrainStream
 from ..formats.terrain import (
     BORDER,
     COARSE,
     FINE,
+    LEVELS,
     MOST_FACES,
     MOST_VERTICES,
     NO_MATERIAL,
@@ -29,6 +36,7 @@ from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag
 from ..numeric.quantize import decode_normals, encode_normals, normalise
+from ..scene.differences import NotApplied
 from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
 from .terrain_vertices import (
@@ -56,11 +64,13 @@ class Rebuilt:
         terrain: its tables.
         report: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
         warnings: what the user should know.
+        not_applied: what of the plan a terrain cannot have.
     """
 
     terrain: Terrain
     report: list[dict[str, str]]
     warnings: list[str]
+    not_applied: list[NotApplied]
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
@@ -98,6 +108,7 @@ class _Work:
         self.moved = np.zeros(count, np.bool_)
         self.owner = np.full(len(self.faces), -1)  # item of the file, of new faces
         self.warnings: list[str] = []
+        self.not_applied: list[NotApplied] = []
 
     def run(self) -> Rebuilt:
         fine = self.plan.levels[FINE]
@@ -220,8 +231,16 @@ class _Work:
             & (vertex[:, 0] != vertex[:, 2])
         )
         if not distinct.all():
-            dropped = int((~distinct).sum())
-            self.warnings.append(f"{dropped} faces with two equal corners are left out")
+            place = self.vertices["position"][vertex[~distinct][0, 0]].tolist()
+            self.not_applied.append(
+                NotApplied(
+                    where=f"{LEVELS[level]} level",
+                    what=f"{plural(int((~distinct).sum()), 'face')} with two equal corners "
+                    f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
+                    why="such a face shows nothing",
+                    instead="delete it, or move the corners apart",
+                )
+            )
         self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
 
     def _append(self, plan: LevelPlan, triangles: I64, vertex: I64, level: int, lost: I64) -> None:
@@ -305,6 +324,7 @@ class _Work:
                 hint="coarse faces may only use corners of fine faces: snap it to one",
             )
         vertex = found.reshape(-1, 3)
+        self._report_coarse_uv(plan.edited.triangles, fresh, vertex)
         # a moved face keeps its row and its corner order
         turned = np.take_along_axis(vertex[: len(loose)], turn, axis=1)
         self.dirty[rows] |= (self.vertex[rows] != turned).any(axis=1)
@@ -314,6 +334,17 @@ class _Work:
         lost = plan.rows[gone]
         self.alive[lost] = False
         self._append(plan, plan.fresh, vertex[len(loose) :], COARSE, lost)
+
+    def _report_coarse_uv(self, triangles: TriangleList, rows: I64, vertex: I64) -> None:
+        """Report coarse faces, (n,), whose coordinates are not those of their vertices, (n, 3)."""
+        apart = np.zeros(len(rows), np.bool_)
+        if triangles.uv0 is not None:
+            apart |= (self.vertices["uv0"][vertex] != triangles.uv0[rows]).any(axis=(1, 2))
+        if triangles.extra is not None:
+            words = micro_uv_words(triangles.extra[rows])
+            apart |= (self.vertices["micro_uv"][vertex] != words).any(axis=(1, 2))
+        if apart.any():
+            self.not_applied.append(coarse_vertices(int(apart.sum()), "texture coordinates"))
 
     # -------------------------------------------------------------- squares and tables
 
@@ -388,7 +419,7 @@ class _Work:
             {"what": "square", "name": str(number), "status": "rebuilt", "reason": "edited"}
             for number in changed.tolist()
         ]
-        return Rebuilt(out, report, self.warnings)
+        return Rebuilt(out, report, self.warnings, self.not_applied)
 
     def _layout(self) -> I64:
         """Rows of the new face table: by level and square, stored faces in their order first."""

@@ -34,6 +34,7 @@ class Edited(Editable):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.first = list(self.nodes)
+        self._before = copy.deepcopy(self.nodes)
 
     @property
     def nodes(self) -> list[Json]:
@@ -48,6 +49,16 @@ class Edited(Editable):
         """Node -> the node of the file that it was."""
         before = {id(node): i for i, node in enumerate(self.first)}
         return {i: before[id(n)] for i, n in enumerate(self.nodes) if id(n) in before}
+
+    @property
+    def renamed(self) -> frozenset[int]:
+        """Nodes of the file that have another name, and the same custom properties."""
+        return frozenset(
+            i
+            for i, k in self.origin.items()
+            if self.nodes[i].get("name") != self._before[k].get("name")
+            and self.nodes[i].get("extras") == self._before[k].get("extras")
+        )
 
     @property
     def size(self) -> float:
@@ -288,6 +299,8 @@ def delete_node_and_its_parts(d: Edited, chance: np.random.Generator) -> list[st
     i = d.some_node(chance)
     gone = [i, *d.below(i)]
     names = {_name(d, k) for k in gone}
+    if not [k for k in d.listed() if k not in gone and not d.is_part(k)]:
+        raise NotHere  # nothing is left
     parts = [k for k in d.listed() if d.is_part(k) and _owner_name(d, k) in names]
     for k in (i, *parts):
         d.detach(k)

@@ -144,6 +144,7 @@ class Shown:
     Args:
         document: the file.
         former: further names of nodes, which parts may be called after.
+        renamed: objects whose name was changed, and not their custom properties: the name counts.
 
     Attributes:
         nodes: the nodes of the hierarchy.
@@ -152,7 +153,12 @@ class Shown:
         at_rest: animated nodes whose own transform means nothing: the clip's start is meant.
     """
 
-    def __init__(self, document: Editable, former: dict[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        document: Editable,
+        former: dict[str, int] | None = None,
+        renamed: frozenset[int] = frozenset(),
+    ) -> None:
         self.document, self.json = document, document.json
         self.items: list[Json] = self.json.get("nodes", [])
         self.names = [node.get("name", "") for node in self.items]
@@ -164,13 +170,13 @@ class Shown:
         self._arrays: dict[int, Array] = {}
         self._poses: dict[float | None, Array] = {}
         self.at_rest: set[int] = set()
-        self._classify(former or {})
+        self._classify(former or {}, renamed)
 
     def extras(self, index: int) -> Json:
         found: Json = self.items[index].get("extras", {}).get("msh", {})
         return found
 
-    def _classify(self, former: dict[str, int]) -> None:
+    def _classify(self, former: dict[str, int], renamed: frozenset[int]) -> None:
         reached, waiting = set(), [i for scene in self.scenes for i in scene.get("nodes", [])]
         while waiting:
             index = waiting.pop()
@@ -188,10 +194,12 @@ class Shown:
         }
         for i in sorted(reached):
             extras, match = self.extras(i), PART_NAME.fullmatch(NUMBER.sub("", self.names[i]))
-            if "mesh" in self.items[i] and "lod" in extras and "group" in extras:
+            stated = "lod" in extras and "group" in extras
+            named = match is not None and match["owner"] in by_name
+            if "mesh" in self.items[i] and stated and not (i in renamed and named):
                 owner = by_row.get(extras.get("node"), -1)
                 self.parts[i] = owner, extras["lod"], extras["group"]
-            elif "mesh" in self.items[i] and match and match["owner"] in by_name:
+            elif "mesh" in self.items[i] and match and named:
                 owner = by_name[match["owner"]]
                 self.parts[i] = owner, int(match["lod"]), int(match["group"] or 0)
             elif extras.get("kind") not in ("point", "paths"):

@@ -43,9 +43,6 @@ GAPS: dict[str, str] = {
     "remove material": "materials: none becomes row 0",
     "rename material": "materials: the name is not applied",
     "recolour material": "materials: the colour is not applied",
-    "delete part": "the last part of a cell stays",
-    "delete a whole cell": "the parts stay",
-    "drop all other scenes": "the parts stay, and the model is called unchanged",
     "move uv far": "coordinates are clamped",
     "stretch uv far": "coordinates are clamped without a part's name",
     "shorten clip": "a hold at the end is dropped",
@@ -112,7 +109,7 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
         second = again(model, back, folder)
         before = Shown(Editable(first))
         former = {before.names[k]: i for i, k in document.origin.items() if k in before.nodes}
-        shown = Shown(Editable(given), former)
+        shown = Shown(Editable(given), former, document.renamed)
         follow = mode != "alone"
         found = Comparison(before, shown, second, document.origin, follow=follow).differences()
     if found and back.unchanged:
