@@ -10,6 +10,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" + ("s" if count != 1 else "")
 
 
+def with_article(noun: str) -> str:
+    """Return a noun with its article: ``a terrain``, ``an areal map``."""
+    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+
+
 def printable(text: str) -> str:
     """Return a text with everything escaped that a terminal would obey or not show.
 

@@ -16,7 +16,7 @@ from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
 from ..converter.scene.scene import ImportedScene, Material
 from .gltf_animation import read_clips
-from .gltf_file import GltfFile, broken_gltf, open_gltf
+from .gltf_file import BROKEN_HINT, GltfFile, broken_gltf, open_gltf
 from .gltf_mesh import read_meshes
 from .gltf_nodes import add_instances, hidden_nodes, read_node
 from .gltf_skin import bind_skins
@@ -65,7 +65,7 @@ def read_gltf(
             )
             require_finite(out, file.label)
     except ConversionError as error:
-        if file.foreign and error.hint is None:  # the likely reason
+        if file.foreign and error.hint in (None, BROKEN_HINT):  # the likely reason
             error.hint = file.foreign[0]
         raise
     return out
@@ -80,6 +80,7 @@ def _read_scene(
     hidden = hidden_nodes(file)
     info = {} if main is None else read_extras(FileInfo, main.extras)
     out = ImportedScene((main and main.name) or "", info, warnings=file.warnings)
+    out.not_applied = file.not_applied
     out.nodes = [read_node(file, node, index_of.get(parents[node], -1)) for node in chosen]
     for node, i in index_of.items():
         out.nodes[i].hidden = node in hidden

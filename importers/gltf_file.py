@@ -22,10 +22,11 @@ import numpy as np
 import pygltflib
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
 from ..converter.requirements import needed_for
+from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_extensions import DRACO, UNPACK_HINTS, check_required
@@ -44,6 +45,10 @@ from .nres import read_file
 
 _T = TypeVar("_T")
 
+#: What a file that cannot be read may be, besides broken.
+BROKEN_HINT = (
+    "if a glTF validator finds it valid, please report it (MSH_GLTF_TRACEBACK=1 shows where)"
+)
 #: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
 #: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
 UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
@@ -62,6 +67,7 @@ class GltfFile:
     size: int
     foreign: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
     scenes: list[GltfScene] = field(init=False)
     nodes: list[GltfNode] = field(init=False)
     meshes: list[GltfMesh] = field(init=False)
@@ -100,6 +106,19 @@ class GltfFile:
                 expected=f"at most {UNPACKED} times its size",
                 hint="do too many meshes use the same data?",
             )  # fmt: skip
+
+    def mesh_title(self, number: int) -> str:
+        """Return what messages call a mesh: by its name, else by a node that has it."""
+        name = self.meshes[number].name
+        if name:
+            return f"mesh {printable(name)!r}"
+        users = [node.name for node in self.nodes if node.mesh == number and node.name]
+        return f"mesh {number}" + (f" of node {printable(users[0])!r}" if users else "")
+
+    def node_title(self, number: int) -> str:
+        """Return what messages call a node: by its name, else by its number."""
+        name = self.nodes[number].name
+        return f"node {printable(name)!r}" if name else f"node {number}"
 
     def view(self, index: int) -> memoryview:
         """Return the bytes of a buffer view."""
@@ -253,7 +272,7 @@ def broken_gltf(label: str) -> Iterator[None]:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise ConversionError(
-            "is broken glTF", file=label, value=f"{type(error).__name__}: {error}"
+            "is broken glTF", file=label, value=f"{type(error).__name__}: {error}", hint=BROKEN_HINT
         ) from error
 
 

@@ -12,6 +12,7 @@ from ..converter.formats.gltf import Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
+from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import MeshExtras, read_extras
 from ..converter.scene.scene import Mesh, Primitive, Streams
 from .gltf_file import GltfFile
@@ -81,31 +82,38 @@ def _read_primitive(
     file: GltfFile, number: int, place: int, data: GltfPrimitive
 ) -> tuple[Arrays, NDArray[Any]] | None:
     """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
-    name = file.meshes[number].name
+    name, title = file.meshes[number].name, file.mesh_title(number)
     mode = data.get("mode", Mode.TRIANGLES)
     if mode < Mode.TRIANGLES:
         kind = "points" if mode == Mode.POINTS else "lines"
         if (name or "").partition(".")[0] not in _OWN_LINES:
-            file.warnings.append(f"mesh {name!r}: {kind} are skipped")
+            file.not_applied.append(
+                NotApplied(
+                    where=title,
+                    what=f"has {kind}",
+                    why="the game draws nothing but triangles",
+                    instead="delete them, or make faces of them",
+                )
+            )
         return None
     if data.get("targets"):
         raise ConversionError(
-            f"mesh {name!r} has morph targets", file=file.label,
+            f"{title} has morph targets", file=file.label,
             hint="a model of the game has none: apply the shape keys before you export",
         )  # fmt: skip
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
-        raise TypeError(f"indices of mesh {name!r} are {index.dtype}")
+        raise TypeError(f"indices of {title} are {index.dtype}")
     index = _as_triangles(index, mode)
     count = len(attributes["POSITION"])
     for key, values in attributes.items():
         if len(values) != count or values.shape[1] not in _WIDTHS_OF[key]:
             shape = " x ".join(map(str, values.shape))
-            raise ValueError(f"{key} of mesh {name!r} is {shape}, for {count} vertices")
+            raise ValueError(f"{key} of {title} is {shape}, for {count} vertices")
     file.claim(64 * count + 8 * len(index))
     if len(index) and int(index.max()) >= count:
         raise ConversionError(
-            f"mesh {name!r} has an index past its vertices", file=file.label,
+            f"{title} has an index past its vertices", file=file.label,
             value=int(index.max()), expected=f"below {count}",
         )  # fmt: skip
     for key, values in attributes.items():

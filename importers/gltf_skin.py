@@ -35,7 +35,7 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], all
         return
     if not allowed:
         raise ConversionError(
-            f"node {skinned[0][1].name!r} has a skin", file=file.label,
+            f"{file.node_title(skinned[0][0])} has a skin", file=file.label,
             hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
         )  # fmt: skip
     for i, node in skinned:

@@ -25,7 +25,7 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
 
     @cache
     def picture(i: int) -> FilePicture:
-        uri = images[i].get("uri", "") if i >= 0 else ""
+        uri = images[i].get("uri", "") if 0 <= i < len(images) else ""
 
         @cache
         def data() -> bytes:

@@ -229,7 +229,7 @@ def _import_new(task: ImportTask) -> Outcome:
     started = perf_counter()
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
-    options = task.options
+    options = replace(task.options, new=True)
     if options.dialect == "auto":
         decision = archive_majority(task.game_file, task.source, stamp(task.game_file))
         options = replace(options, dialect=decision.dialect if decision else Dialect.SPEC)

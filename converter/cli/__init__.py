@@ -58,6 +58,8 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
         _say(f"{name}: interrupted; every file is whole, the same command again completes")
         sys.exit(EXIT_INTERRUPTED)
     except ConversionError as error:
+        if os.environ.get("MSH_GLTF_TRACEBACK") and error.__cause__ is not None:
+            raise
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)
     except (OSError, MemoryError) as error:

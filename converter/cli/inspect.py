@@ -142,7 +142,8 @@ def _inspect(given: ToInspect) -> None:
     if not is_nres(data) and source.name.lower() == "builddat.lst":
         _build_dat(bytes(data), str(source), as_json)
         return
-    if entry is None and archive_kind(archive := read_nres(data, str(source))) is Kind.ARCHIVE:
+    archive = read_nres(data, str(source)) if entry is None and is_nres(data) else None
+    if archive is not None and archive_kind(archive) is Kind.ARCHIVE:
         entries, models = overview.list_entries(archive), models_in(archive)
         if as_json:
             print_json({"kind": Kind.ARCHIVE, "models": models, "entries": entries})

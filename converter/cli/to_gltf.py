@@ -318,6 +318,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:
     """What a file holds, and what makes its outputs from a target and whether to keep a sidecar."""
+    from ..errors import with_article
     from ..pipeline.dispatch import gltf_files, load_file
     from ..pipeline.export_model import LoadedModel
 
@@ -325,7 +326,8 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
     if not _ends_in(given, ".obj"):
         return loaded, lambda path, sidecar: gltf_files(loaded, path, options, sidecar=sidecar)
     if not isinstance(loaded, LoadedModel):
-        raise click.UsageError(f"{given.sources[0]} is a {loaded.kind}: only models become OBJ")
+        what = with_article(loaded.kind)
+        raise click.UsageError(f"{given.sources[0]} is {what}: only models become OBJ")
     from ..pipeline.obj import obj_files
 
     frame, up = given.frame or 0.0, given.up or "y"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError
+from ..errors import ConversionError, printable
 from ..numeric.pose import multiply, rotate, rotation_matrix
 from ..numeric.quantize import normalise
 from ..scene.curves import evaluate
@@ -43,7 +43,12 @@ def rigid_part(
     """
     linear = world[:3, :3]
     if abs(np.linalg.det(linear)) < 1e-12:
-        raise ConversionError(f"node {name!r} is scaled to nothing", value=linear.tolist())
+        size = " x ".join(f"{one:.3g}" for one in np.linalg.norm(linear, axis=0))
+        raise ConversionError(
+            f"node {printable(name)!r} is scaled to nothing",
+            value=size,
+            hint="give every axis a scale, or delete it",
+        )
     turn = _rotation_in(linear)
     rest = turn.T @ linear
     world_r = _quaternion(turn)

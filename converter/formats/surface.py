@@ -74,7 +74,8 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
     Args:
         material: the material.
         textures: the document's.
-        picture_of: makes a picture of the index of an image; -1 = not a PNG or JPEG.
+        picture_of: makes a picture of the index of an image; -1 = there is none, or
+            only one that an extension brings.
 
     Raises:
         LookupError, TypeError, ValueError: the document is malformed.
@@ -83,9 +84,9 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
     def picture(info: Json | None) -> P | None:
         if info is None:
             return None
-        if info["index"] < 0:
-            raise IndexError(f"texture {info['index']}")
-        return picture_of(textures[info["index"]].get("source", -1))
+        number = info["index"]
+        known = 0 <= number < len(textures)
+        return picture_of(textures[number].get("source", -1) if known else -1)
 
     base = material.get("pbrMetallicRoughness") or {}
     others = [name for name in _MORE_TEXTURES if name in material or name in base]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...importers.content import find_model, kind_at
-from ...importers.nres import read_file, read_nres
+from ...importers.nres import is_nres, read_file, read_nres
 from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.kinds import SCENE_KINDS, Kind
@@ -45,7 +45,13 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     Raises:
         ConversionError: unreadable, no such entry, or an error finding.
     """
-    archive = read_nres(read_file(path), str(path))
+    data = read_file(path)
+    if path.suffix.lower() == ".wea" and not is_nres(data):
+        raise ConversionError(
+            "is a list of materials, and shows nothing by itself", file=str(path),
+            hint="convert the model beside it, which uses the list",
+        )  # fmt: skip
+    archive = read_nres(data, str(path))
     index = find_model(archive, entry)
     return load(kind_at(archive, index), archive, path, index, options)
 

@@ -19,7 +19,7 @@ from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.plan import Plan
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
 from ..formats.model import MshModel
@@ -196,7 +196,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
 
     if (kind := given.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(
-            f"is a {kind.replace('_', ' ')}, which cannot be rebuilt without its sidecar",
+            f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
     if options.weld > 0:
@@ -206,7 +206,8 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     stated = given.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"
-    others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if options.use_sidecar else []
+    missed = options.use_sidecar and not options.new
+    others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if missed else []
     if others:
         given.warnings.append(
             f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
@@ -218,7 +219,10 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     identified = identify(given, None, given.shown)
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
-        raise ConversionError("has no nodes to make a model of")
+        raise ConversionError(
+            "has no nodes to make a model of",
+            hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
+        )
     if dialect is Dialect.SPEC:
         labelled = [node for node in identified.scene.nodes if node.label]
         given.not_applied += [label_not_applied(node) for node in labelled]

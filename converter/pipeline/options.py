@@ -40,7 +40,11 @@ class ExportOptions:
 
 @dataclass(frozen=True)
 class ImportOptions:
-    """How glTF becomes a model; see ``gltf2msh --help``."""
+    """How glTF becomes a model; see ``gltf2msh --help``.
+
+    Attributes:
+        new: the file is known to be a new model, and misses no sidecar.
+    """
 
     dialect: str = "auto"
     scene: str | None = None
@@ -51,6 +55,7 @@ class ImportOptions:
     reduce: bool = True
     verify: bool = True
     use_sidecar: bool = True
+    new: bool = False
     allow_delete: bool = False
     lod_ratios: tuple[float, ...] = ()
     weld: float = 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...importers.nres import read_file
-from ..errors import ConversionError
+from ..errors import ConversionError, with_article
 from ..formats.kinds import Kind
 from ..formats.sidecar import Sidecar, read_sidecar, sidecar_path
 from ..scene.extras import FileInfo
@@ -61,7 +61,9 @@ def open_sidecar(
     about = kept.description
     if of_obj and about.kind is not Kind.MODEL:
         raise ConversionError(
-            f"sidecar is of a {about.kind}, which has no OBJ", file=str(found), value=about.source
+            f"sidecar is of {with_article(about.kind)}, which has no OBJ",
+            file=str(found),
+            value=about.source,
         )
     digest = info.get("digest")
     if digest is not None and digest != about.source_sha256:

@@ -228,11 +228,12 @@ def test_cameras_lights_points_lines(tmp_path: Path) -> None:
     points = b.node(name="dust", mesh=b.mesh(mode=0))
     nodes = [body, lines, points, b.node(name="eye", camera=0), b.node(name="sun", **light)]
     b.json["scenes"][0]["nodes"] = nodes
-    scene, warnings = convert(b.save(tmp_path))
+    path = b.save(tmp_path)
+    scene, _ = convert(path)
     assert [n.name for n in scene.nodes] == ["body", "wire", "dust"]
-    assert {w for w in warnings if "skipped" in w} == {
-        "mesh 'mesh': lines are skipped", "mesh 'mesh': points are skipped",
-    }  # fmt: skip
+    assert [(fact.where, fact.what) for fact in import_gltf(path, None).not_applied] == [
+        ("mesh 'mesh'", "has lines"), ("mesh 'mesh'", "has points"),
+    ]  # fmt: skip
     same_triangles(world(scene), quad())
 
 
@@ -242,8 +243,10 @@ def test_lines_without_a_name_are_skipped(tmp_path: Path) -> None:
     b.json["scenes"][0]["nodes"] = nodes
     for mesh in b.json["meshes"]:
         mesh.pop("name", None)
-    scene, warnings = convert(b.save(tmp_path))
-    assert warnings == ["mesh None: lines are skipped"]
+    path = b.save(tmp_path)
+    scene, _ = convert(path)
+    (fact,) = import_gltf(path, None).not_applied
+    assert (fact.where, fact.what) == ("mesh 1 of node 'wire'", "has lines")
     same_triangles(world(scene), quad())
 
 
@@ -368,11 +371,28 @@ def test_draco(tmp_path: Path) -> None:
         ),
         (lambda b: b.json["accessors"][0].update(count=99), "runs past its buffer view"),
         (lambda b: b.node(mesh=b.mesh(indices=(0, 1, 9))), "past its vertices"),
-        (lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]), "scaled to nothing"),
-        (lambda b: b.json["nodes"][0].update(mesh=7), "is broken glTF"),
+        (
+            lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]),
+            "n' is scaled to nothing: 1 x 0 x 1; give",
+        ),
+        (
+            lambda b: b.json["nodes"][0].update(mesh=7),
+            "is broken glTF: IndexError: list index out of "
+            "range; if a glTF validator finds it valid, please report it",
+        ),
         (lambda b: b.json["nodes"][0].update(children=[0]), "two parents"),
         (lambda b: b.json["nodes"][0].update(translation=[0, 0, float("nan")]), "not finite"),
-        (lambda b: b.json.update(scenes=[{}]), "has no nodes"),
+        (
+            lambda b: b.json.update(scenes=[{}]),
+            "has no nodes to make a model of; export at least one",
+        ),
+        (
+            lambda b: (
+                b.json["meshes"][0].pop("name"),
+                b.json["meshes"][0]["primitives"][0].update(targets=[{"POSITION": 0}]),
+            ),
+            "mesh 0 of node 'n' has morph targets",
+        ),
     ],
 )
 def test_refused(change, said: str, tmp_path: Path) -> None:
