@@ -145,7 +145,7 @@ def test_links(level) -> None:
             ways[i, j] = math.dist(*areals.records["anchor"][[i, j], :2].astype(float).tolist())
     graph = link_graph(areals).tocoo()
     assert graph.shape == (len(areals.records),) * 2
-    got = dict(zip(zip(*map(list, graph.coords), strict=True), graph.data, strict=True))
+    got = dict(zip(zip(*map(list, (graph.row, graph.col)), strict=True), graph.data, strict=True))
     assert got == pytest.approx(ways)
     assert len(graph.data) == len(ways)
     for goal in (len(areals.records) - 1, 5):
