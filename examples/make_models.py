@@ -286,7 +286,7 @@ def hangar() -> Model:
         inside.box(JOINT, (-4.6, y, 1), (1.2, 2.4, 2)).box(GLOW, (0, y, 4.8), (3, 0.2, 0.1))
     m.node("iHall", root, (0, 0, 0), inside, flags=0x1)
     door = m.node("door", root, (0, 8.1, 0), Shape().box(JOINT, (0, 0, 2), (5.4, 0.2, 4)))
-    times = np.arange(25)
+    times = np.arange(17)
     slide = np.array([[5.0 * min(1.0, max(0.0, (t - 4) / 12)), 8.1, 0] for t in times])
     m.channels.append({"sampler": 0, "target": {"node": door, "path": "translation"}})
     m.samplers.append(

@@ -24,18 +24,13 @@ from .gltf_surfaces import read_surfaces
 from .gltf_types import GltfMaterial, GltfNode, GltfScene
 from .gltf_values import require_finite
 
-DEFAULT_FPS = 24.0
-
 
 def read_gltf(
     path: Path,
     *,
     scene: str | None = None,
     all_scenes: bool = False,
-    clip: str | None = None,
-    fps: float | None = None,
     rigid_skin: bool = False,
-    ignore_scale: bool = False,
 ) -> ImportedScene:
     """Read a glTF file, in game axes.
 
@@ -44,10 +39,7 @@ def read_gltf(
         scene: name or number of the scene to read. Default: all of a file of ours (its other
             scenes are parts), else the default scene.
         all_scenes: the file is ours, even if an editor dropped its extras.
-        clip: name or number of the animation; default the first.
-        fps: frames per second; default as the file states, else 24.
         rigid_skin: bind each triangle of a skinned mesh to its dominant joint.
-        ignore_scale: skip animated scale.
 
     Raises:
         ConversionError: not glTF, broken, or with features that a model cannot have.
@@ -59,10 +51,8 @@ def read_gltf(
             parents = _parents(file)
             out, index_of = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
             bind_skins(file, out, index_of, rigid_skin)
-            out.fps = _fps(out, fps, file.label)
-            out.tracks, out.other_tracks = read_clips(
-                file, clip, index_of, out.fps, ignore_scale=ignore_scale
-            )
+            out.fps = _fps(out, file.label)
+            out.clips = read_clips(file, index_of, _placed_nodes(file, parents))
             require_finite(out, file.label)
     except ConversionError as error:
         if file.foreign and error.hint in (None, BROKEN_HINT):  # the likely reason
@@ -97,12 +87,20 @@ def _read_scene(
     return out, index_of
 
 
-def _fps(out: ImportedScene, fps: float | None, label: str) -> float:
-    """Frames per second: as given, else as the file states, else 24."""
-    if fps is None:
-        stated = [out.info, *(item.extras for item in out.nodes)]
-        fps = next((float(e["fps"]) for e in stated if "fps" in e), DEFAULT_FPS)
-    if fps <= 0:
+def _placed_nodes(file: GltfFile, parents: list[int]) -> set[int]:
+    """Nodes of any scene; what was deleted may still be in the file, and in no scene."""
+    placed = {node for scene in file.scenes for node in scene.nodes or []}
+    for node in parents_first([NONE16 if p < 0 else p for p in parents]):
+        if parents[node] in placed:
+            placed.add(node)
+    return placed
+
+
+def _fps(out: ImportedScene, label: str) -> float | None:
+    """Frames per second as the file states."""
+    stated = [out.info, *(item.extras for item in out.nodes)]
+    fps = next((float(e["fps"]) for e in stated if "fps" in e), None)
+    if fps is not None and not 0 < fps < np.inf:
         raise ConversionError("fps is not positive", file=label, value=fps)
     return fps
 

@@ -2,83 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pygltflib
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.scene import Channel, Track
+from ..converter.scene.differences import NotApplied
+from ..converter.scene.scene import Channel, Clip, Track
 from .gltf_file import GltfFile, typed
-from .gltf_types import GltfAnimation, GltfSampler
+from .gltf_types import GltfAnimation, GltfSampler, GltfTarget
 
 _MAX_SCALE_CHANGE = 1e-4
+_PATHS = ("translation", "rotation", "scale")
 
 
-def read_clips(
-    file: GltfFile,
-    clip: str | None,
-    index_of: dict[int, int],
-    fps: float,
-    *,
-    ignore_scale: bool,
-) -> tuple[list[Track], list[Track]]:
-    """Return the tracks of a clip, and those of all other clips for items that it does not move.
+def read_clips(file: GltfFile, index_of: dict[int, int], placed: set[int]) -> list[Clip]:
+    """Return every animation of a document; times are seconds.
 
     Args:
         file: the document.
-        clip: its name or number. ``None``: the first one.
         index_of: node -> item.
-        fps: frames per second.
-        ignore_scale: skip animated scale.
+        placed: nodes that are in a scene; no other can be missed.
 
     Raises:
-        ConversionError: no such clip, or curves that a model cannot have.
+        ConversionError: curves that are broken.
     """
-    chosen = _clip(file, clip)
-    if chosen is None:
-        return [], []
-    tracks = _tracks(file, chosen, index_of, fps, ignore_scale=ignore_scale)
-    if clip is not None:
-        return tracks, []
-    moved = {track.node for track in tracks}
-    others = []
-    for animation in file.animations:
-        if animation is not chosen:
-            for track in _tracks(file, animation, index_of, fps, ignore_scale=ignore_scale):
-                if track.node not in moved:
-                    moved.add(track.node)
-                    others.append(track)
-    return tracks, others
+    return [_clip(file, animation, index_of, placed) for animation in file.animations]
 
 
-def _clip(file: GltfFile, clip: str | None) -> GltfAnimation | None:
-    if clip is None:
-        return file.animations[0] if file.animations else None
-    for i, animation in enumerate(file.animations):
-        if clip in (animation.name, str(i)):
-            return animation
-    names = ", ".join(f"{i} {a.name}" for i, a in enumerate(file.animations))
-    raise ConversionError("no such clip", file=file.label, value=clip, expected=names or "none")
-
-
-def _tracks(
-    file: GltfFile,
-    clip: GltfAnimation,
-    index_of: dict[int, int],
-    fps: float,
-    *,
-    ignore_scale: bool,
-) -> list[Track]:
-    """Translations and rotations of a clip, by item."""
-    samplers: list[GltfSampler] = typed(pygltflib.AnimationSampler, clip.samplers)
-    out: dict[int, Track] = {}
-    for channel in clip.channels:
+def _clip(
+    file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], placed: set[int]
+) -> Clip:
+    """Translations and rotations of one animation, by item, and what else it has."""
+    samplers: list[GltfSampler] = typed(pygltflib.AnimationSampler, animation.samplers)
+    clip = Clip(animation.name or "")
+    where = f"animation {printable(clip.name)!r}"
+    tracks: dict[int, Track] = {}
+    outside: list[str] = []
+    morphed: list[str] = []
+    pointers: list[str] = []
+    for channel in animation.channels:
         target, path = channel["target"].get("node"), channel["target"]["path"]
-        if target is None or target not in index_of or path == "weights":
+        if target is None:
+            pointers.append(_pointer(channel["target"]))
             continue
-        name = file.nodes[target].name
+        name = file.nodes[target].name or ""
+        if path == "weights":
+            morphed.append(name)
+            continue
+        if target not in index_of:
+            outside += [name] if target in placed else []
+            continue
+        if path not in _PATHS:
+            raise ValueError(f"a channel of node {name!r} has the path {path!r}")
         sampler = samplers[channel["sampler"]]
         kind = sampler.interpolation or "LINEAR"
         seconds, values = _keys(file, sampler, kind, name)
@@ -86,24 +66,61 @@ def _tracks(
         if values.shape[1:] != (width,):
             raise ValueError(f"{path} of node {name!r} is not of {width} numbers")
         if path == "scale":
-            if not ignore_scale and np.abs(values - values[:1]).max() > _MAX_SCALE_CHANGE:
-                raise ConversionError(
-                    f"node {name!r} has animated scale", file=file.label,
-                    hint="nodes of a model have none: --ignore-scale skips it",
-                )  # fmt: skip
+            values = values[1::3] if kind == "CUBICSPLINE" else values
+            _read_scale(clip, where, name, values, file.nodes[target].scale)
             continue
-        track = out.setdefault(target, Track(index_of[target]))
-        frames = _snap(seconds * fps)
-        if kind == "CUBICSPLINE":
-            # tangents are per second
-            values.reshape(-1, 3, values.shape[1])[:, [0, 2]] /= fps
+        track = tracks.setdefault(target, Track(index_of[target]))
         if path == "translation":
-            track.translation = Channel(frames, gltf_to_game(values), kind)
+            track.translation = Channel(seconds, gltf_to_game(values), kind)
         else:
             if kind != "CUBICSPLINE":
                 values = normalise(values, (0, 0, 0, 1))
-            track.rotation = Channel(frames, rotation_to_game(values), kind)
-    return list(out.values())
+            track.rotation = Channel(seconds, rotation_to_game(values), kind)
+    clip.tracks = list(tracks.values())
+    for names, what, why, instead in (
+        (outside, "moves {}, not in the model", "only nodes of the model are animated",
+         "export them with the scene that is read, if they belong to the model"),
+        (morphed, "changes shape keys of {}", "a model has none", "animate nodes instead"),
+        (pointers, "animates {}", "only nodes of a model are animated", "animate nodes instead"),
+    ):  # fmt: skip
+        if names:
+            more = NotApplied(
+                where=where, what=what.format(_names(names)), why=why, instead=instead
+            )
+            clip.not_applied.append(more)
+    return clip
+
+
+def _names(names: Iterable[str]) -> str:
+    """A list of names for a message, the first of them in full."""
+    first, *rest = dict.fromkeys(names)
+    more = f" and {plural(len(rest), 'other')}" if rest else ""
+    return f"{printable(first)!r}{more}"
+
+
+def _pointer(target: GltfTarget) -> str:
+    """What a channel without a node animates, as KHR_animation_pointer names it."""
+    extensions = target.get("extensions")
+    pointer = extensions.get("KHR_animation_pointer") if isinstance(extensions, dict) else None
+    return str(pointer["pointer"]) if isinstance(pointer, dict) else "nothing"
+
+
+def _read_scale(
+    clip: Clip, where: str, name: str, values: NDArray[np.float64], own: list[float] | None
+) -> None:
+    """Note a scale that is animated, or a constant one that is not the node's own."""
+    if not np.abs(values - values[:1]).max() <= _MAX_SCALE_CHANGE:
+        clip.scaled.append(name)
+    elif not np.abs(values[0] - (own or [1, 1, 1])).max() <= _MAX_SCALE_CHANGE:
+        shown = " ".join(f"{value:.6g}" for value in values[0].tolist())
+        clip.not_applied.append(
+            NotApplied(
+                where=f"{where} of node {printable(name)!r}",
+                what=f"its scale {shown} is not the node's",
+                why="scale is taken from the node, for its vertices",
+                instead="give the node that scale, and remove the animation's",
+            )
+        )
 
 
 def _keys(
@@ -123,9 +140,3 @@ def _keys(
             file=file.label,
         )
     return seconds, values
-
-
-def _snap(frames: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Frames within 1e-3 of a whole one become it (docs/reference/conventions.md#time)."""
-    whole = np.rint(frames)
-    return np.where(np.abs(frames - whole) <= 1e-3, whole, frames)

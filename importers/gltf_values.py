@@ -41,7 +41,7 @@ def require_finite(read: ImportedScene, label: str) -> None:
         for part in (item.translation, item.rotation, item.linear):
             if part is not None:
                 require_in_range(f"the transform of node {item.name!r}", part, label)
-    for track in [*read.tracks, *read.other_tracks]:
+    for track in [track for clip in read.clips for track in clip.tracks]:
         node = f"the animation of node {read.nodes[track.node].name!r}"
         for channel in (track.translation, track.rotation):
             if channel is not None:

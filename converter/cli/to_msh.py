@@ -88,7 +88,8 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
 @click.option(
     "--fps",
     type=click.FloatRange(0, min_open=True),
-    help="Frames per second of the clip.  [default: as the file says, else 24]",
+    help="Frames per second of the clip.  [default: by evidence: the rate that the file states, "
+    "the spacing of its keys, the sidecar's clip]",
 )
 @click.option("--frame", type=float, metavar="T", help="Pose of an OBJ.  [default: as it says]")
 @click.option(
@@ -261,6 +262,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
 
 def _show_result(result: ImportResult, verbose: bool) -> None:
     say(f"{result.name}: {result.verdict}")
+    if result.timing is not None and (verbose or not result.timing.usual):
+        say(f"  {result.timing.fps:g} frames per second: {result.timing.reason}")
     shown = result.changes if verbose else result.changes[:10]
     for change in shown:
         say(f"  {change}")
@@ -306,6 +309,8 @@ def _report_bytes(result: ImportResult) -> bytes:
     }
     if result.wear is not None:
         facts["wear"] = result.wear
+    if result.timing is not None:
+        facts["fps"], facts["fps_reason"] = result.timing.fps, result.timing.reason
     return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
 
 

@@ -71,6 +71,7 @@ def compare_model(
     poses = compare_poses(identified, stored)
     plan.poses |= poses.nodes
     plan.changes += poses.changes
+    plan.not_applied += poses.not_applied
     return plan
 
 

@@ -113,9 +113,10 @@ def compare_points(
                 plan.changes.append(Change(f"control point {_quoted(point.name)}", "is missing"))
     for one in placed.values():
         _add(plan, identified, one)
-    for track in identified.imported.tracks:
-        if is_point(items[track.node], names):
-            plan.not_applied.append(_animated(items[track.node]))
+    moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
+    for i in sorted(moved):
+        if is_point(items[i], names):
+            plan.not_applied.append(_animated(items[i]))
     return plan
 
 

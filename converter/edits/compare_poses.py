@@ -7,14 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..scene.curves import evaluate
-from ..scene.differences import Change
+from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
 from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
+#: Moments per frame at which an animated node may have been exported.
+_MOMENTS = 25
 
 
 @dataclass
@@ -23,13 +25,14 @@ class PoseChanges:
 
     nodes: set[int] = field(default_factory=set)
     changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
 
 
 def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
-    """Compare rest poses of static nodes, and samples of animated ones at every frame.
+    """Compare rest poses of static nodes, samples of animated ones at every frame, and the length.
 
     Args:
-        identified: the file's scene, its nodes identified against ``stored``.
+        identified: the file's scene, its nodes identified against ``stored``, its clip in place.
         stored: decoded from the sidecar's model.
     """
     out, scene = PoseChanges(), identified.scene
@@ -47,15 +50,9 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
             out.changes += [Change(where, "translation changed")] if moved else []
             out.changes += [Change(where, "rotation changed")] if turned else []
             continue
-        frames = _common_frames(new.get(i), old.get(k), scene, stored)
-        a_t, a_r = poses_at(new.get(i), node, frames)
-        b_t, b_r = poses_at(old.get(k), before, frames)
-        track = new.get(i, Track(i))
-        loose_t, loose_r = _collapsed(track.translation, b_t), _collapsed(track.rotation, b_r)
-        for path, same in (
-            ("translation", (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)),
-            ("rotation", same_rotations(a_r, b_r, max(ROTATION_NOISE, loose_r))),
-        ):
+        frames = _common_frames(new.get(i), old.get(k), scene)
+        differ = _differing(new.get(i), old.get(k), node, before, frames, noise)
+        for path, same in zip(("translation", "rotation"), differ, strict=True):
             if not same.all():
                 out.nodes.add(i)
                 frame = frames[int(np.argmin(same))]
@@ -63,19 +60,93 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
                 more = f" and {count - 1} more frames" if count > 1 else ""
                 text = f"{path} changed at frame {frame:g}{more}"
                 out.changes.append(Change(f"animation of {where}", text))
+    if clip_length_changed(scene, stored):
+        text = f"has {plural(scene.frame_count, 'frame')}, had {stored.frame_count:,}"
+        out.changes.append(Change(f"animation {printable(stored.name)!r}", text))
+    out.not_applied = _moved_though_animated(identified, stored)
     return out
 
 
-def _common_frames(
-    new: Track | None, old: Track | None, scene: Scene, stored: Scene
-) -> NDArray[np.float64]:
-    """The frames at which two tracks are compared: those of the stored one, and what is added."""
+def clip_length_changed(scene: Scene, stored: Scene) -> bool:
+    """Return whether both have a clip, and one of another length."""
+    return bool(stored.tracks and scene.tracks) and scene.frame_count != stored.frame_count
+
+
+def _common_frames(new: Track | None, old: Track | None, scene: Scene) -> NDArray[np.float64]:
+    """The frames at which two tracks are compared: keys of the stored one, and all whole ones."""
     end = scene.frame_count if new is not None else 1
     channel = None if old is None else old.rotation or old.translation
     if channel is None:
         return np.arange(float(max(end, 1)))
+    whole = np.arange(max(float(np.floor(channel.frames[-1])) + 1, end))
+    return np.union1d(channel.frames, whole)
+
+
+def _differing(
+    new: Track | None,
+    old: Track | None,
+    node: Node,
+    before: Node,
+    frames: NDArray[np.float64],
+    noise: float,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """At which frames translations and rotations are the same. (T,) bool each."""
+    a_t, a_r = poses_at(new, node, frames)
+    b_t, b_r = poses_at(old, before, frames)
+    track = new or Track(0)
+    loose_t, loose_r = collapsed(track.translation, b_t), collapsed(track.rotation, b_r)
+    loose_r = max(ROTATION_NOISE, loose_r)
+    same_t = (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)
+    same_r = same_rotations(a_r, b_r, loose_r)
+    if old is not None and old.rotation is not None and not same_r.all():
+        # between sparse keys, Blender does not turn along the arc
+        chord = evaluate(old.rotation, frames, by_component=True)
+        same_r |= same_rotations(a_r, chord, loose_r)
+    return np.asarray(same_t), np.asarray(same_r)
+
+
+def _moved_though_animated(identified: Identified, stored: Scene) -> list[NotApplied]:
+    """Nodes whose own placement is none of their animation's: Blender exports its current frame."""
+    out: list[NotApplied] = []
+    imported = identified.imported
+    noise = 2 * POSE_NOISE * identified.size
+    for track in imported.tracks:
+        node = identified.node_of.get(track.node)
+        if node not in identified.stored_of or track.node in identified.frames:
+            continue
+        item, before = imported.nodes[track.node], stored.nodes[identified.stored_of[node]]
+        what = []
+        moved = np.abs(item.translation - before.translation).max() > noise
+        if track.translation is not None and moved:
+            at = _moments(track.translation)
+            apart = np.abs(evaluate(track.translation, at) - item.translation).max(axis=1)
+            what += ["moved"] if apart.min() > noise else []
+        loose = 4 * ROTATION_NOISE
+        if track.rotation is not None and not same_rotations(item.rotation, before.rotation, loose):
+            at = _moments(track.rotation)
+            near = same_rotations(evaluate(track.rotation, at), item.rotation, loose)
+            if not near.any():
+                chord = evaluate(track.rotation, at, by_component=True)
+                near = same_rotations(chord, item.rotation, loose)
+            what += [] if near.any() else ["turned"]
+        if what:
+            out.append(
+                NotApplied(
+                    where=f"node {printable(before.name)!r}",
+                    what=f"is {' and '.join(what)}, but its animation is not",
+                    why="the keys alone say where an animated node stands",
+                    instead="move its keys",
+                )
+            )
+    return out
+
+
+def _moments(channel: Channel) -> NDArray[np.float64]:
+    """Where an editor's current frame may be: every 25th of a frame, which holds the frames of
+    scenes at 25, 30, 50 and 60 per second, and the keys."""
     frames = channel.frames
-    return np.concatenate([frames, np.arange(float(np.floor(frames[-1])) + 1, end)])
+    steps = int(np.ceil((frames[-1] - frames[0]) * _MOMENTS)) + 1
+    return np.union1d(frames[0] + np.arange(steps) / _MOMENTS, frames)
 
 
 def poses_at(
@@ -104,8 +175,8 @@ def same_rotations(
     return np.asarray(near <= noise)
 
 
-def _collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
-    """Tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
+def collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
+    """Return the tolerance of a curve that Blender's exporter took for constant: all within 1e-4.
 
     It keeps the first and the last key of such a curve and drops what is between.
     """

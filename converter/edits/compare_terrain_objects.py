@@ -116,7 +116,7 @@ def _materials(
 
 
 def _clips(edited: ImportedScene) -> Iterator[NotApplied]:
-    tracks = edited.tracks + edited.other_tracks
+    tracks = [track for clip in edited.clips for track in clip.tracks]
     if tracks:
         yield NotApplied(
             where=f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}",

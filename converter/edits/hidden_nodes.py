@@ -38,7 +38,8 @@ def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], b
     for item in given.nodes:
         item.parent = row_of.get(item.parent, -1)
     given.tracks = _moved(given.tracks, row_of)
-    given.other_tracks = _moved(given.other_tracks, row_of)
+    for clip in given.clips:
+        clip.tracks = _moved(clip.tracks, row_of)
 
 
 def _hidden(items: list[ImportedNode], rows: list[int], more: str, instead: str) -> NotApplied:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from ..scene.decode import rest_pose
 from ..scene.differences import NotApplied
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
 from .node_roles import NodeRoles, Role, StoredMeshes
-from .rigid_transforms import frame_in, rigid_part, rigid_track
+from .rigid_transforms import frame_in, rigid_part
 
 F64 = NDArray[np.float64]
 
@@ -40,6 +40,9 @@ class Identified:
         scene: nodes in file order; parts carry what to apply to their vertices.
         imported: the file.
         node_of: item of the file -> node.
+        part_items: items of the file that are parts of nodes.
+        frames: item -> (4, 4), from the frame that it stands in to the rigid one of the node above;
+            only for items that are scaled themselves, or do not stand directly in a rigid frame.
         baked: node -> (3, 3), what its item's frame has beyond a rotation (scale, shear, mirror);
             nodes without such are not in it.
         stored_of: node -> index in the sidecar's scene; new nodes are not in it.
@@ -50,6 +53,8 @@ class Identified:
     scene: Scene
     imported: ImportedScene
     node_of: dict[int, int] = field(default_factory=dict)
+    part_items: set[int] = field(default_factory=set)
+    frames: dict[int, F64] = field(default_factory=dict)
     baked: dict[int, F64] = field(default_factory=dict)
     stored_of: dict[int, int] = field(default_factory=dict)
     shown: tuple[int, int] = (0, 0)
@@ -59,7 +64,7 @@ class Identified:
 def identify(
     imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)
 ) -> Identified:
-    """Identify the nodes of a file.
+    """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``.
 
     Args:
         imported: the file.
@@ -76,29 +81,11 @@ def identify(
     out = Identified(scene, imported, shown=shown, size=size)
     order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.nodes])
     builder = _Builder(out, stored, roles, world_matrices(imported.nodes))
-    frames = builder.add_nodes(order)
+    out.frames = builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
     builder.add_parts()
-    for track in imported.tracks:
-        item, role = imported.nodes[track.node], roles[track.node]
-        if role is None:
-            continue
-        if role.is_part:
-            imported.not_applied.append(
-                NotApplied(
-                    where=f"part {printable(item.name)!r}",
-                    what="is animated",
-                    why="only nodes can move, and a part moves with its node",
-                    instead="animate the node",
-                )
-            )
-        elif (node := out.node_of.get(track.node)) is not None:
-            frame = frames.get(track.node)
-            moved = replace(track, node=node)
-            scene.tracks.append(moved if frame is None else rigid_track(item, track, frame, node))
-    ends = [c.frames[-1] for t in scene.tracks for c in (t.rotation, t.translation) if c]
-    scene.frame_count = int(np.floor(max(ends, default=0) + 1e-4)) + 1
+    out.part_items = {i for i, role in enumerate(roles) if role is not None and role.is_part}
     return out
 
 

@@ -145,10 +145,7 @@ def import_gltf(
         gltf,
         scene=options.scene,
         all_scenes=options.use_sidecar and beside,
-        clip=options.clip,
-        fps=options.fps,
         rigid_skin=options.rigid_skin,
-        ignore_scale=options.ignore_scale,
     )
     found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:

@@ -12,6 +12,7 @@ from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
+from ..edits.choose_clip import ClipOptions, choose_clip
 from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
@@ -106,12 +107,11 @@ def import_edited(
         ConversionError: the edit cannot be kept.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
-    # Blender writes a clip of its own for every object that gets its first key
-    given.tracks += given.other_tracks
     shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
     refuse_draco(given)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
+    timing = choose_clip(identified, scene, _clip_options(options))
     given.not_applied += faces_without_material(identified, scene, about.materials)
     given.not_applied += settle_materials(identified, scene, about.materials)
     _add_lods(identified, scene, options)
@@ -132,6 +132,7 @@ def import_edited(
     given.not_applied += plan.not_applied
     _compare_surfaces(given, plan, about)
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
+    out.timing = timing
     has_points = "up" not in given.info  # an OBJ has none
     if not plan.changes:
         out.kept_all = True
@@ -214,9 +215,8 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
             "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
         )
     leave_out_hidden(given, lambda _: False)
-    if given.other_tracks:
-        given.warnings.append("several clips: the first is read (--clip chooses)")
     identified = identify(given, None, given.shown)
+    timing = choose_clip(identified, None, _clip_options(options))
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError(
@@ -227,12 +227,21 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
         labelled = [node for node in identified.scene.nodes if node.label]
         given.not_applied += [label_not_applied(node) for node in labelled]
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
-    out = ImportResult(name, b"", dialect.value, rebuilt=True)
+    out = ImportResult(name, b"", dialect.value, rebuilt=True, timing=timing)
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
     out.wear, warnings = wear_rows(identified.scene)
     out.warnings += warnings
     return out
+
+
+def _clip_options(options: ImportOptions) -> ClipOptions:
+    return ClipOptions(
+        options.clip,
+        options.fps,
+        ignore_scale=options.ignore_scale,
+        allow_delete=options.allow_delete,
+    )
 
 
 def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:

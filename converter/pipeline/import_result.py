@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..edits.frame_rate import Timing
 from ..errors import ConversionError, plural
 from ..scene.differences import Change, NotApplied
 
@@ -44,6 +45,7 @@ class ImportResult:
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
         companions: files of its name that changed.
+        timing: what the times of the clip were taken for, ``None`` without a clip.
     """
 
     name: str
@@ -57,6 +59,7 @@ class ImportResult:
     rebuilt: bool = False
     wear: list[str] | None = None
     companions: list[Companion] = field(default_factory=list)
+    timing: Timing | None = None
 
     @property
     def unchanged(self) -> bool:

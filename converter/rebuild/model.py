@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..edits.compare_poses import clip_length_changed
 from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import triangle_list
 from ..edits.plan import PartPlan, Plan
@@ -92,7 +93,8 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     out.rows = {i: row for row, i in enumerate(order)}
     posed = bool(plan.poses or plan.parents or plan.deleted_nodes)
     posed |= len(order) != len(model.nodes)
-    if posed or any(edit.old is None for edit in edits):
+    retimed = job.stored is not None and clip_length_changed(job.scene, job.stored)
+    if posed or retimed or any(edit.old is None for edit in edits):
         _write_nodes(job, edits, order)
     else:
         model.nodes = model.nodes.copy()
@@ -123,7 +125,10 @@ def _moves_shown(part: PartPlan) -> bool:
 def _write_nodes(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     model = job.model
     stored = model if job.stored is not None else None
-    tables = build_nodes(edits, order, stored, dialects.key_order(job.dialect))
+    length = job.scene.frame_count if job.scene.tracks else None
+    tables = build_nodes(
+        edits, order, stored, key_order=dialects.key_order(job.dialect), length=length
+    )
     model.nodes = tables.nodes
     model.streams[StreamType.KEYS] = tables.keys
     model.streams[StreamType.FRAME_MAP] = tables.frame_map

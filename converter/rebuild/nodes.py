@@ -82,7 +82,9 @@ def build_nodes(
     edits: list[NodeEdit],
     order: list[int],
     model: MshModel | None,
+    *,
     key_order: list[int],
+    length: int | None,
 ) -> NodeTables:
     """Build the node tables of a changed hierarchy.
 
@@ -91,6 +93,7 @@ def build_nodes(
         order: from ``node_order``.
         model: the stored model, whose key runs and maps are kept where no run is given.
         key_order: columns of a stored key quaternion in ``[w, x, y, z]`` order.
+        length: frames of the clip, ``None`` without one.
 
     Raises:
         ConversionError: more keys or map words than the format can address.
@@ -118,8 +121,7 @@ def build_nodes(
         for row, edit in enumerate(ordered)
         if (edit.run.animated if edit.run is not None else stored.animated(edit.old))
     ]
-    last = max((int(runs[row]["time"][-1]) for row in animated if len(runs[row])), default=0)
-    frame_count = stored.timeline(last + 1)
+    frame_count = max(1, length or 0) if animated else stored.timeline()
     if len(animated) * frame_count > NONE16:
         raise ConversionError(
             "too many animated frames", value=len(animated) * frame_count,
@@ -185,17 +187,10 @@ class _StoredRuns:
             return np.zeros(0, KEY_DTYPE)
         return self.pool[int(self.fallback.max(initial=-1)) + 1 :]
 
-    def timeline(self, needed: int) -> int:
-        """Return the frame count: the stored one unless it is too short or was the minimum."""
-        if not len(self.pool):
-            return needed
-        ends = [
-            int(self.pool["time"][self.fallback[n]]) + 1
-            for n in range(len(self.fallback))
-            if self.animated(n)
-        ]
-        canonical = self.count == max([1, *ends])
-        return needed if canonical else max(needed, self.count)
+    def timeline(self) -> int:
+        """Return the frame count of a model in which nothing moves any more."""
+        moved = any(self.animated(n) for n in range(len(self.fallback)))
+        return self.count if len(self.pool) and not moved else 1
 
     def _block(self, node: int) -> NDArray[np.int64]:
         start = int(self.map_start[node])

@@ -11,12 +11,13 @@ from .scene import Channel
 F64 = NDArray[np.float64]
 
 
-def evaluate(channel: Channel, frames: ArrayLike) -> F64:
+def evaluate(channel: Channel, frames: ArrayLike, *, by_component: bool = False) -> F64:
     """Return the values of a curve; before its first and after its last key they stay.
 
     Args:
         channel: LINEAR (rotations along the shorter arc), STEP or CUBICSPLINE.
         frames: (T,) frames.
+        by_component: interpolate rotations of LINEAR per component, as Blender does.
 
     Returns:
         (T, 3) translations or (T, 4) unit rotations.
@@ -31,10 +32,12 @@ def evaluate(channel: Channel, frames: ArrayLike) -> F64:
         out = _cubic(channel.values, left, right, span[:, None], t)
     elif channel.interpolation == "STEP":
         out = channel.values[np.where(t[:, 0] >= 1, right, left)]
-    elif is_rotation:
+    elif is_rotation and not by_component:
         out = _slerp(channel.values[left], channel.values[right], t)
     else:
         a, b = channel.values[left], channel.values[right]
+        if is_rotation:
+            b = np.where(np.einsum("ti,ti->t", a, b)[:, None] < 0, -b, b)
         out = np.where(t >= 1, b, a + (b - a) * t)
     return normalise(out, (1, 0, 0, 0)) if is_rotation else out
 

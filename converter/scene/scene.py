@@ -140,6 +140,23 @@ class Track:
 
 
 @dataclass
+class Clip:
+    """One animation of an edited file, by node of the file.
+
+    Attributes:
+        name: as in the file, may be empty.
+        tracks: curves whose times are seconds; tangents of ``CUBICSPLINE`` are per second.
+        scaled: nodes whose scale is animated.
+        not_applied: what else of it a model cannot have.
+    """
+
+    name: str
+    tracks: list[Track] = field(default_factory=list)
+    scaled: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+
+
+@dataclass
 class ImportedNode:
     """A node of an edited file before it is identified; game axes.
 
@@ -249,11 +266,12 @@ class ImportedScene:
         name: the default scene's name.
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
         nodes: those of the scenes that are read.
-        tracks: curves by node, of the chosen clip.
+        clips: every animation, in the order of the file.
+        tracks: curves by node, times in frames; of the clip that ``edits.choose_clip`` chose.
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
         draco: whether a mesh was compressed with Draco.
-        other_tracks: curves of the other clips for nodes that the chosen one does not move.
+        fps: frames per second as the file states.
         warnings: what the user should know.
         not_applied: what of the file a model cannot have, or cannot be trusted.
     """
@@ -269,8 +287,8 @@ class ImportedScene:
     material_extras: list[MaterialExtras] = field(default_factory=list)
     surfaces: list[Surface[FilePicture]] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
-    other_tracks: list[Track] = field(default_factory=list)
-    fps: float = 24.0
+    clips: list[Clip] = field(default_factory=list)
+    fps: float | None = None
     draco: bool = False
     warnings: list[str] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)

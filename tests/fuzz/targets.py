@@ -367,7 +367,7 @@ def is_json(data: bytes) -> None:
 def _gltf_rest(path: Any) -> None:
     from msh_gltf.importers.gltf import read_gltf
 
-    read_gltf(path, rigid_skin=True, ignore_scale=True)
+    read_gltf(path, rigid_skin=True)
 
 
 _OBJ = (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.edits.identify_nodes import Identified
 from msh_gltf.converter.formats.tables import TABLES
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import Sample
@@ -46,6 +47,17 @@ def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
     )  # fmt: skip
     assert code == 0
     return target
+
+
+def identified_file(path: Path) -> Identified:
+    """A glTF file without its sidecar, its nodes identified and its clip on them."""
+    from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
+    from msh_gltf.converter.edits.identify_nodes import identify
+    from msh_gltf.importers.gltf import read_gltf
+
+    out = identify(read_gltf(path), None)
+    choose_clip(out, None, ClipOptions())
+    return out
 
 
 def first_difference(a: bytes, b: bytes) -> str | None:

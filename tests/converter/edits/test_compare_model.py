@@ -157,7 +157,7 @@ def delete_clip(d: Editable) -> None:
 
 
 def retime(d: Editable) -> None:
-    d.arrays[d.json["animations"][0]["samplers"][0]["input"]][:, 0] *= 2
+    d.arrays[d.json["animations"][0]["samplers"][0]["input"]][:, 0] *= 3  # no usual rate
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,6 @@ def retime(d: Editable) -> None:
         (delete_other_part, "lod 0 group 1: is missing"),
         (move_key, "translation changed at frame 3"),
         (delete_channel, "rotation changed at frame 1"),
-        (delete_clip, "animation of node 'Base_TM': rotation changed at frame 1"),
         (retime, "changed at frame 1"),
     ],
 )

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from msh_gltf.converter.edits import rigid_transforms
-from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.dispatch import import_gltf
@@ -25,14 +24,13 @@ from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.converter.scene.scene import Track
-from msh_gltf.importers.gltf import read_gltf
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import Sample, sample_called
 from tests.support.foreign import Builder
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import TO_GAME
-from tests.support.runs import to_gltf
+from tests.support.runs import identified_file, to_gltf
 
 FRAMES = 7
 ALONE = ImportOptions(use_sidecar=False)
@@ -270,7 +268,7 @@ def test_verification_sees_a_track_that_was_not_mirrored(
     path = random_file(tmp_path, np.random.default_rng(1), MIRRORS, "LINEAR")
     import_gltf(path, None, ALONE)
     monkeypatch.setattr(
-        "msh_gltf.converter.edits.identify_nodes.rigid_track",
+        "msh_gltf.converter.edits.choose_clip.rigid_track",
         lambda item, track, frame, node: Track(node, track.rotation, track.translation),
     )
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
@@ -300,7 +298,7 @@ def test_verification_looks_between_frames(tmp_path: Path) -> None:
     builder.clip(0, "translation", np.arange(3) / 24, places)
     path = builder.save(tmp_path)
     back = import_gltf(path, None, ALONE)
-    identified = identify(read_gltf(path), None)
+    identified = identified_file(path)
     model = read_model(read_nres(back.data, "m"), "m")
     verify(model, identified, {0: 0}, Dialect.SPEC)
     keys = model.streams[8]

@@ -21,7 +21,7 @@ from tests.converter.edits import test_compare_model as edits
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.rebuilt import ALONE, parse
-from tests.support.runs import to_gltf
+from tests.support.runs import identified_file, to_gltf
 
 
 def tables_changed(edit, tmp_path: Path, name: str = edits.ANIMATED) -> dict[str, list]:
@@ -123,7 +123,9 @@ def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
     sample = sample_called(edits.ANIMATED)
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     edits.delete_clip(document)
-    model = parse(import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar").data)
+    edited = document.save(tmp_path / "e.glb")
+    back = import_gltf(edited, tmp_path / "m.msh-sidecar", ImportOptions(allow_delete=True))
+    model = parse(back.data)
     assert (model.nodes["map_start"] == NONE16).all()
     assert (len(model.keys), len(model.frame_map), model.frame_count) == (8, 0, 1)
 
@@ -137,14 +139,12 @@ def test_legacy_models_cannot_be_edited(tmp_path: Path) -> None:
 
 def test_verification_can_fail(tmp_path: Path) -> None:
     """A wrong model is refused before it appears."""
-    from msh_gltf.converter.edits.identify_nodes import identify
     from msh_gltf.converter.pipeline.verify import verify
-    from msh_gltf.importers.gltf import read_gltf
     from tests.support.runs import to_gltf as convert
 
     gltf = convert(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
     back = import_gltf(gltf, None, ALONE)
-    identified = identify(read_gltf(gltf), None)
+    identified = identified_file(gltf)
     rows = {i: i for i in range(len(identified.scene.nodes))}
     verify(parse(back.data), identified, rows, Dialect.SPEC)
     for stream, field in ((3, None), (8, "position"), (8, "quaternion")):
@@ -160,16 +160,14 @@ def test_verification_can_fail(tmp_path: Path) -> None:
 
 
 def test_verification_checks_links(tmp_path: Path) -> None:
-    from msh_gltf.converter.edits.identify_nodes import identify
     from msh_gltf.converter.pipeline.verify import verify
-    from msh_gltf.importers.gltf import read_gltf
 
     gltf = to_gltf(sample_called("spec__static__b_bun_000"), tmp_path / "m.glb")
     model = parse(import_gltf(gltf, None, ALONE).data)
     triangles = model.triangles.copy()
     triangles["selectors"][3] ^= 1
     model.streams[7] = triangles
-    identified = identify(read_gltf(gltf), None)
+    identified = identified_file(gltf)
     rows = {i: i for i in range(len(identified.scene.nodes))}
     with pytest.raises(ConversionError, match=r"verification failed: Res7.*link back"):
         verify(model, identified, rows, Dialect.SPEC)

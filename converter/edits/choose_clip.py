@@ -1,0 +1,346 @@
+"""Choose the clip of an edited file, decide its frame rate, and put it on the nodes.
+
+A model has one clip. With a sidecar, clips for nodes that the chosen one does not move are read
+too, since Blender makes a clip of its own for every object that gets its first key.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import ConversionError, plural, printable
+from ..scene.differences import NotApplied
+from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
+from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
+from .identify_nodes import Identified
+from .rigid_transforms import rigid_track
+
+_ACTIONS = "export with Animation > Animation Mode: Actions"
+
+
+@dataclass(frozen=True)
+class ClipOptions:
+    """What the user wants of the animations.
+
+    Attributes:
+        clip: name or number of the one to take; default the first.
+        fps: frames per second; default by evidence.
+        ignore_scale: whether animated scale is left out.
+        allow_delete: whether a clip that is missing is deleted.
+    """
+
+    clip: str | None = None
+    fps: float | None = None
+    ignore_scale: bool = False
+    allow_delete: bool = False
+
+
+def choose_clip(
+    identified: Identified, stored: Scene | None, options: ClipOptions
+) -> Timing | None:
+    """Put the clip of a file on its nodes; what of the animations is left out is reported.
+
+    Args:
+        identified: the file's scene without tracks; it gets them, and the clip's length.
+        stored: the sidecar's model, if there is one.
+        options: what the user wants.
+
+    Returns:
+        What the times of the clip mean, ``None`` without a clip.
+
+    Raises:
+        ConversionError: no such clip, animated scale, or rotations that shear.
+    """
+    imported = identified.imported
+    if options.fps is not None and not 0 < options.fps < np.inf:
+        raise ConversionError("fps is not positive", value=options.fps)
+    _animated_parts(identified)
+    timed = None
+    if not imported.tracks:  # an OBJ has those of the sidecar
+        timed = _read(identified, stored, options)
+        if timed is not None:
+            imported.tracks = timed.tracks
+        elif stored is not None and stored.tracks:
+            _missing_clip(identified, stored, options)
+    _place(identified)
+    length = None if timed is None else timed.frame_count
+    if timed is None and imported.tracks and stored is not None:
+        length = stored.frame_count
+    if length is not None:
+        identified.scene.frame_count = length
+    return None if timed is None else timed.timing
+
+
+def _animated_parts(identified: Identified) -> None:
+    imported = identified.imported
+    moved = {track.node for clip in imported.clips for track in clip.tracks}
+    imported.not_applied += [
+        NotApplied(
+            where=f"part {printable(imported.nodes[i].name)!r}",
+            what="is animated",
+            why="only nodes can move, and a part moves with its node",
+            instead="animate the node",
+        )
+        for i in sorted(moved & identified.part_items)
+    ]
+
+
+def _read(identified: Identified, stored: Scene | None, options: ClipOptions) -> TimedClip | None:
+    """The clip in frames, ``None`` where nothing moves."""
+    imported, nodes = identified.imported, identified.node_of
+    clips = [
+        replace(clip, tracks=[track for track in clip.tracks if track.node in nodes])
+        for clip in imported.clips
+    ]
+    chosen = _chosen(clips, options.clip)
+    if chosen is None:
+        return None
+    if stored is not None and options.clip is None and _is_broadcast(clips):
+        tracks = _of_broadcast(identified, clips, stored, options)
+    else:
+        merge = stored is not None and options.clip is None
+        tracks = _merged(imported, clips, chosen, merge=merge)
+    ids = {id(track) for track in tracks}
+    read = [c for c in clips if c is chosen or any(id(track) in ids for track in c.tracks)]
+    _report(imported, read, options)
+    if not tracks:
+        return None
+    rate = _rate(identified, stored, tracks)
+    length = imported.info.get("frame_count")
+    if length is None:
+        found = (item.extras.get("frame_count") for item in imported.nodes)
+        length = next((count for count in found if count is not None), None)
+    timing = rate.decide(options.fps, imported.fps, length)
+    out = rate.apply(timing, length)
+    if stored is None and None not in (length, out.frame_count) and length != out.frame_count:
+        frames = plural(out.frame_count or 0, "frame")
+        imported.warnings.append(f"the clip has {frames}, though the file states {length}")
+    if stored is not None and stored.tracks and (out.first > 0 or timing.start > 0):
+        imported.not_applied.append(_late(chosen, stored, out))
+    return out
+
+
+def _chosen(clips: list[Clip], name: str | None) -> Clip | None:
+    """The clip of a name or number, by default the first."""
+    if name is None:
+        return clips[0] if clips else None
+    for i, clip in enumerate(clips):
+        if name in (clip.name, str(i)):
+            return clip
+    names = ", ".join(f"{i} {clip.name}".strip() for i, clip in enumerate(clips))
+    raise ConversionError("no such clip", value=name, expected=names or "none")
+
+
+def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> FrameRate:
+    stored_of = {
+        item: identified.stored_of[node]
+        for item, node in identified.node_of.items()
+        if node in identified.stored_of and item not in identified.frames
+    }
+    return FrameRate(tracks, stored_of, stored=stored, size=identified.size)
+
+
+# ------------------------------------------------------------------ several clips
+
+
+def _merged(
+    imported: ImportedScene, clips: list[Clip], chosen: Clip, *, merge: bool
+) -> list[Track]:
+    """The tracks of the chosen clip, and those of others for nodes that it does not move."""
+    taken = {track.node: track for track in chosen.tracks}
+    owner = dict.fromkeys(taken, chosen)
+    names = [chosen.name]
+    left: list[str] = []
+    for clip in clips:
+        if clip is chosen:
+            continue
+        more = [t for t in clip.tracks if merge and t.node not in taken]
+        rest = [t for t in clip.tracks if t not in more and not _same(t, taken.get(t.node))]
+        taken |= {track.node: track for track in more}
+        owner |= {track.node: clip for track in more}
+        names += [clip.name] if more else []
+        if rest:
+            left.append(clip.name)
+            if more or merge:
+                node = rest[0].node
+                imported.not_applied.append(_second(imported, clip, owner.get(node, chosen), node))
+    if left and not merge:
+        shown = ", ".join(repr(printable(name)) for name in left[:5])
+        shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
+        imported.not_applied.append(
+            NotApplied(
+                where=f"animation{'s' if len(left) > 1 else ''} {shown}",
+                what="are not read" if len(left) > 1 else "is not read",
+                why=f"a model has one clip, and {printable(chosen.name)!r} is taken",
+                instead="--clip NAME takes another",
+            )
+        )
+    if len(names) > 1:
+        shown = ", ".join(repr(printable(name)) for name in names[:5])
+        shown += f" and {plural(len(names) - 5, 'other')}" if len(names) > 5 else ""
+        imported.warnings.append(
+            f"{plural(len(names), 'animation')} of different nodes are read as one clip: {shown} "
+            "(--clip NAME reads one alone)"
+        )
+    return list(taken.values())
+
+
+def _second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> NotApplied:
+    name = printable(imported.nodes[node].name)
+    return NotApplied(
+        where=f"animation {printable(clip.name)!r}",
+        what=f"moves node {name!r} too",
+        why=f"a model has one clip, and {printable(taken.name)!r} is taken",
+        instead="--clip NAME takes another; delete the one that is not meant",
+    )
+
+
+def _same(track: Track, other: Track | None) -> bool:
+    """Whether two tracks are equal, key by key."""
+    if other is None:
+        return False
+
+    def equal(a: Channel | None, b: Channel | None) -> bool:
+        if a is None or b is None:
+            return a is b
+        return (
+            a.frames.shape == b.frames.shape
+            and a.values.shape == b.values.shape
+            and np.allclose(a.frames, b.frames, atol=1e-5)
+            and np.allclose(a.values, b.values, atol=1e-5)
+        )
+
+    return equal(track.translation, other.translation) and equal(track.rotation, other.rotation)
+
+
+def _report(imported: ImportedScene, read: list[Clip], options: ClipOptions) -> None:
+    """Report what a model cannot have of the clips that are read.
+
+    Raises:
+        ConversionError: animated scale, unless it is ignored.
+    """
+    for clip in read:
+        imported.not_applied += clip.not_applied
+        if clip.scaled and not options.ignore_scale:
+            raise ConversionError(
+                f"node {clip.scaled[0]!r} has animated scale",
+                hint="nodes of a model have none: --ignore-scale skips it",
+            )
+        imported.not_applied += [
+            NotApplied(
+                where=f"node {printable(name)!r}",
+                what="has animated scale",
+                why="nodes of a model have none, and --ignore-scale skips it",
+                instead="move its vertices with nodes of their own",
+            )
+            for name in clip.scaled
+        ]
+
+
+# ------------------------------------------------------------------ how Blender exports
+
+
+def _is_broadcast(clips: list[Clip]) -> bool:
+    """Whether each clip moves one node, and each of several nodes has several clips."""
+    nodes = [{track.node for track in clip.tracks} for clip in clips if clip.tracks]
+    if any(len(moved) != 1 for moved in nodes):
+        return False
+    counts = Counter(node for moved in nodes for node in moved)
+    return len(counts) > 1 and min(counts.values()) > 1
+
+
+def _of_broadcast(
+    identified: Identified, clips: list[Clip], stored: Scene, options: ClipOptions
+) -> list[Track]:
+    """For every node the clip that is the stored one; where none is, the stored one itself."""
+    imported = identified.imported
+    fps = options.fps or imported.fps or DEFAULT_FPS
+    tracks: dict[int, Track] = {}
+    for clip in clips:
+        for track in clip.tracks:
+            rate = _rate(identified, stored, [track])
+            if track.node not in tracks and rate.shows_stored(Timing(fps)):
+                tracks[track.node] = track
+    every = {track.node for clip in clips for track in clip.tracks}
+    kept = _stored_tracks(identified, stored, every - set(tracks), fps)
+    imported.not_applied.append(
+        NotApplied(
+            where=f"animation {printable(stored.name)!r}",
+            what=f"came as {plural(len(clips), 'animation')}, several of every node",
+            why="Blender's mode Broadcast exports so, and the stored clip is kept",
+            instead=_ACTIONS,
+        )
+    )
+    return [*tracks.values(), *kept]
+
+
+def _stored_tracks(
+    identified: Identified, stored: Scene, items: set[int], fps: float = 1.0
+) -> list[Track]:
+    """Stored curves of nodes of the file; times divided by a rate."""
+    old = {track.node: track for track in stored.tracks}
+    out = []
+    for item in sorted(items):
+        k = identified.stored_of.get(identified.node_of.get(item, -1))
+        if k in old:
+            channels = [
+                None if c is None else replace(c, frames=c.frames / fps)
+                for c in (old[k].rotation, old[k].translation)
+            ]
+            out.append(Track(item, *channels))
+    return out
+
+
+def _missing_clip(identified: Identified, stored: Scene, options: ClipOptions) -> None:
+    """Keep the stored clip where the file has none, unless it may be deleted."""
+    if options.allow_delete:
+        return
+    imported = identified.imported
+    imported.tracks = _stored_tracks(identified, stored, set(identified.node_of))
+    if imported.tracks:
+        imported.not_applied.append(
+            NotApplied(
+                where=f"animation {printable(stored.name)!r}",
+                what="is missing",
+                why="the file has no animation (exported without Animation, or deleted), "
+                "and the stored clip is kept",
+                instead="export with Animation; --allow-delete deletes the clip",
+            )
+        )
+
+
+def _late(clip: Clip, stored: Scene, timed: TimedClip) -> NotApplied:
+    """A clip that does not begin at its first frame."""
+    start = timed.timing.start * timed.timing.fps
+    where = f"animation {printable(clip.name or stored.name)!r}"
+    if start:
+        return NotApplied(
+            where=where,
+            what=f"begins {plural(round(start), 'frame')} late" if round(start) else "begins late",
+            why="Blender's mode NLA Tracks exports so, and the first key is taken for frame 0",
+            instead=_ACTIONS,
+        )
+    return NotApplied(
+        where=where,
+        what=f"is exported from frame {timed.first:g} to frame {timed.last:g}",
+        why="Blender's mode Scene, or Limit to Playback Range, exports so; stored frames outside "
+        "are kept",
+        instead=f"{_ACTIONS}, without Limit to Playback Range",
+    )
+
+
+# ------------------------------------------------------------------ nodes
+
+
+def _place(identified: Identified) -> None:
+    """Put the tracks of the file on the scene's nodes."""
+    scene, imported = identified.scene, identified.imported
+    imported.tracks = [track for track in imported.tracks if track.node in identified.node_of]
+    for track in imported.tracks:
+        node = identified.node_of[track.node]
+        frame, item = identified.frames.get(track.node), imported.nodes[track.node]
+        moved = replace(track, node=node)
+        scene.tracks.append(moved if frame is None else rigid_track(item, track, frame, node))
