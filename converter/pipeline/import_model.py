@@ -266,8 +266,9 @@ def _write(
     """Fill in the bytes and the report, and compare the bytes with the file they came from."""
     out.data = write_model(built.model)
     out.report, out.warnings = built.report, built.warnings
+    out.not_applied += built.not_applied
     if options.verify:
         from .verify import verify
 
         again, _ = checked_model(read_model(read_nres(out.data, out.name), out.name), mode)
-        verify(again, identified, built.rows, Dialect(out.dialect), before)
+        verify(again, identified, built.rows, Dialect(out.dialect), before, shifted=built.shifted)

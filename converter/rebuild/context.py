@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..edits.plan import Plan
 from ..formats.model import MshModel
 from ..scene.dialect import Dialect
+from ..scene.differences import NotApplied
 from ..scene.scene import Scene
 
 #: Node of the file, LOD, group.
@@ -28,12 +32,16 @@ class Rebuilt:
         model: the model.
         report: rows of (what, name, status, reason) for people and programs.
         warnings: what the user should know.
+        not_applied: what of the plan was not applied.
+        shifted: texture coordinates of cells that were shifted by whole turns, (T, 3, 2).
         rows: node of the file -> row in Res1.
     """
 
     model: MshModel
     report: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    shifted: dict[Cell, NDArray[np.int16]] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
 
 

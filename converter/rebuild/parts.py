@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..edits.fit_uv import fit_uv
 from ..edits.match_triangles import TriangleList
 from ..edits.plan import PartPlan
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
@@ -43,6 +44,11 @@ class _Parts:
     def run(self) -> dict[Cell, int]:
         plan, out = self.job.plan, self.job.out
         users = self._keep_cells()
+        for part in plan.parts:
+            lost, shifted = fit_uv(part, self.job.scene)
+            out.not_applied += lost
+            if shifted is not None:
+                out.shifted[_cell(part)] = shifted
         changed: dict[int, list[PartPlan]] = {}
         for part in plan.parts:
             if part.slot is None:
@@ -59,15 +65,10 @@ class _Parts:
         rows = self.space.append(self.geometries)
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
-        clamped = sum(
-            p.triangles.clamped for p in plan.parts if p.triangles is not None and not p.unchanged
-        )
         if dropped:
             out.warnings.append(f"{dropped} degenerate triangles were dropped")
         if zero_area:
             out.warnings.append(f"{zero_area} triangles have no area; their normal is made up")
-        if clamped:
-            out.warnings.append(f"{clamped} texture coordinates were clamped to -32..32")
         return self.cells
 
     def _keep_cells(self) -> set[int]:

@@ -39,12 +39,10 @@ MODES = ("sidecar", "no extras", "alone")
 HARMLESS = ("put all into the first scene", "split vertices", "step interpolation")
 #: Kinds of edits that still end in a third outcome -> in which.
 GAPS: dict[str, str] = {
-    "new object without material": "materials: none becomes row 0",
-    "remove material": "materials: none becomes row 0",
-    "rename material": "materials: the name is not applied",
-    "recolour material": "materials: the colour is not applied",
-    "move uv far": "coordinates are clamped",
-    "stretch uv far": "coordinates are clamped without a part's name",
+    "new object without material": "without a sidecar it becomes row 0",
+    "remove material": "without a sidecar none becomes row 0",
+    "rename material": "without a sidecar a row has one name",
+    "recolour material": "without a sidecar colours are lost",
     "change rest pose of animated node": "it is ignored",
     "set tri flags of an object": "they are ignored",
     "set tri flags of a material": "they are ignored",
