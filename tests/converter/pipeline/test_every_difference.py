@@ -1,7 +1,7 @@
 """Every edit is shown by the next export, or the report names it: no third outcome.
 
-Random models, random edits (``tests.support.gltf_random_edits``), imported and exported again; what
-two files show is compared by ``tests.support.gltf_shown``. Neither knows anything of the importer.
+Random edits (``tests.support.random_edits``), imported and exported again; what two files show is
+compared by ``tests.support.gltf_compared``. Neither knows anything of the importer.
 ``MSH_GLTF_EXAMPLES`` multiplies the number of examples.
 """
 
@@ -25,9 +25,10 @@ from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_f
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from tests.support.corpus import SAMPLES
+from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.gltf_random_edits import EDITS, Edited, NotHere
-from tests.support.gltf_shown import Comparison, Difference, Shown
+from tests.support.gltf_shown import Shown
+from tests.support.random_edits import EDITS, Edited, NotHere
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 EXAMPLES, SEQUENCES = 5 * TIMES, 80 * TIMES

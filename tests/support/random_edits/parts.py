@@ -1,0 +1,179 @@
+"""Edits of parts: levels of detail and groups."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from tests.support.gltf_shown import PART_NAME
+from tests.support.random_edits.base import (
+    Edited,
+    NotHere,
+    edit,
+    name_of,
+    owner_name,
+    vector,
+)
+
+
+@edit
+def move_part_to_another_cell(d: Edited, chance: np.random.Generator) -> list[str]:
+    """By custom properties, or by name where there are none."""
+    i = d.some_part(chance)
+    name, extras = name_of(d, i), d.nodes[i].get("extras", {}).get("msh", {})
+    match = PART_NAME.fullmatch(name)
+    owner = match["owner"] if match else name
+    taken = {name_of(d, k) for k in d.listed()}
+    free = [(a, b) for a in range(3) for b in range(5) if (a, b) != (0, 0)]
+    free = [(a, b) for a, b in free if f"{owner}.lod{a}.group{b}" not in taken]
+    lod, group = free[int(chance.integers(len(free)))]
+    if "lod" in extras:
+        extras |= {"lod": lod, "group": group}
+    if match:
+        d.nodes[i]["name"] = f"{owner}.lod{lod}.group{group}"
+    return [name, name_of(d, i), owner]
+
+
+@edit
+def move_part_into_the_first_cell(d: Edited, chance: np.random.Generator) -> list[str]:
+    """Of a node that shows nothing there: its mesh becomes the node's."""
+
+    def fits(i: int) -> bool:
+        owner = owner_name(d, i)
+        return d.is_part(i) and any(
+            name_of(d, k) == owner and "mesh" not in d.nodes[k] for k in d.listed()
+        )
+
+    i = d.some(chance, fits)
+    owner = next(k for k in d.listed() if name_of(d, k) == owner_name(d, i) and not d.is_part(k))
+    d.nodes[owner]["mesh"] = d.nodes[i]["mesh"]
+    d.detach(i)
+    return [name_of(d, i), name_of(d, owner)]
+
+
+@edit
+def move_part_to_another_node(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some_part(chance)
+    before, match = name_of(d, i), PART_NAME.fullmatch(name_of(d, i))
+    if match is None:
+        raise NotHere
+    extras = d.nodes[i].get("extras", {}).get("msh", {})
+    taken = {name_of(d, k) for k in d.listed()}
+
+    def fits(k: int) -> bool:
+        row = d.nodes[k].get("extras", {}).get("msh", {}).get("node")
+        return (
+            not d.is_part(k)
+            and part_of(d, k, match) not in taken
+            and ("node" not in extras or row is not None)
+        )
+
+    other = d.some(chance, fits)
+    if "node" in extras:
+        extras["node"] = d.nodes[other]["extras"]["msh"]["node"]
+    d.nodes[i]["name"] = part_of(d, other, match)
+    return [before, name_of(d, i), name_of(d, other)]
+
+
+def part_of(d: Edited, owner: int, match: Any) -> str:
+    return f"{name_of(d, owner)}.lod{match['lod']}.group{match['group'] or 0}"
+
+
+@edit
+def copy_part_to_another_cell(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some_part(chance)
+    new = copy.deepcopy(d.nodes[i])
+    match = PART_NAME.fullmatch(name_of(d, i))
+    extras = new.get("extras", {}).get("msh", {})
+    lod = int(chance.integers(1, 3))
+    name = f"{match['owner'] if match else 'x'}.lod{lod}.group4"
+    if match is None or name in [name_of(d, k) for k in d.listed()]:
+        raise NotHere
+    if "lod" in extras:
+        extras |= {"lod": lod, "group": 4}
+    new["name"] = name
+    d.append(new)
+    return [name, match["owner"]]
+
+
+@edit
+def delete_part(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some_part(chance)
+    d.detach(i)
+    return [name_of(d, i), owner_name(d, i)]
+
+
+@edit
+def delete_shown_part(d: Edited, chance: np.random.Generator) -> list[str]:
+    """The mesh of a node goes, the node stays."""
+    i = d.some(chance, lambda i: not d.is_part(i) and "mesh" in d.nodes[i])
+    del d.nodes[i]["mesh"]
+    return [name_of(d, i)]
+
+
+@edit
+def delete_a_whole_cell(d: Edited, chance: np.random.Generator) -> list[str]:
+    scenes = [s for s in d.scenes[1:] if s.get("nodes")]
+    if not scenes:
+        raise NotHere
+    scene = scenes[int(chance.integers(len(scenes)))]
+    gone = scene["nodes"]
+    d.scenes.remove(scene)
+    return [n for i in gone for n in (name_of(d, i), owner_name(d, i))]
+
+
+@edit
+def drop_all_other_scenes(d: Edited, chance: np.random.Generator) -> list[str]:
+    """As *Visible Objects* exports."""
+    gone = [i for s in d.scenes[1:] for i in s.get("nodes", [])]
+    if not gone:
+        raise NotHere
+    del d.scenes[1:]
+    return [n for i in gone for n in (name_of(d, i), owner_name(d, i))]
+
+
+@edit
+def put_all_into_the_first_scene(d: Edited, chance: np.random.Generator) -> list[str]:
+    """As Blender does; nothing is changed by it."""
+    for scene in d.scenes[1:]:
+        d.scenes[0].setdefault("nodes", []).extend(scene.get("nodes", []))
+        scene["nodes"] = []
+    return []
+
+
+@edit
+def move_part_object(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some_part(chance)
+    start = np.array(d.nodes[i].get("translation", [0, 0, 0]))
+    d.nodes[i]["translation"] = (start + vector(chance, 0.2 * d.size)).tolist()
+    return [name_of(d, i), owner_name(d, i)]
+
+
+@edit
+def scale_part_object(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some_part(chance)
+    d.nodes[i]["scale"] = chance.uniform(0.5, 2, 3).tolist()
+    return [name_of(d, i), owner_name(d, i)]
+
+
+@edit
+def use_another_mesh(d: Edited, chance: np.random.Generator) -> list[str]:
+    i, k = d.some_object(chance), d.some_object(chance)
+    d.nodes[i]["mesh"] = d.nodes[k]["mesh"]
+    return [name_of(d, i), owner_name(d, i)]
+
+
+@edit
+def rename_part_against_its_extras(d: Edited, chance: np.random.Generator) -> list[str]:
+    i = d.some(chance, lambda i: "lod" in d.nodes[i].get("extras", {}).get("msh", {}))
+    before, match = name_of(d, i), PART_NAME.fullmatch(name_of(d, i))
+    if match is None:
+        raise NotHere
+    lod = (int(match["lod"]) + 1) % 3 or 1
+    name = f"{match['owner']}.lod{lod}.group{match['group']}"
+    if name in [name_of(d, k) for k in d.listed()] or name == before:
+        raise NotHere
+    d.nodes[i]["name"] = name
+    return [before, name, match["owner"]]
