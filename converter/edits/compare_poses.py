@@ -63,7 +63,7 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
     if clip_length_changed(scene, stored):
         text = f"has {plural(scene.frame_count, 'frame')}, had {stored.frame_count:,}"
         out.changes.append(Change(f"animation {printable(stored.name)!r}", text))
-    out.not_applied = _moved_though_animated(identified, stored)
+    out.not_applied = moved_though_animated(identified, stored)
     return out
 
 
@@ -105,40 +105,60 @@ def _differing(
     return np.asarray(same_t), np.asarray(same_r)
 
 
-def _moved_though_animated(identified: Identified, stored: Scene) -> list[NotApplied]:
-    """Nodes whose own placement is none of their animation's: Blender exports its current frame."""
-    out: list[NotApplied] = []
+def moved_though_animated(identified: Identified, stored: Scene | None) -> list[NotApplied]:
+    """Report nodes whose own placement is none of their animation's: keys alone count.
+
+    Blender exports the current frame, which may be any.
+
+    Args:
+        identified: the file's scene, its clip in place.
+        stored: the sidecar's scene, if there is one.
+    """
     imported = identified.imported
-    noise = 2 * POSE_NOISE * identified.size
+    found: list[tuple[str, str]] = []
     for track in imported.tracks:
-        node = identified.node_of.get(track.node)
-        if node not in identified.stored_of or track.node in identified.frames:
+        if track.node in identified.frames:
             continue
-        item, before = imported.nodes[track.node], stored.nodes[identified.stored_of[node]]
-        what = []
-        moved = np.abs(item.translation - before.translation).max() > noise
-        if track.translation is not None and moved:
-            at = _moments(track.translation)
-            apart = np.abs(evaluate(track.translation, at) - item.translation).max(axis=1)
-            what += ["moved"] if apart.min() > noise else []
-        loose = 4 * ROTATION_NOISE
-        if track.rotation is not None and not same_rotations(item.rotation, before.rotation, loose):
-            at = _moments(track.rotation)
-            near = same_rotations(evaluate(track.rotation, at), item.rotation, loose)
-            if not near.any():
-                chord = evaluate(track.rotation, at, by_component=True)
-                near = same_rotations(chord, item.rotation, loose)
-            what += [] if near.any() else ["turned"]
+        item = imported.nodes[track.node]
+        k = identified.stored_of.get(identified.node_of[track.node])
+        before = None if stored is None or k is None else stored.nodes[k]
+        what = _placed_elsewhere(track, item, before, 2 * POSE_NOISE * identified.size)
         if what:
-            out.append(
-                NotApplied(
-                    where=f"node {printable(before.name)!r}",
-                    what=f"is {' and '.join(what)}, but its animation is not",
-                    why="the keys alone say where an animated node stands",
-                    instead="move its keys",
-                )
-            )
-    return out
+            found.append((item.name if before is None else before.name, " and ".join(what)))
+    more = ""
+    if len(found) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
+        more = f" and {plural(len(found) - 1, 'other')}"
+        found = found[:1]
+    return [
+        NotApplied(
+            where=f"node {printable(name)!r}{more}",
+            what=f"is {what}, but its animation is not",
+            why="the keys alone say where an animated node stands",
+            instead="move its keys",
+        )
+        for name, what in found
+    ]
+
+
+def _placed_elsewhere(
+    track: Track, item: ImportedNode, before: Node | None, noise: float
+) -> list[str]:
+    """How a node stands elsewhere than it ever does in its animation, and than it did before."""
+    what, loose = [], 4 * ROTATION_NOISE
+    moved = before is None or np.abs(item.translation - before.translation).max() > noise
+    if track.translation is not None and moved:
+        at = _moments(track.translation)
+        apart = np.abs(evaluate(track.translation, at) - item.translation).max(axis=1)
+        what += ["moved"] if apart.min() > noise else []
+    turned = before is None or not same_rotations(item.rotation, before.rotation, loose)
+    if track.rotation is not None and turned:
+        at = _moments(track.rotation)
+        near = same_rotations(evaluate(track.rotation, at), item.rotation, loose)
+        if not near.any():
+            chord = evaluate(track.rotation, at, by_component=True)
+            near = same_rotations(chord, item.rotation, loose)
+        what += [] if near.any() else ["turned"]
+    return what
 
 
 def _moments(channel: Channel) -> NDArray[np.float64]:

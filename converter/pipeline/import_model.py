@@ -15,6 +15,7 @@ from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
 from ..edits.compare_materials import faces_without_material, settle_materials
 from ..edits.compare_model import compare_model, label_not_applied
+from ..edits.compare_poses import moved_though_animated
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
@@ -217,6 +218,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     leave_out_hidden(given, lambda _: False)
     identified = identify(given, None, given.shown)
     timing = choose_clip(identified, None, _clip_options(options))
+    given.not_applied += moved_though_animated(identified, None)
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError(

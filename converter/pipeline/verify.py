@@ -125,6 +125,13 @@ def _poses(
     tracks = dialects.tracks(model, dialect)
     if tracks is None or not identified.scene.nodes:
         return
+    if tracks.animated.size and identified.scene.tracks:
+        wanted = identified.scene.frame_count
+        if tracks.frame_count != wanted:
+            raise ConversionError(
+                "verification failed: the clip came out with another length",
+                value=tracks.frame_count, expected=f"{wanted} frames",
+            )  # fmt: skip
     stored = None if before is None else dialects.tracks(before, dialect)
     last = identified.scene.frame_count - 1 if identified.scene.tracks else 0
     step = max(1, _BLOCK // max(len(identified.imported.nodes), 1))

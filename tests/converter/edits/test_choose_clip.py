@@ -25,7 +25,7 @@ from tests.converter.edits.test_frame_rate import (
 from tests.converter.edits.test_scaled_animation import SHAPE
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import sample_called
-from tests.support.gltf_edit import Editable
+from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import first_difference, run, to_gltf
 
 
@@ -225,6 +225,21 @@ def test_an_animated_node_that_is_moved_is_reported(tmp_path: Path, with_clip: b
     name = f"node '{node['name']}'"
     assert (name, "is moved and turned, but its animation is not") in reported(back)
     assert len(back.not_applied) == 2 - with_clip
+
+
+@pytest.mark.parametrize("extras", [True, False])
+def test_without_a_sidecar_moved_nodes_are_reported_too(tmp_path: Path, extras: bool) -> None:
+    document = opened(WALKING, tmp_path)
+    (clip,) = document.json["animations"]
+    for channel in clip["channels"]:
+        document.json["nodes"][channel["target"]["node"]]["translation"] = [3.0, 30.0, 300.0]
+    if not extras:
+        drop_extras(document)
+    back = import_gltf(document.save(tmp_path / "e.glb"), None, ALONE)
+    nodes = node_names(document, clip)
+    wheres = [where for where, what in reported(back) if what.startswith("is moved")]
+    assert len(wheres) == (len(nodes) if extras else 1)
+    assert extras or wheres[0].endswith(f" and {len(nodes) - 1} others")
 
 
 @pytest.mark.parametrize("frame", [7, 24, 7.2, 6.96])
