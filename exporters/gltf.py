@@ -158,6 +158,8 @@ class _Writer:
         if node.animated:
             values["fps"] = self.options.fps
             values["frame_count"] = self.scene.frame_count
+        if part is not None and (flags := self.scene.meshes[part.mesh].common_flags):
+            values["tri_flags"] = flags
         return {**out, "extras": to_extras(values)} if values else out
 
     def _add_points(self) -> None:
@@ -186,6 +188,8 @@ class _Writer:
         """A part outside the default scene, as a node of its own."""
         name = part_name(self.scene.nodes[part.node].name, part.lod, part.group)
         values = NodeExtras(node=part.node, lod=part.lod, group=part.group)
+        if flags := self.scene.meshes[part.mesh].common_flags:
+            values["tri_flags"] = flags
         return self.file.add_node(
             {
                 "name": self._unique(name, f"#{part.node}"),

@@ -34,7 +34,7 @@ def add_primitives(
         vertex_ids: add ``_MSH_VID``, the vertex index + 1.
     """
     table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
-    material, start, count, index_start, index_count = table.T
+    material, start, count, index_start, index_count = table.T[:5]
     positions = game_to_gltf(streams.positions)
     vertices = _vertex_accessors(file, streams, positions, vertex_ids)
     wide = count > RESTART16

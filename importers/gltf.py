@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, printable
 from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
 from ..converter.scene.scene import ImportedScene, Material
 from .gltf_animation import read_clips
 from .gltf_file import BROKEN_HINT, GltfFile, broken_gltf, open_gltf
+from .gltf_flags import read_flags
 from .gltf_mesh import read_meshes
 from .gltf_nodes import add_instances, hidden_nodes, read_node
 from .gltf_skin import bind_skins
@@ -73,11 +74,18 @@ def _read_scene(
     out.not_applied = file.not_applied
     out.nodes = [read_node(file, node, index_of.get(parents[node], -1)) for node in chosen]
     for node, i in index_of.items():
-        out.nodes[i].hidden = node in hidden
+        item = out.nodes[i]
+        item.hidden = node in hidden
+        where = f"node {printable(item.name)!r}"
+        item.tri_flags = read_flags(file.nodes[node].extras, where, out.not_applied)
     add_instances(file, out, index_of)
     out.materials = [_material(material) for material in file.materials]
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
+    for material in file.materials:
+        where = f"material {printable(material.name or '')!r}"
+        flags = read_flags(material.extras, where, out.not_applied)
+        out.material_flags.append(flags.exported if flags.own is None else flags.own)
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     out.draco = file.draco_used
     for item in out.nodes:

@@ -13,7 +13,7 @@ from ..errors import printable
 from ..requirements import needed_for
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import Part, Scene
-from .match_triangles import Match, TriangleList, is_degenerate, match, shape_key, triangle_list
+from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 from .node_roles import StoredMeshes
 from .plan import Cell, PartPlan, Plan
 
@@ -35,7 +35,12 @@ def compare_parts(
     """
     _Comparison(plan, stored, lightmap).run()
     _resolve_materials(plan, stored)
+    has_flags = any(mesh.tri_flags is not None for mesh in stored.meshes)
     for part in plan.parts:
+        if has_flags:
+            _keep_exported_flags(part, stored)
+        else:
+            _refuse_flags(plan, part)
         _describe(plan, part, stored)
     _missing_parts(
         plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete
@@ -93,7 +98,10 @@ class _Comparison:
     def _list(self, mesh: int) -> TriangleList:
         if mesh not in self.lists:
             part = self.part_of[self.cells_of[mesh][0]]
-            self.lists[mesh] = triangle_list(self.stored, part, lightmap=self.lightmap)
+            found = triangle_list(self.stored, part, lightmap=self.lightmap)
+            flags = self.stored.meshes[mesh].tri_flags
+            found.flags = None if flags is None else flags.astype(np.int64)
+            self.lists[mesh] = found
         return self.lists[mesh]
 
     def _match(self, i: int, mesh: int) -> Match:
@@ -111,10 +119,10 @@ class _Comparison:
         if self.alike is None:
             self.alike = {}
             for mesh in self.cells_of:
-                self.alike.setdefault(shape_key(self._list(mesh)), []).append(mesh)
+                self.alike.setdefault(_shape_key(self._list(mesh)), []).append(mesh)
         triangles, hint = self.plan.parts[i].triangles, self._hint(i)
         assert triangles is not None
-        meshes = self.alike.get(shape_key(triangles), [])
+        meshes = self.alike.get(_shape_key(triangles), [])
         for mesh in [*([] if hint is None else [hint]), *meshes]:
             if (found := self._match(i, mesh)).same_triangles:
                 self._take(i, mesh, found)
@@ -150,10 +158,58 @@ class _Comparison:
                 part.source = free.pop(0) if free else self.cells_of[mesh][0]
 
 
+def _shape_key(triangles: TriangleList) -> int:
+    """Return a number that parts of the same triangles have in common, in whatever order.
+
+    Duplicate and degenerate triangles, which Blender drops, do not count.
+    """
+    bits = (triangles.positions + np.float32(0)).view(np.uint32).astype(np.uint64)
+    corner = _scrambled(bits @ np.array([1, 1 << 20, 1 << 40], np.uint64))  # (T, 3)
+    a, b, c = corner.T
+    flat = (a == b) | (b == c) | (a == c)
+    return int(np.unique(_scrambled(corner[~flat].sum(axis=1))).sum())
+
+
+def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread 64-bit numbers evenly, modulo 2 ** 64."""
+    mixed = values * np.uint64(0x9E3779B97F4A7C15)
+    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+
+
+def _keep_exported_flags(part: PartPlan, stored: Scene) -> None:
+    """Take flags that were exported with an object off the triangles that came to it later."""
+    value, flags = part.part.tri_flags, None if part.triangles is None else part.triangles.flags
+    if value is None or flags is None or part.source is None or part.match is None:
+        return
+    here = (p.mesh for p in stored.parts if (p.node, p.lod, p.group) == part.cell)
+    if any(stored.meshes[mesh].common_flags == value for mesh in here):
+        flags[(part.match.old_of >= 0) & (flags == value)] = -1
+
+
+def _refuse_flags(plan: Plan, part: PartPlan) -> None:
+    """Report flags of triangles in a model that has no table for them."""
+    assert part.triangles is not None
+    if part.triangles.flags is not None and (part.triangles.flags > 0).any():
+        plan.not_applied.append(
+            NotApplied(
+                where=_where_in(plan, part),
+                what="has tri_flags",
+                why="the model has no Res7, which holds them",
+                instead="rebuild the model with --no-sidecar",
+            )
+        )
+    part.triangles.flags = None
+
+
+def _where_in(plan: Plan, part: PartPlan) -> str:
+    """What messages call a part of the file."""
+    name = plan.identified.scene.nodes[part.part.node].name
+    return f"part {printable(name)!r} lod {part.part.lod} group {part.part.group}"
+
+
 def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
     """List what is different about a part."""
-    name = plan.identified.scene.nodes[part.part.node].name
-    where = f"part {printable(name)!r} lod {part.part.lod} group {part.part.group}"
+    where = _where_in(plan, part)
     if part.match is None or part.triangles is None or part.stored is None:
         plan.changes.append(Change(where, "is new"))
         return
@@ -162,6 +218,7 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
         what = f"is new, a copy of {source}" if part.copied else f"was {source}"
         plan.changes.append(Change(where, what))
     part.match.compare_materials(part.triangles, part.stored, plan.materials)
+    part.match.compare_flags(part.triangles, part.stored)
     if not part.match.unchanged:
         what = part.match.describe(len(part.stored))
         if part.part.matrix is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +79,7 @@ def identify(
     roles = NodeRoles(imported, stored, POSE_NOISE * size).run()
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
+    _flag_primitives(imported)
     out = Identified(scene, imported, shown=shown, size=size)
     order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.nodes])
     builder = _Builder(out, stored, roles, world_matrices(imported.nodes))
@@ -85,8 +87,20 @@ def identify(
     if stored is None:
         out.size = model_size(scene)
     builder.add_parts()
+    builder.report_flags()
     out.part_items = {i for i, role in enumerate(roles) if role is not None and role.is_part}
     return out
+
+
+def _flag_primitives(imported: ImportedScene) -> None:
+    """Give primitives the flags that their materials state for triangles."""
+    flags = [-1 if value is None else value for value in imported.material_flags]
+    if any(value >= 0 for value in flags):
+        for mesh in imported.meshes:
+            mesh.primitives[:] = [
+                p._replace(tri_flags=flags[p.material]) if p.material >= 0 else p
+                for p in mesh.primitives
+            ]
 
 
 def model_size(scene: Scene) -> float:
@@ -169,7 +183,10 @@ class _Builder:
                 if (shape := bake[i]) is not None:
                     matrix = np.eye(4)
                     matrix[:3, :3] = shape
-                out.scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix))
+                role = self.roles[i]
+                cell = (-1 if role is None or role.stored is None else role.stored, *out.shown)
+                flags = self._flags(i, cell)
+                out.scene.parts.append(Part(node_of[i], *out.shown, items[i].mesh, matrix, flags))
         out.baked = {node_of[i]: shape for i, shape in bake.items() if shape is not None}
         return frames
 
@@ -205,6 +222,22 @@ class _Builder:
             cockpit=old.cockpit if old is not None else bool((flags or 0) & NODE_COCKPIT),
         )
 
+    def _flags(self, i: int, cell: tuple[int, int, int]) -> int | None:
+        """The flags that an item states for its triangles: a property of its own counts, unless it
+        says what was exported for the cell and ``extras.msh`` says otherwise."""
+        own, exported = self.imported.nodes[i].tri_flags
+        if own is None or exported is None:
+            return exported if own is None else own
+        return exported if own == self._exported_flags.get(cell) else own
+
+    @cached_property
+    def _exported_flags(self) -> dict[tuple[int, int, int], int | None]:
+        """The flags that the exporter wrote for each stored cell."""
+        if self.stored is None:
+            return {}
+        meshes = self.stored.meshes
+        return {(p.node, p.lod, p.group): meshes[p.mesh].common_flags for p in self.stored.parts}
+
     def add_parts(self) -> None:
         """Move parts that are objects of their own into the frames of their nodes."""
         scene, items, stored = self.out.scene, self.imported.nodes, self.stored
@@ -237,7 +270,9 @@ class _Builder:
                     "a part belongs to the node that it is called after",
                     f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
                 )
-            scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, matrix))
+            cell = (self.out.stored_of.get(node, -1), role.lod, role.group)
+            flags = self._flags(i, cell)
+            scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, matrix, flags))
         if at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(at_origin) - 1} more" if len(at_origin) > 1 else ""
@@ -246,6 +281,19 @@ class _Builder:
                 "switched off in a .blend that was opened again (switch its collections on, and "
                 "export again)"
             )
+
+    def report_flags(self) -> None:
+        """Report flags of triangles on objects without triangles."""
+        for item in self.imported.nodes:
+            if item.tri_flags.own and (item.mesh < 0 or not self.imported.meshes[item.mesh].drawn):
+                self.imported.not_applied.append(
+                    NotApplied(
+                        where=f"node {printable(item.name)!r}",
+                        what="has tri_flags",
+                        why="it has no triangles",
+                        instead="put them on the object that has the mesh",
+                    )
+                )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
         where = f"part {printable(self.imported.nodes[i].name)!r}"

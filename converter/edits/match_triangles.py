@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
-from ..scene.scene import Part, Scene, Streams, require_in_range
+from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 
 I64 = NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -45,6 +45,7 @@ class TriangleList:
         lightmap: whether ``extra`` holds lightmap words, else BGRA.
         clamped: how many texture coordinates did not fit.
         known: (T, 4) which channels of a colour the file has, ``None`` = all.
+        flags: (T,) flags of the triangles, -1 = unknown; ``None`` = all unknown.
     """
 
     positions: NDArray[np.float32]
@@ -56,6 +57,7 @@ class TriangleList:
     lightmap: bool
     clamped: int = 0
     known: NDArray[np.bool_] | None = None
+    flags: I64 | None = None
 
     def __len__(self) -> int:
         return len(self.material)
@@ -84,7 +86,8 @@ class Match:
         new_turn, old_turn: (T, 3) corner order that makes equal triangles line up.
         lost: old triangles that are gone.
         dropped: old triangles that are gone because editors drop duplicates and degenerate ones.
-        normals_differ, colours_differ, materials_differ: (T_new,) for matched triangles.
+        normals_differ, colours_differ, materials_differ, flags_differ: (T_new,) for matched
+            triangles.
         old_material: (T_old,) materials of the stored part.
         colours_kept: matched triangles whose white is taken for Blender's, not for a colour.
     """
@@ -97,6 +100,7 @@ class Match:
     normals_differ: NDArray[np.bool_]
     colours_differ: NDArray[np.bool_]
     materials_differ: NDArray[np.bool_]
+    flags_differ: NDArray[np.bool_]
     old_material: I64 | None = None
     colours_kept: int = 0
 
@@ -107,6 +111,14 @@ class Match:
         hit = np.flatnonzero(self.old_of >= 0)
         alike = _material_table(new, old, same_material)
         self.materials_differ[hit] = ~alike[new.material[hit], old.material[self.old_of[hit]]]
+
+    def compare_flags(self, new: TriangleList, old: TriangleList) -> None:
+        """Compare the flags that a file states with the stored ones."""
+        if new.flags is None:
+            return
+        hit = np.flatnonzero(self.old_of >= 0)
+        held = 0 if old.flags is None else old.flags[self.old_of[hit]]
+        self.flags_differ[hit] = (new.flags[hit] >= 0) & (new.flags[hit] != held)
 
     def pairs(self) -> tuple[I64, I64, I64]:
         """Return matched triangles, old and new, and the new corner of each old corner.
@@ -132,6 +144,7 @@ class Match:
             and not self.normals_differ.any()
             and not self.colours_differ.any()
             and not self.materials_differ.any()
+            and not self.flags_differ.any()
         )
 
     def describe(self, old_count: int) -> str:
@@ -146,6 +159,8 @@ class Match:
             return what + (f", materials on {repainted} others" if repainted else "")
         if repainted:
             return f"materials changed on {repainted} triangles"
+        if self.flags_differ.any() and not self.normals_differ.any():
+            return f"flags changed on {int(self.flags_differ.sum())} triangles"
         if self.colours_differ.any():
             return f"colours changed on {int(self.colours_differ.sum())} triangles"
         return f"normals changed on {int(self.normals_differ.sum())} triangles"
@@ -202,7 +217,7 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
         known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
     return TriangleList(
         positions, normals, uv0, chosen, material=material, vertex=vertex, lightmap=lightmap,
-        clamped=clamped, known=known,
+        clamped=clamped, known=known, flags=_stated_flags(part, primitives),
     )  # fmt: skip
 
 
@@ -222,6 +237,15 @@ def concatenate(lists: Sequence[TriangleList]) -> TriangleList:
         vertex=np.concatenate([one.vertex for one in lists]),
         lightmap=lists[0].lightmap,
         clamped=sum(one.clamped for one in lists),
+    )
+
+
+def _stated_flags(part: Part, primitives: list[Primitive]) -> I64:
+    """The flags that a part states for its triangles: its material's first. (T,), -1 = none."""
+    own = -1 if part.tri_flags is None else part.tri_flags
+    return np.repeat(
+        np.array([own if p.tri_flags < 0 else p.tri_flags for p in primitives], np.int64),
+        [p.index_count // 3 for p in primitives],
     )
 
 
@@ -301,6 +325,7 @@ def match(
         normals_differ=same,
         colours_differ=same.copy(),
         materials_differ=same.copy(),
+        flags_differ=same.copy(),
         old_material=old.material,
     )
     hit = np.flatnonzero(old_of >= 0)
@@ -345,24 +370,6 @@ def colours_apart(
     """
     apart = np.abs(a.astype(np.int64) - b.astype(np.int64)) * channels
     return np.asarray(apart.max(axis=-1) > _COLOUR_STEPS)
-
-
-def shape_key(triangles: TriangleList) -> int:
-    """Return a number that parts of the same triangles have in common, in whatever order.
-
-    Duplicate and degenerate triangles, which Blender drops, do not count.
-    """
-    bits = (triangles.positions + np.float32(0)).view(np.uint32).astype(np.uint64)
-    corner = _scrambled(bits @ np.array([1, 1 << 20, 1 << 40], np.uint64))  # (T, 3)
-    a, b, c = corner.T
-    flat = (a == b) | (b == c) | (a == c)
-    return int(np.unique(_scrambled(corner[~flat].sum(axis=1))).sum())
-
-
-def _scrambled(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Spread 64-bit numbers evenly, modulo 2 ** 64."""
-    mixed = values * np.uint64(0x9E3779B97F4A7C15)
-    return (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
 
 
 def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:

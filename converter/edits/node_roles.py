@@ -159,6 +159,11 @@ class NodeRoles:
         was = self._exported(item)
         if named in was and stated not in was:
             return stated, stated
+        if self.stored is None:
+            self.imported.warnings.append(
+                f"part {printable(item.name)!r} goes where its name says; its custom properties "
+                f"say {exported}"
+            )
         if self.stored is not None and was and stated not in was:
             text = f"is {exported} by its custom properties, and was neither"
             self._report(i, text, "either may be meant")

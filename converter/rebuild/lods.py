@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..requirements import needed_for
-from ..scene.scene import Mesh, Part, Primitive, Scene, Streams
+from ..scene.scene import Mesh, Primitive, Scene, Streams
 
 _FEWEST = 4
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -49,14 +49,19 @@ def generate_lods(
                     continue
                 pieces.append(piece)
                 size, count = len(piece.positions), len(piece.indices)
-                primitives.append(Primitive(primitive.material, vertex_end, size, index_end, count))
+                primitives.append(
+                    primitive._replace(
+                        vertex_start=vertex_end,
+                        vertex_count=size,
+                        index_start=index_end,
+                        index_count=count,
+                    )
+                )
                 vertex_end, index_end = vertex_end + size, index_end + count
             if primitives:
                 name = f"{scene.nodes[part.node].name}.lod{lod}.group{part.group}"
                 scene.meshes.append(Mesh(name, primitives))
-                scene.parts.append(
-                    Part(part.node, lod, part.group, len(scene.meshes) - 1, part.matrix)
-                )
+                scene.parts.append(part._replace(lod=lod, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
 
 

@@ -16,6 +16,8 @@ from .materials import stored_choices, words_table
 from .slots import Edit, build_new, change_in_place, rebuild_slot
 from .workspace import Workspace
 
+Shape = tuple[int, bytes, int | None]
+
 
 def rebuild_parts(job: Rebuild, space: Workspace) -> dict[Cell, int]:
     """Change the geometry tables by the plan; return the slot of every cell.
@@ -94,7 +96,7 @@ class _Parts:
 
         Parts that changed alike go on sharing one slot; all others get slots of their own.
         """
-        alike: dict[tuple[int, bytes], list[PartPlan]] = {}
+        alike: dict[Shape, list[PartPlan]] = {}
         for part in parts:
             alike.setdefault(_shape(part), []).append(part)
         leading, *others = alike.values()
@@ -115,7 +117,7 @@ class _Parts:
     def _build(self, parts: list[PartPlan]) -> int:
         """Build slots for new parts; return how many degenerate triangles were dropped."""
         dropped = 0
-        alike: dict[tuple[int, bytes], list[PartPlan]] = {}
+        alike: dict[Shape, list[PartPlan]] = {}
         for part in parts:
             alike.setdefault(_shape(part), []).append(part)
         for users in alike.values():
@@ -147,10 +149,10 @@ def _cell(part: PartPlan) -> Cell:
     return part.part.node, part.part.lod, part.part.group
 
 
-def _shape(part: PartPlan) -> tuple[int, bytes]:
-    """What parts that can share a slot have in common: the mesh, and the matrix into the node."""
-    matrix = part.part.matrix
-    return part.part.mesh, b"" if matrix is None else matrix.tobytes()
+def _shape(part: PartPlan) -> Shape:
+    """What parts that can share a slot have in common: mesh, matrix into the node, flags."""
+    mesh, matrix = part.part.mesh, part.part.matrix
+    return mesh, b"" if matrix is None else matrix.tobytes(), part.part.tri_flags
 
 
 def _triangles(part: PartPlan) -> TriangleList:

@@ -67,6 +67,13 @@ class Edit:
         return replace(self, words=words)
 
 
+def stated_flags(triangles: TriangleList, held: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return the flags of triangles: those that the file states, else those held. (T,) each."""
+    if triangles.flags is None:
+        return held
+    return np.where(triangles.flags >= 0, triangles.flags, held).astype(np.uint16)
+
+
 def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray[np.void]:
     """Return stored words of the corners of a part without a stored slot. (T, 3)."""
     out = np.zeros((len(triangles), 3), VERTEX_DTYPE)
@@ -94,7 +101,7 @@ def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
             vertices[keep],
             edit.triangles.material[keep],
             edit.words,
-            np.zeros(int(keep.sum()), np.uint16),
+            stated_flags(edit.triangles, np.zeros(len(keep), np.uint16))[keep],
         )
     ), int((~keep).sum())
 
@@ -165,13 +172,16 @@ def change_in_place(space: Workspace, slot: int, edit: Edit) -> bool:
     if stored.shared_vertices()[flat_vertex[changed]].any():
         return False
     words = _batch_words(stored, edit, old, new)
-    if words is None:
+    if words is None or (stored.triangles is None and match.flags_differ.any()):
         return False
     for row, word in words.items():
         for name, value in zip(BATCH_WORDS, word, strict=True):
             space.batches[name][row] = value
     corners_before = space.vertices[stored.corner]
     space.vertices[flat_vertex[changed]] = flat_values[changed]
+    if stored.triangles is not None and triangles.flags is not None:
+        rows, wanted = stored.triangles[old], triangles.flags[new]
+        space.triangles["tri_flags"][rows[wanted >= 0]] = wanted[wanted >= 0]
     moved = changed & (raw[:, :12] != before[:, :12]).any(axis=1)
     if moved.any():
         _positions_moved(stored, np.unique(flat_vertex[moved]), corners_before)
@@ -332,6 +342,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     material[same] = len(edit.words) + stored.batch[match.old_of[same]] - stored.rows.start
     if stored.triangles is not None:
         flags[hit] = space.triangles["tri_flags"][stored.triangles[partner]]
+    flags = stated_flags(triangles, flags)
     back = match.dropped[_stand(stored, triangles, match)]
     if back.size:
         vertices = np.concatenate([vertices, space.vertices[stored.corner[back]]])

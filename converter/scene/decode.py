@@ -220,10 +220,22 @@ def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) ->
                     mesh_of[slot] = len(scene.meshes) if drawn else None
                     if drawn:
                         name = part_name(scene.nodes[node].name, lod, group)
-                        scene.meshes.append(Mesh(name, drawn, slot, lod, group))
+                        found = _tri_flags(model, slot, drawn)
+                        scene.meshes.append(Mesh(name, drawn, slot, lod, group, found))
                 mesh = mesh_of[slot]
                 if mesh is not None:
                     scene.parts.append(Part(node, lod, group, mesh))
+
+
+def _tri_flags(
+    model: MshModel, slot: int, primitives: Sequence[Primitive]
+) -> NDArray[np.uint16] | None:
+    """The flags of a slot's triangles, if it has a descriptor for each. (T,) uint16."""
+    first, count = (int(model.slots[name][slot]) for name in ("tri_start", "tri_count"))
+    if model.triangles is None or sum(p.index_count // 3 for p in primitives) != count:
+        return None
+    flags: NDArray[np.uint16] = model.triangles["tri_flags"][first : first + count]
+    return flags
 
 
 def part_name(node_name: str, lod: int, group: int) -> str:

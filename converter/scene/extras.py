@@ -92,6 +92,9 @@ class NodeExtras(TypedDict, total=False):
     frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _MODEL)]
     lod: Annotated[int, Key("level of detail of a part", _MODEL, "edits viewer", _LOD)]
     group: Annotated[int, Key("group of a part", _MODEL, "edits viewer", _GROUP)]
+    tri_flags: Annotated[
+        int, Key("flags of all triangles of its part, unless 0 (3)", _MODEL, "importers")
+    ]
     kind: Annotated[
         str, Key("`point`: control point; `paths`, `borders`: lines", _LINES, "scene edits")
     ]
@@ -126,6 +129,7 @@ class MaterialExtras(TypedDict, total=False):
     w6: Annotated[int, Key("word of its batches at +6", _MODEL, "importers", _WORD)]
     first: Annotated[int, Key("row in `Land1.wea`", _TERRAIN, "edits", _WORD)]
     second: Annotated[int, Key("the other row, 255 = none", _TERRAIN, "edits", _WORD)]
+    tri_flags: Annotated[int, Key("flags of the triangles that have it (3)", _MODEL, "importers")]
     microtexture: Annotated[str, Key("name of the first row's microtexture", _TERRAIN)]
     microtexture2: Annotated[str, Key("name of the second row's microtexture", _TERRAIN)]
     material: Annotated[str, Key("entry of `Material.lib` (2)", _LEVELS)]

@@ -49,24 +49,36 @@ class Material(NamedTuple):
 
 
 class Primitive(NamedTuple):
-    """One batch: a window of vertices, a range of indices relative to it, a material."""
+    """One batch: a window of vertices, a range of indices relative to it, a material.
+
+    ``tri_flags`` are stated for all of its triangles by an edited file, -1 = not.
+    """
 
     material: int
     vertex_start: int
     vertex_count: int
     index_start: int
     index_count: int
+    tri_flags: int = -1
 
 
 @dataclass
 class Mesh:
-    """What one used slot draws."""
+    """What one used slot draws; ``tri_flags`` (T,) are of its descriptors, if it has them all."""
 
     name: str
     primitives: list[Primitive]
     slot: int | None = None
     lod: int | None = None
     group: int | None = None
+    tri_flags: NDArray[np.uint16] | None = None
+
+    @property
+    def common_flags(self) -> int | None:
+        """The flags that all of its triangles have, ``None`` where they differ."""
+        flags = self.tri_flags
+        same = flags is not None and len(flags) and (flags == flags[0]).all()
+        return int(flags[0]) if flags is not None and same else None
 
     @property
     def drawn(self) -> bool:
@@ -78,6 +90,7 @@ class Part(NamedTuple):
     """A mesh in a cell (node, lod, group).
 
     ``matrix`` (4, 4) takes its vertices into the node's frame; ``None`` where they are in it.
+    ``tri_flags`` are what an edited file states for its triangles, ``None`` = nothing.
     """
 
     node: int
@@ -85,6 +98,7 @@ class Part(NamedTuple):
     group: int
     mesh: int
     matrix: F64 | None = None
+    tri_flags: int | None = None
 
 
 @dataclass
@@ -139,6 +153,13 @@ class Track:
     translation: Channel | None = None
 
 
+class StatedFlags(NamedTuple):
+    """``tri_flags`` of an object of a file: a custom property of its own, and ``extras.msh``."""
+
+    own: int | None = None
+    exported: int | None = None
+
+
 @dataclass
 class Clip:
     """One animation of an edited file, by node of the file.
@@ -168,6 +189,7 @@ class ImportedNode:
         linear: (3, 3) float64, rotation and scale together, where they are not just a rotation.
         mesh: index of its mesh, -1 = none.
         extras: its ``extras.msh``.
+        tri_flags: what it states for the triangles of its mesh.
         hidden: the file does not show it, nor what is below it.
     """
 
@@ -178,6 +200,7 @@ class ImportedNode:
     linear: F64 | None
     mesh: int
     extras: NodeExtras
+    tri_flags: StatedFlags = field(default_factory=StatedFlags)
     hidden: bool = False
 
 
@@ -271,6 +294,7 @@ class ImportedScene:
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
         draco: whether a mesh was compressed with Draco.
+        material_flags: ``tri_flags`` of each material, for the triangles that have it.
         fps: frames per second as the file states.
         warnings: what the user should know.
         not_applied: what of the file a model cannot have, or cannot be trusted.
@@ -286,6 +310,7 @@ class ImportedScene:
     materials: list[Material] = field(default_factory=list)
     material_extras: list[MaterialExtras] = field(default_factory=list)
     surfaces: list[Surface[FilePicture]] = field(default_factory=list)
+    material_flags: list[int | None] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     clips: list[Clip] = field(default_factory=list)
     fps: float | None = None

@@ -178,13 +178,6 @@ def apply_modifier(node):
     modifier.relative_offset_displace = (2, 0, 0)
 
 
-def shape_key(node):
-    found = bpy.data.objects[node]
-    found.shape_key_add(name="Basis")
-    moved = found.shape_key_add(name="open")
-    moved.data[0].co.x += 1
-
-
 def flags_of_object(node):
     bpy.data.objects[node]["tri_flags"] = 2
 

@@ -26,7 +26,8 @@ pytestmark = pytest.mark.skipif(
 EDITS = (
     "move_node", "rotate_at_frame", "move_vertex", "delete_face", "subdivide", "add_mesh_node",
     "rename", "reparent", "assign_material", "delete_part", "add_lod", "delete_cell", "move_part",
-    "move_part_by_properties", "hide_parts", "apply_modifier",
+    "move_part_by_properties", "hide_parts", "apply_modifier", "flags_of_object",
+    "flags_of_faces",
 )  # fmt: skip
 GEOMETRY = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
 SAMPLE, NODE, ROW = "retail__odd__l_mast_010", "mast_c_m5o2", 5
@@ -178,6 +179,29 @@ def test_a_modifier_that_arrives_applied(folder: Path) -> None:
     slot = int(new.nodes["slot_index"][ROW, 0, 0])
     assert new.slots["tri_count"][slot] == 2 * TRIANGLES
     assert back.changes[0].what == f"{TRIANGLES} triangles became {2 * TRIANGLES}"
+
+
+def flags(model: MshModel) -> np.ndarray:
+    """Of the triangles of the edited part."""
+    slot = model.slots[int(model.nodes["slot_index"][ROW, 0, 0])]
+    assert model.triangles is not None
+    return model.triangles["tri_flags"][int(slot["tri_start"]) :][: int(slot["tri_count"])]
+
+
+def test_flags_of_an_object(folder: Path) -> None:
+    """A custom property that somebody added in Blender."""
+    _, old, new, tables = edited(folder, "flags_of_object")
+    assert tables == {"Res7"}
+    assert (flags(old) != 2).any()
+    assert (flags(new) == 2).all()
+
+
+def test_flags_of_single_faces(folder: Path) -> None:
+    """A copy of the material with a custom property, on one face."""
+    back, old, new, tables = edited(folder, "flags_of_faces")
+    assert tables == {"Res7"}
+    assert sorted(flags(new)[flags(new) != flags(old)]) == [34]
+    assert back.not_applied == []
 
 
 @pytest.mark.parametrize("name", EDITS)

@@ -32,7 +32,8 @@ PLACE = 4e-4
 TEXTURE = 0.6 / 1024
 COLOUR = 3 / 255
 NORMAL = float(np.cos(np.radians(1.2)))
-FACTS = ("lightmap", "batch_flags", "w2", "w4", "tri_flags", "w6")
+#: Flags of single triangles are not shown: an object shows those that all of its own have.
+FACTS = ("lightmap", "batch_flags", "w2", "w4", "w6")
 PORTAL = 8
 TIMES = 5
 

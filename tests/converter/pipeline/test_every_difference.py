@@ -44,8 +44,6 @@ GAPS: dict[str, str] = {
     "remove material": "without a sidecar none becomes row 0",
     "rename material": "without a sidecar a row has one name",
     "recolour material": "without a sidecar colours are lost",
-    "set tri flags of an object": "they are ignored",
-    "set tri flags of a material": "they are ignored",
 }
 
 
