@@ -164,7 +164,6 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
         require_no_third_outcome(model, [kind], seed, mode)
 
 
-@pytest.mark.xfail(strict=True, reason="a part that moves to another cell does not follow its node")
 @settings(
     derandomize=True,
     database=None,
