@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel
@@ -15,7 +16,16 @@ from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
-from tests.converter.edits.test_scaled_animation import SHAPE, WALKER, curve
+from tests.converter.edits.test_scaled_animation import (
+    EVEN,
+    SHAPE,
+    WALKER,
+    curve,
+    file_points,
+    model_points,
+    random_file,
+)
+from tests.converter.edits.test_scaled_animation import FRAMES as LAST
 from tests.importers.test_foreign import Builder
 from tests.support.corpus import Sample, sample_called
 from tests.support.gltf_edit import Editable, drop_extras
@@ -186,6 +196,22 @@ def test_keys_of_foreign_files_are_frames(tmp_path: Path, rate: int, fps: int, f
     if frames == 31:
         shown = parse(back.data).keys["position"]
         assert np.allclose(shown[:, 0], places[:, 0], atol=1e-4)
+
+
+@pytest.mark.parametrize("rate", [24, 25, 30, 50, 60])
+@pytest.mark.parametrize("seed", range(4))
+def test_foreign_clips_stand_where_they_stood_at_five_times(
+    tmp_path: Path, rate: int, seed: int
+) -> None:
+    path = random_file(tmp_path, np.random.default_rng(seed), EVEN, "LINEAR", rate)
+    document = Editable(path)
+    back = import_gltf(path, None, ALONE)
+    assert fps_of(back) == rate
+    for seconds in np.linspace(0, (LAST - 1) / rate, 5):
+        shown = file_points(document, seconds * rate, rate)
+        came = model_points(back.data, back.dialect, seconds * rate)
+        away = cKDTree(shown).query(came)[0].max()
+        assert away < 2e-3 * max(1.0, float(np.abs(shown).max()))
 
 
 def test_the_command_reports_the_rate(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def matrix(translation: Any, rotation: Any, scale: Any) -> np.ndarray:
     return out
 
 
-def file_points(document: Editable, frame: int) -> np.ndarray:
+def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray:
     """(N, 3) corners that a file's first scene shows at a frame, game axes; no other LODs, which
     Blender exports beside the first."""
     json = document.json
@@ -67,7 +67,7 @@ def file_points(document: Editable, frame: int) -> np.ndarray:
     for clip in json.get("animations", []):
         for channel in clip["channels"]:
             sampler = clip["samplers"][channel["sampler"]]
-            times = document.arrays[sampler["input"]][:, 0] * 24
+            times = document.arrays[sampler["input"]][:, 0] * fps
             values, kind = document.arrays[sampler["output"]], sampler.get("interpolation")
             target = channel["target"]
             posed.setdefault(target["node"], {})[target["path"]] = curve(times, values, kind, frame)
@@ -92,7 +92,7 @@ def file_points(document: Editable, frame: int) -> np.ndarray:
     return np.concatenate(points) @ TO_GAME.T
 
 
-def curve(times: np.ndarray, values: np.ndarray, kind: str | None, frame: int) -> np.ndarray:
+def curve(times: np.ndarray, values: np.ndarray, kind: str | None, frame: float) -> np.ndarray:
     """A curve at a frame that is a key, or between two."""
     values = values.astype(np.float64)
     at = int(np.clip(np.searchsorted(times, frame + 1e-3, "right") - 1, 0, len(times) - 1))
@@ -114,7 +114,7 @@ def curve(times: np.ndarray, values: np.ndarray, kind: str | None, frame: int) -
     return mixed / np.linalg.norm(mixed) if len(mixed) == 4 else mixed
 
 
-def model_points(data: bytes, dialect: str, frame: int) -> np.ndarray:
+def model_points(data: bytes, dialect: str, frame: float) -> np.ndarray:
     """(N, 3) vertices of level 0, group 0, where the runtime draws them at a frame."""
     model = read_model(read_nres(data, "m"), "m")
     scene = decode(model, Dialect(dialect), "m")
@@ -151,7 +151,9 @@ def assert_same_places(document: Editable, data: bytes, dialect: str, frames: in
 # ------------------------------------------------------------------ files from elsewhere
 
 
-def random_file(folder: Path, rng: np.random.Generator, scales: list[Any], kind: str) -> Path:
+def random_file(
+    folder: Path, rng: np.random.Generator, scales: list[Any], kind: str, fps: float = 24
+) -> Path:
     """A tree of five nodes, some scaled, some animated."""
     builder = Builder()
     for i in range(5):
@@ -169,12 +171,12 @@ def random_file(folder: Path, rng: np.random.Generator, scales: list[Any], kind:
     count = len(keys) * (3 if kind == "CUBICSPLINE" else 1)
     for i in range(5):
         if rng.random() < 0.6:
-            builder.clip(i, "translation", keys / 24, rng.normal(size=(count, 3)), kind)
+            builder.clip(i, "translation", keys / fps, rng.normal(size=(count, 3)), kind)
         if rng.random() < 0.6:
             turns = rng.normal(size=(count, 4)) + np.array([0, 0, 0, 3])
             whole = slice(1, None, 3) if kind == "CUBICSPLINE" else slice(None)
             turns[whole] /= np.linalg.norm(turns[whole], axis=1)[:, None]
-            builder.clip(i, "rotation", keys / 24, turns, kind)
+            builder.clip(i, "rotation", keys / fps, turns, kind)
     return builder.save(folder)
 
 
