@@ -91,6 +91,22 @@ def faces_without_material(
     return out
 
 
+def new_faces_without_material(identified: Identified, wear: Sequence[str]) -> list[NotApplied]:
+    """Report parts of a new model that have faces without a material, and the row they have."""
+    scene = identified.scene
+    bare = [(part, count) for part in scene.parts if (count := _bare_faces(scene, part))]
+    return [
+        NotApplied(
+            where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group "
+            f"{part.group}",
+            what=f"has {plural(count, 'triangle')} without a material",
+            why=f"every triangle of a model has one: these have {_name(0, wear)}",
+            instead="assign one named as in Material.lib",
+        )
+        for part, count in bare
+    ]
+
+
 def terrain_faces_without_material(plan: TerrainPlan) -> list[NotApplied]:
     """Report stored faces of a terrain that have no material in the file."""
     keep = "stored faces keep theirs"
@@ -123,7 +139,7 @@ def listed(names: Sequence[str] | dict[str, int]) -> str:
     """Return the names that may be used, as far as a line can hold them."""
     shown = [printable(name) for name in names]
     more = f" or {len(shown) - _LISTED} more" if len(shown) > _LISTED else ""
-    return ("one of: " if len(shown) > 1 else "") + ", ".join(shown[:_LISTED]) + more
+    return ("one of " if len(shown) > 1 else "") + ", ".join(shown[:_LISTED]) + more
 
 
 def _rows(stored: Scene, wear: Sequence[str]) -> list[tuple[str, int]]:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import printable
+from ..formats.names import without_number
 from ..formats.surface import FilePicture, ShownPicture, Surface
 from ..scene.differences import NotApplied
+from ..scene.scene import Material
 
 #: A quarter of the smallest step of a stored colour, 1/255.
 _NOISE = 1e-3
@@ -73,6 +75,42 @@ def compare_surfaces(
                 )
             )
     return out
+
+
+def one_name_two_looks(
+    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]
+) -> list[NotApplied]:
+    """Report materials of a new model that share a name, and so a row, but not what they show.
+
+    Blender's ``.001`` does not count as part of a name.
+
+    Args:
+        materials: the file's.
+        surfaces: what they show; empty: not known.
+    """
+    first: dict[str, int] = {}
+    out = []
+    for i, material in enumerate(materials[: len(surfaces)]):
+        bare = without_number(material.name)
+        if not bare or material.row >= 0:
+            continue
+        k = first.setdefault(bare, i)
+        if _look(surfaces[k]) != _look(surfaces[i]):
+            out.append(
+                NotApplied(
+                    where=f"material {printable(material.name)!r}",
+                    what=f"has the name of {printable(materials[k].name)!r}, and another look",
+                    why=f"both are one row of the .wea, {printable(bare)!r}",
+                    instead="give it a name of its own, as in Material.lib",
+                )
+            )
+    return out
+
+
+def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:
+    """What tells materials of one file apart: its colour and its pictures."""
+    pictures = (surface.picture, surface.light)
+    return (surface.colour, surface.emission, *(p and (p.digest() or p.uri) for p in pictures))
 
 
 def differences(edited: Surface[FilePicture], shown: Surface[ShownPicture]) -> list[str]:

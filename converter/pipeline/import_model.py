@@ -13,13 +13,18 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
-from ..edits.compare_materials import faces_without_material, settle_materials
+from ..edits.compare_materials import (
+    faces_without_material,
+    new_faces_without_material,
+    settle_materials,
+)
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import moved_though_animated
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
+from ..edits.compare_surfaces import UNRECORDED, compare_surfaces, one_name_two_looks
 from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
+from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
@@ -201,6 +206,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
             f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
+    refuse_legacy(given)
     if options.weld > 0:
         grid = np.float64(options.weld)
         snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
@@ -232,8 +238,14 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     out = ImportResult(name, b"", dialect.value, rebuilt=True, timing=timing)
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
-    out.wear, warnings = wear_rows(identified.scene)
+    out.wear, warnings, shared = wear_rows(identified.scene)
     out.warnings += warnings
+    out.not_applied += [*lost_without_sidecar(given), *shared]
+    if identified.scene.materials:
+        out.not_applied += new_faces_without_material(identified, out.wear)
+    else:
+        out.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
+    out.not_applied += one_name_two_looks(identified.scene.materials, given.surfaces)
     return out
 
 

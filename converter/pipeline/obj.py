@@ -17,9 +17,10 @@ from ...exporters.nres import bytes_as_read
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
 from ...importers.obj import read_obj
+from ..edits.compare_materials import listed
 from ..edits.compare_model import same_materials
 from ..edits.match_triangles import TriangleList, match, triangle_list
-from ..errors import ConversionError
+from ..errors import ConversionError, plural, printable
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
 from ..formats.sidecar import Sidecar, sha256, sidecar_path, write_sidecar
@@ -230,6 +231,7 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
         for node in scene.nodes
     ]
     number_of = _nodes_of([item.name for item in given.nodes], scene)
+    _require_known_names(given, number_of, [scene.nodes[node].name for node in parts])
     positions, normals, uvs = [], [], []
     start = 0
     for i, item in enumerate(given.nodes):
@@ -261,6 +263,35 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
         np.concatenate(normals),
         np.concatenate(uvs) if uvs else None,
     )
+
+
+def _require_known_names(
+    given: ImportedScene, number_of: dict[int, int], expected: list[str]
+) -> None:
+    """Warn of objects that are not named after a node, and refuse a file of nothing else.
+
+    Args:
+        given: the file.
+        number_of: object -> node.
+        expected: names of the nodes that the OBJ showed.
+
+    Raises:
+        ConversionError: no object has the name of a node.
+    """
+    unknown = [item.name for i, item in enumerate(given.nodes) if i not in number_of]
+    if not unknown or not expected:
+        return
+    first = f"object {printable(unknown[0])!r}"
+    if len(unknown) == len(given.nodes):
+        raise ConversionError(
+            "no object is named after a node of the sidecar's model",
+            value=first,
+            expected=listed(expected),
+            hint="keep the names of objects, or make a new model with --no-sidecar",
+        )
+    others = f" and {plural(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
+    become = "become new nodes" if others else "becomes a new node"
+    given.warnings.append(f"{first}{others} {become}: a node of the model is {listed(expected)}")
 
 
 def _corners(mesh: Mesh, start: int) -> tuple[Mesh, int]:

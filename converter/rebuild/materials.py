@@ -17,6 +17,7 @@ from ..formats.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP
 from ..formats.wear import is_row_name
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
+from ..scene.differences import NotApplied
 from ..scene.scene import Material, Scene
 
 
@@ -110,8 +111,8 @@ def new_rows(materials: list[Material]) -> list[Material]:
     return out
 
 
-def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
-    """Return the WEAR rows of a new model, and what the user should know about them.
+def wear_rows(scene: Scene) -> tuple[list[str], list[str], list[NotApplied]]:
+    """Return the WEAR rows of a new model, warnings about them, and names that no row has.
 
     A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
     what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
@@ -122,11 +123,13 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
     materials = new_rows(scene.materials)
     used = {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
     names: dict[int, str] = {}
-    warnings = []
+    warnings, shared = [], []
     for i in sorted(used):
         material = materials[i] if i >= 0 else None
         row = 0 if material is None else material.row
         name = "" if material is None else without_number(material.name)
+        if name and names.get(row, name) != name:
+            shared.append(_one_name(name, row, names[row]))
         if row in names or not name:
             continue
         if is_row_name(name) and len(encode_name(name)) < NAME_SIZE:
@@ -139,4 +142,14 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
     rows = {0, *(materials[i].row for i in used if i >= 0)}
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
-    return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)], warnings
+    wear = [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
+    return wear, warnings, shared
+
+
+def _one_name(name: str, row: int, other: str) -> NotApplied:
+    return NotApplied(
+        where=f"material {printable(name)!r}",
+        what=f"has row {row} of {printable(other)!r}",
+        why="its custom property row says so, and a row of the .wea has one name",
+        instead="delete its custom properties, so that it gets a row of its own",
+    )

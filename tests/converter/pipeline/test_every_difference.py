@@ -40,9 +40,6 @@ MODES = ("sidecar", "no extras", "alone")
 HARMLESS = ("put all into the first scene", "split vertices", "step interpolation")
 #: Kinds of edits that still end in a third outcome -> in which.
 GAPS: dict[str, str] = {
-    "new object without material": "without a sidecar it becomes row 0",
-    "remove material": "without a sidecar none becomes row 0",
-    "rename material": "without a sidecar a row has one name",
     "recolour material": "without a sidecar colours are lost",
 }
 

@@ -29,6 +29,7 @@ def foreign(folder: Path, names: list[str | None]) -> Path:
     document = Editable(folder / "tower.glb")
     drop_extras(document)
     for i, material in enumerate(document.json["materials"]):
+        material.pop("pbrMetallicRoughness")  # one look, whatever the name
         material["name"] = names[i % len(names)]
         if material["name"] is None:
             del material["name"]

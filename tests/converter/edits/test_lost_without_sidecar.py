@@ -1,0 +1,107 @@
+"""A rebuild without the sidecar says what it loses and what it makes up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from msh_gltf import ConversionError, ImportResult, import_gltf
+from msh_gltf.converter.pipeline.obj import import_obj
+from msh_gltf.converter.pipeline.options import ImportOptions
+from tests.importers.test_foreign import Builder
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.runs import to_gltf
+
+WALKER = sample_called("retail__system__R_H_002")
+ALONE = ImportOptions(use_sidecar=False)
+
+
+def alone(path: Path) -> ImportResult:
+    return import_gltf(path, options=ALONE)
+
+
+def test_legacy_nodes_do_not_become_ordinary_ones(tmp_path: Path) -> None:
+    path = to_gltf(sample_called("retail__system__MTCHECK"), tmp_path / "m.glb")
+    with pytest.raises(ConversionError, match=r"legacy nodes \(stride 24\), which needs its side"):
+        alone(path)
+
+
+def test_a_path_graph_that_is_shown_is_not_applied(tmp_path: Path) -> None:
+    path = to_gltf(sample_called("retail__static__i_room_006"), tmp_path / "m.glb", "--paths")
+    assert "interior path graph 'paths'" in [fact.where for fact in alone(path).not_applied]
+    assert import_gltf(path).unchanged
+
+
+def test_what_is_unknown_is_one_warning(tmp_path: Path) -> None:
+    path = to_gltf(WALKER, tmp_path / "m.glb")
+    assert [w for w in alone(path).warnings if "(Res15, Res17" in w]
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    assert not [w for w in import_gltf(b.save(tmp_path)).warnings if "Res15" in w]
+
+
+def test_faces_of_a_new_model_without_a_material_are_reported(tmp_path: Path) -> None:
+    b = Builder()
+    b.json["materials"] = [{"name": "WALL"}]
+    b.node(name="a", mesh=b.mesh(material=0))
+    b.node(name="b", mesh=b.mesh())
+    b.json["scenes"][0]["nodes"] = [0, 1]
+    (fact,) = import_gltf(b.save(tmp_path)).not_applied
+    assert fact.where == "part 'b' lod 0 group 0"
+    assert fact.what == "has 2 triangles without a material"
+    assert fact.why.endswith("these have row 0 (WALL)")
+
+
+def test_no_materials_at_all_is_a_warning(tmp_path: Path) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    back = import_gltf(b.save(tmp_path))
+    assert back.not_applied == []
+    assert back.warnings == ["no materials in the file: its faces have row 0 (DEFAULT)"]
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_one_name_for_two_looks_is_reported(same: bool, tmp_path: Path) -> None:
+    b = Builder()
+    looks = [{"baseColorFactor": [1, 0, 0, 1]}, {"baseColorFactor": [int(same), 0, 0, 1]}]
+    b.json["materials"] = [
+        {"name": name, "pbrMetallicRoughness": look}
+        for name, look in zip(("WALL", "WALL.001"), looks, strict=True)
+    ]
+    for i in range(2):
+        b.node(name=f"n{i}", mesh=b.mesh(material=i))
+    b.json["scenes"][0]["nodes"] = [0, 1]
+    said = [fact.line for fact in import_gltf(b.save(tmp_path)).not_applied]
+    assert len(said) == (not same)
+    assert all("'WALL.001': has the name of 'WALL', and another look" in line for line in said)
+
+
+def test_another_name_on_a_row_is_reported(tmp_path: Path) -> None:
+    path = to_gltf(WALKER, tmp_path / "m.glb")
+    document = Editable(path)
+    used = [document.json["materials"][p["material"]] for p in document.primitives()]
+    row = used[0]["extras"]["msh"]["row"]
+    shared = [m for m in used if m["extras"]["msh"]["row"] == row and m is not used[0]]
+    if not shared:
+        shared = [{**used[0]}]
+        document.json["materials"] += shared
+        last = len(document.json["materials"]) - 1
+        next(p for p in document.primitives()[1:])["material"] = last
+    shared[0]["name"] = "rust"
+    said = [fact.line for fact in alone(document.save(path)).not_applied]
+    assert any(f"material 'rust': has row {row} of '{used[0]['name']}'" in line for line in said)
+
+
+def test_an_obj_of_other_names_is_refused_with_those_that_are_expected(tmp_path: Path) -> None:
+    path = to_gltf(WALKER, tmp_path / "m.obj")
+    text = path.read_text("utf-8")
+    names = [line[2:] for line in text.splitlines() if line.startswith("o ")]
+    path.write_text(text.replace("\no ", "\no other_"), "utf-8")
+    with pytest.raises(ConversionError, match="no object is named after a node") as caught:
+        import_obj(path)
+    assert names[0] in str(caught.value)
+    path.write_text(text.replace(f"o {names[0]}\n", "o other\n"), "utf-8")
+    (warning,) = [w for w in import_obj(path).warnings if "a new node" in w]
+    assert warning.startswith("object 'other' ")
