@@ -23,7 +23,7 @@ ANIMATED = "retail__odd__s_rock_009"
 @pytest.mark.parametrize("form", ["glb", "gltf"])
 def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
     back = import_gltf(to_gltf(sample, tmp_path / f"m.{form}"))
-    assert back.changes == []
+    assert (back.changes, back.not_applied) == ([], [])
     assert first_difference(sample.source, back.data) is None
 
 
@@ -46,7 +46,7 @@ def test_other_files_of_the_same_content(sample: Sample, change: str, tmp_path: 
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     HARMLESS[change](document)
     back = import_gltf(document.save(tmp_path / "m.gltf", indent=1))
-    assert back.changes == []
+    assert (back.changes, back.not_applied) == ([], [])
     assert first_difference(sample.source, back.data) is None
 
 

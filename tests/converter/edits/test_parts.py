@@ -160,22 +160,27 @@ def test_a_visible_part_that_is_missing_with_the_hidden_ones_is_kept(tmp_path: P
     assert any("lod 0 group 0" in one.where for one in out.back.not_applied)
 
 
-def test_a_new_part_does_not_make_hidden_ones_deleted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("group", [0, 3])
+def test_a_new_part_does_not_make_hidden_ones_deleted(group: int, tmp_path: Path) -> None:
+    """Nor does one in place of a hidden one."""
+    model = parse(sample_called(PLANT).source)
+    row = next(r for r in cells_of(model, 2, 0) if r in cells_of(model, 0, 0))
+
     def edit(document: Editable) -> None:
+        there = document.node(name_of(document, row, 2, 0))
         hide(document)
         nodes = document.json["nodes"]
-        row = next(i for i, node in enumerate(nodes) if "mesh" in node)
-        copy = {
-            key: value for key, value in nodes[row].items() if key not in ("children", "extras")
-        }
-        nodes.append({**copy, "name": name_of(document, row, 2, 3)})
+        copy = {key: there[key] for key in ("translation", "rotation") if key in there}
+        copy |= {"name": name_of(document, row, 2, group), "mesh": nodes[row]["mesh"]}
+        nodes.append(copy)
         document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+        there["name"] = "gone"
 
     out = edited(tmp_path, PLANT, edit)
-    assert len(out.back.changes) == 1
     assert "is new, a copy of part" in out.changes[0]
     assert {one.what for one in out.back.not_applied} == {"is missing"}
     assert cells_of(out.new, 2, 0) == cells_of(out.old, 2, 0)
+    assert out.cell(row, 2, group) == out.cell(row, 0, 0)
 
 
 def test_cockpit_parts_are_outside_of_the_default_scene(tmp_path: Path) -> None:
@@ -542,3 +547,44 @@ def test_a_part_of_a_deleted_node_is_reported(tmp_path: Path) -> None:
     out = edited(tmp_path, PLANT, lambda d: delete(d, d.json["nodes"][row]["name"]))
     assert len(out.new.nodes) == len(model.nodes) - 1
     assert {one.what for one in out.back.not_applied} == {"is left of a node that is missing"}
+
+
+def test_parts_follow_their_node(tmp_path: Path) -> None:
+    """Their objects stay where they were exported: nothing of them is edited."""
+    model = parse(sample_called(PLANT).source)
+    row = next(r for r in cells_of(model, 2, 0) if model.nodes["parent"][r] == NONE16)
+
+    def edit(document: Editable) -> None:
+        node = document.json["nodes"][row]
+        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
+
+    out = edited(tmp_path, PLANT, edit)
+    assert not any("part '" in change for change in out.changes)
+
+
+@pytest.mark.parametrize("source", [(0, 0), (2, 0)])
+def test_the_box_of_the_model_follows_what_lod_0_shows(
+    source: tuple[int, int], tmp_path: Path
+) -> None:
+    """A part that comes into LOD 0, group 0 changes it; LOD 0 of others does not."""
+    model = parse(sample_called(PLANT).source)
+    target = (0, 0) if source == (2, 0) else (0, 3)
+    row = next(r for r in cells_of(model, *source) if source == (0, 0) or r == 0)
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        if source == (0, 0):  # the node's own mesh becomes a part
+            part = {key: nodes[row][key] for key in ("mesh",)}
+            there = document.node(name_of(document, row, 0, 4))
+            part |= {key: there[key] for key in ("translation", "rotation") if key in there}
+            nodes.append({**part, "name": name_of(document, row, *target)})
+            document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+            del nodes[row]["mesh"]
+        else:
+            lod = document.node(name_of(document, row, 2, 0))
+            nodes[row]["mesh"] = lod["mesh"]
+            delete(document, lod["name"])
+
+    out = edited(tmp_path, PLANT, edit)
+    assert out.cell(row, *target) != NONE16
+    assert out.new.header.tobytes() != out.old.header.tobytes()

@@ -280,3 +280,37 @@ def test_flags_stay_with_moved_triangles(tmp_path: Path) -> None:
 
     out = edited(tmp_path, PLANT, edit)
     assert flags_in(out.new, row, lod, group) == flags_in(out.old, row, lod, group)[1:]
+
+
+def test_new_objects_of_one_mesh_state_flags_of_their_own(tmp_path: Path) -> None:
+    def edit(document: Editable) -> None:
+        mesh = json.loads(json.dumps(document.json["meshes"][0]))
+        attributes = mesh["primitives"][0]["attributes"]
+        attributes["POSITION"] = document.add(document.arrays[attributes["POSITION"]] * 2)
+        document.json["meshes"].append({"name": "new", "primitives": mesh["primitives"]})
+        nodes = document.json["nodes"]
+        for value in (2, 4):
+            nodes.append({"name": f"new{value}", "mesh": len(document.json["meshes"]) - 1})
+            nodes[-1]["extras"] = {"tri_flags": value}
+            document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+
+    out = edited(tmp_path, PLANT, edit)
+    last = len(out.new.nodes) - 1
+    assert [set(flags_in(out.new, row, 0, 0)) for row in (last - 1, last)] == [{2}, {4}]
+
+
+def test_descriptors_are_made_where_a_slot_has_too_few(tmp_path: Path) -> None:
+    """Flags are stated for triangles that have no descriptor."""
+    from msh_gltf.exporters.msh import write_model
+
+    row = first_row(PLANT)
+    model = parse(sample_called(PLANT).source)
+    model.slots = model.slots.copy()
+    model.slots["tri_count"][int(model.nodes["slot_index"][row, 0, 0])] -= 1
+    (tmp_path / "few.msh").write_bytes(write_model(model))
+    done = run("msh2gltf", "few.msh", "-o", "few.glb", "--dialect", "spec", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    document = Editable(tmp_path / "few.glb")
+    state(document, document.json["nodes"][row]["name"], 2)
+    back = import_gltf(document.save(tmp_path / "few.glb"))
+    assert set(flags_in(parse(back.data), row, 0, 0)) == {2}
