@@ -13,6 +13,7 @@ from ..formats.archive import Archive, Entry
 from ..formats.kinds import Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
+from ..pipeline.appearance import unknown_materials
 from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
@@ -236,10 +237,11 @@ def _import_new(task: ImportTask) -> Outcome:
     gltf = Path(task.out, *task.target.split("/"))
     result = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
+    game = Path(task.game_file).parents[task.source.count("/")]
     return Outcome(
         task.id,
         "added",
-        warnings=result.warnings,
+        warnings=[*result.warnings, *unknown_materials(result.wear or [], game)],
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
         result=Edited(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.errors import with_article
-from tests.support.corpus import sample_called
+from msh_gltf.importers.nres import read_nres
+from tests.support.corpus import LIBS, sample_called
 from tests.support.game import make_game
-from tests.support.gltf_edit import Editable
+from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.maps import LEVELS
 from tests.support.runs import SCRIPTS, run, to_gltf
 
@@ -55,6 +57,23 @@ def test_the_traceback_of_a_file_that_is_called_broken(tmp_path: Path) -> None:
     loud = subprocess.run(command, capture_output=True, text=True, check=False, env=shown)
     assert "Traceback" in loud.stderr
     assert "IndexError" in loud.stderr
+
+
+def test_a_new_model_of_unknown_materials_names_those_of_the_game(tmp_path: Path) -> None:
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    shutil.copy(LIBS / "Material.lib", game)
+    assert run("msh2gltf", game, "-o", out, "--no-textures").returncode == 0
+    document = Editable(to_gltf(ROCK, tmp_path / "m.glb", "--no-sidecar"))
+    drop_extras(document)
+    for material in document.json["materials"]:
+        material["name"] = "MTL_01X"
+    document.save(out / "static.rlb" / "new.glb")
+    done = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new", "--add")
+    assert done.returncode == 0, done.stderr
+    said = "material 'MTL_01X': not in Material.lib, so the game shows DEFAULT; it has one of "
+    assert said in done.stdout + done.stderr
+    library = read_nres((LIBS / "Material.lib").read_bytes(), "x")
+    assert any(entry.name in (done.stdout + done.stderr) for entry in library.entries)
 
 
 def test_a_new_model_of_a_run_misses_no_sidecar(tmp_path: Path) -> None:
