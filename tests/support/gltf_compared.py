@@ -207,31 +207,48 @@ class Comparison:
 
     def _hanging(self, cell: tuple[int, int], b: Array) -> tuple[list[Triangles], list[Triangles]]:
         """Parts of a cell in model space, following the second file's nodes, posed by ``b``."""
-        return (
-            [self._placed(i, b) for i, p in self.edited.parts.items() if p[1:] == cell],
-            [
-                moved(
-                    self.second.mesh(k),
-                    b[p[0]] @ np.linalg.inv(self.second.poses()[p[0]]) @ self.second.poses()[k],
-                )
-                for k, p in self.second.parts.items()
-                if p[1:] == cell
-            ],
-        )
+        second, rest = self.second, self.second.poses()
+        theirs = [
+            moved(second.mesh(k), b[p[0]] @ np.linalg.inv(rest[p[0]]) @ rest[k])
+            for k, p in second.parts.items()
+            if p[1:] == cell
+        ]
+        there = joined(theirs)
+        ours = []
+        for i, part in self.edited.parts.items():
+            if part[1:] == cell:
+                places = [moved(self.edited.mesh(i), m) for m in self._places(i, b)]
+                left = [len(unmatched(one, there, PLACE * self.size)[0]) for one in places]
+                ours.append(places[left.index(min(left))])
+        return ours, theirs
 
-    def _placed(self, i: int, poses: Array) -> Triangles:
-        """A part where the second file should show it, whose nodes are posed by ``poses``."""
+    def _places(self, i: int, poses: Array) -> list[Array]:
+        """Where the second file may show a part whose nodes are posed by ``poses``.
+
+        Parts stand where their nodes stood when the file was made, and follow them. Of a part that
+        came to a node that moved, nobody knows whether it was placed before or after.
+        """
         edited, place = self.edited, self.edited.poses()[i]
         owner = edited.parts[i][0]
-        if owner in self.partner:
-            # parts stand where their nodes stood when the file was made
-            rest = self.second.poses()[self.partner[owner]]
-            if not self.follow and not self._is_scaled(owner):
-                rest = edited.poses(own=True)[owner]
-            elif self.follow and i in self.origin and owner in self.origin:
-                rest = self.first.poses()[self.origin[owner]]
-            place = poses[self.partner[owner]] @ np.linalg.inv(rest) @ place
-        return moved(edited.mesh(i), place)
+        if owner not in self.partner:
+            return [place]
+        here = self.second.poses()[self.partner[owner]]
+        if not self.follow and not self._is_scaled(owner):
+            here = edited.poses(own=True)[owner]
+        stood = [here]
+        before = self.origin.get(owner, edited.extras(owner).get("node"))  # or a copy of it
+        if self.follow and before is not None:
+            stood.append(self.first.poses()[before])
+            if self._is_its_first(owner, i):
+                del stood[0]
+        return [poses[self.partner[owner]] @ np.linalg.inv(rest) @ place for rest in stood]
+
+    def _is_its_first(self, owner: int, part: int) -> bool:
+        """Whether a part was one of the same node before; of another node's nothing is known."""
+        if owner not in self.origin or part not in self.origin:
+            return False
+        before = self.first.parts.get(self.origin[part])
+        return before is not None and before[0] == self.origin[owner]
 
     def _parts(self) -> None:
         """Cells of which nothing hangs in the hierarchy: at rest."""

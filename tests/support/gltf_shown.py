@@ -21,7 +21,7 @@ Json = dict[str, Any]
 Array = np.ndarray[Any, Any]
 PART_NAME = re.compile(r"(?P<owner>.+?)\.lod(?P<lod>\d)(?:\.group(?P<group>\d))?")
 #: What Blender appends to a name that it has met, and what the export appends.
-NUMBER = re.compile(r"(\.\d{3}|(#\d+)+)$")
+NUMBER = re.compile(r"(\.\d{3})?(#\d+)*$")
 
 
 @dataclass

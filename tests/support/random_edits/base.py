@@ -118,6 +118,13 @@ class Edited(Editable):
     def below(self, index: int) -> list[int]:
         return [k for c in self.nodes[index].get("children", []) for k in (c, *self.below(c))]
 
+    def require_more_than(self, gone: list[int]) -> None:
+        """Raise where some nodes are all that a model could be made of."""
+        extensions = [self.nodes[k].get("extensions", {}) for k in self.listed()]
+        hidden = any("KHR_node_visibility" in found for found in extensions)
+        if hidden or not [k for k in self.listed() if k not in gone and not self.is_part(k)]:
+            raise NotHere
+
     def is_animated(self, index: int) -> bool:
         return any(
             channel["target"].get("node") == index

@@ -106,8 +106,7 @@ def delete_node(d: Edited, chance: np.random.Generator) -> list[str]:
     """With all below it; its parts in other scenes stay, as in Blender."""
     i = d.some_node(chance)
     gone = [i, *d.below(i)]
-    if not [k for k in d.listed() if k not in gone and not d.is_part(k)]:
-        raise NotHere  # nothing is left
+    d.require_more_than(gone)
     d.detach(i)
     d.forget(gone)
     return [name_of(d, k) for k in gone]
@@ -118,8 +117,7 @@ def delete_node_and_its_parts(d: Edited, chance: np.random.Generator) -> list[st
     i = d.some_node(chance)
     gone = [i, *d.below(i)]
     names = {name_of(d, k) for k in gone}
-    if not [k for k in d.listed() if k not in gone and not d.is_part(k)]:
-        raise NotHere  # nothing is left
+    d.require_more_than(gone)
     parts = [k for k in d.listed() if d.is_part(k) and owner_name(d, k) in names]
     for k in (i, *parts):
         d.detach(k)

@@ -72,6 +72,7 @@ def instances(d: Edited, chance: np.random.Generator) -> list[str]:
 @edit
 def hide_node(d: Edited, chance: np.random.Generator) -> list[str]:
     i = d.some_node(chance)
+    d.require_more_than([i, *d.below(i)])
     d.nodes[i].setdefault("extensions", {})["KHR_node_visibility"] = {"visible": False}
     d.json.setdefault("extensionsUsed", []).append("KHR_node_visibility")
     names = [name_of(d, k) for k in (i, *d.below(i))]
