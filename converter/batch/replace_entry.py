@@ -105,7 +105,7 @@ def with_companions(
         name = encode_name(f"{stem(decode_text(model))}{one.ending}")
         found = archive.find(name)
         if found is None:
-            archive = add_entry(archive, name, one.type_id, one.data, (one.attr1, 0, 0))
+            archive = add_entry(archive, name, one.type_id, one.data, (one.attr1 or 0, 0, 0))
         elif (now := archive.entries[found].payload) != one.data:
             if not (force or may_replace(one, now, known)):
                 raise changed_since(archive.label, printable(decode_text(name)), hint)

@@ -1,19 +1,13 @@
-"""Find what of a file's materials an import does not apply.
-
-A model has no materials of its own: its batches name rows of the ``.wea``, which is not edited.
-Faces can take another of those rows; all else is reported. Faces whose material is not one of the
-model's lose it here, so that stored triangles keep what they had.
-"""
+"""Find faces without a material, and the rows that names of materials mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..errors import plural, printable
-from ..formats.names import without_number
 from ..formats.terrain import LEVELS
 from ..scene.differences import NotApplied
-from ..scene.scene import Material, Part, Scene
+from ..scene.scene import Part, Scene
 from .compare_terrain import TerrainPlan
 from .identify_nodes import Identified
 
@@ -21,58 +15,15 @@ from .identify_nodes import Identified
 _LISTED = 8
 
 
-def settle_materials(
-    identified: Identified, stored: Scene, wear: Sequence[str]
-) -> list[NotApplied]:
-    """Give materials their rows, take unknown ones off their faces, and report those.
-
-    Args:
-        identified: the file's scene; its materials and primitives are changed in place.
-        stored: the sidecar's model.
-        wear: material names by row.
-
-    Returns:
-        What is renamed, new or missing.
-    """
-    scene = identified.scene
-    known = dict(_rows(stored, wear))
-    unknown: set[int] = set()
-    for i, material in enumerate(scene.materials):
-        row = material.row if material.row >= 0 else _row_of(material.name, known)
-        if row is None:
-            unknown.add(i)
-        elif material.row < 0 and not _is_stored(material, stored):
-            scene.materials[i] = material._replace(row=row)
-    meshes = {part.mesh for part in scene.parts}
-    used = {p.material for mesh in meshes for p in scene.meshes[mesh].primitives if p.index_count}
-    out = [
-        NotApplied(
-            where=f"material {printable(scene.materials[i].name)!r}",
-            what="is not one of the model's",
-            why="new and renamed materials are not read back: stored faces keep theirs, new ones "
-            f"have {_name(0, wear)}",
-            instead=f"use {listed(known)}",
-        )
-        for i in sorted(unknown & used)
-    ]
-    out += _renamed(scene, stored, used)
-    for mesh in meshes:
-        primitives = scene.meshes[mesh].primitives
-        primitives[:] = [
-            p._replace(material=-1) if p.material in unknown else p for p in primitives
-        ]
-    return out
-
-
 def faces_without_material(
     identified: Identified, stored: Scene, wear: Sequence[str]
 ) -> list[NotApplied]:
-    """Report faces that have no material in the file; before :func:`settle_materials`."""
+    """Report faces that have no material in the file; before ``material_rows.settle_materials``."""
     scene = identified.scene
     bare = [(part, _bare_faces(scene, part)) for part in scene.parts]
     bare = [(part, count) for part, count in bare if count]
     if bare and not scene.materials and stored.materials:
-        return [_left_out(f"stored faces keep theirs, new ones have {_name(0, wear)}")]
+        return [_left_out(f"stored faces keep theirs, new ones have {row_title(0, wear)}")]
     cells = {(part.node, part.lod, part.group) for part in stored.parts}
     out = []
     for part, count in bare:
@@ -84,8 +35,8 @@ def faces_without_material(
                 f"{part.group}",
                 what=f"has {plural(count, 'triangle')} without a material",
                 why="every triangle of a model has one: "
-                + (f"these have {_name(0, wear)}" if is_new else "stored ones keep theirs"),
-                instead=f"assign {listed(dict(_rows(stored, wear)))}",
+                + (f"these have {row_title(0, wear)}" if is_new else "stored ones keep theirs"),
+                instead=f"assign {listed(dict(rows_by_name(stored, wear)))}",
             )
         )
     return out
@@ -100,7 +51,7 @@ def new_faces_without_material(identified: Identified, wear: Sequence[str]) -> l
             where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group "
             f"{part.group}",
             what=f"has {plural(count, 'triangle')} without a material",
-            why=f"every triangle of a model has one: these have {_name(0, wear)}",
+            why=f"every triangle of a model has one: these have {row_title(0, wear)}",
             instead="assign one named as in Material.lib",
         )
         for part, count in bare
@@ -142,8 +93,8 @@ def listed(names: Sequence[str] | dict[str, int]) -> str:
     return ("one of " if len(shown) > 1 else "") + ", ".join(shown[:_LISTED]) + more
 
 
-def _rows(stored: Scene, wear: Sequence[str]) -> list[tuple[str, int]]:
-    """Names and their rows; those that the model uses win."""
+def rows_by_name(stored: Scene, wear: Sequence[str]) -> list[tuple[str, int]]:
+    """Return names and their rows; those that the model uses win."""
     rows = [(name, row) for row, name in reversed(list(enumerate(wear))) if name]
     used = [(m.name, m.row) for m in reversed(stored.materials)]
     return list(reversed(list(dict([*rows, *used]).items())))
@@ -155,45 +106,11 @@ def stated_row(name: str) -> int | None:
     return int(number) if number != name and number.isdecimal() and len(number) <= 5 else None
 
 
-def _row_of(name: str, known: dict[str, int]) -> int | None:
-    for candidate in (name, without_number(name)):
-        if candidate in known:
-            return known[candidate]
-        if (row := stated_row(candidate)) is not None:
-            return row
-    return None
-
-
-def _is_stored(material: Material, stored: Scene) -> bool:
-    """Whether a material is found by its name among those that the model uses."""
-    names = {old.name for old in stored.materials}
-    return bool({material.name, without_number(material.name)} & names)
-
-
-def _renamed(scene: Scene, stored: Scene, used: set[int]) -> list[NotApplied]:
-    """Materials whose extras are those of another name."""
-    old = {material.key: material for material in stored.materials}
-    out = []
-    for i in sorted(used - {-1}):
-        material = scene.materials[i]
-        before = old.get(material.key)
-        if before is None or before.name in (material.name, without_number(material.name)):
-            continue
-        out.append(
-            NotApplied(
-                where=f"material {printable(material.name)!r}",
-                what=f"is {printable(before.name)!r} under another name",
-                why=f"its custom properties say row {before.row}, and names are not read back",
-                instead=f"rename row {before.row} in the model's .wea, or assign another material",
-            )
-        )
-    return out
-
-
 def _bare_faces(scene: Scene, part: Part) -> int:
     return sum(p.index_count // 3 for p in scene.meshes[part.mesh].primitives if p.material < 0)
 
 
-def _name(row: int, wear: Sequence[str]) -> str:
+def row_title(row: int, wear: Sequence[str]) -> str:
+    """Return what messages call a row."""
     name = wear[row] if row < len(wear) else ""
     return f"row {row}" + (f" ({printable(name)})" if name else "")

@@ -12,18 +12,23 @@ Reading bytes is ``importers.wear``, writing them ``exporters.wear``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule, more
+from .archive import decode_text, encode_name
 from .material import DEFAULT_MATERIAL
+from .tables import NAME_SIZE
 
 _rule = partial(Rule, "WEAR", source="docs/reference/wear.md#grammar")
 
 #: What findings and errors call the file.
 TABLE = "WEAR"
+#: Ending of a WEAR file.
+WEAR_ENDING = ".wea"
 #: Type of a WEAR's directory entry.
 WEAR_TYPE = int.from_bytes(b"WEAR", "little")
 
@@ -97,6 +102,46 @@ def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str
     return Wear(text, label)
 
 
+def edited_wear(wear: Wear, names: Mapping[int, str]) -> Wear:
+    """Return a WEAR with other names of materials; everything else keeps its bytes.
+
+    Rows that it lacks are added behind its last one; those between that nobody names are
+    ``DEFAULT``.
+
+    Args:
+        wear: without error findings.
+        names: by row; each one that :func:`is_row_name` accepts.
+
+    Raises:
+        ConversionError: its text is not CP1251, and a name is not ASCII.
+    """
+    lines, count = wear.lines, len(wear.materials)
+    for row in names.keys() & range(count):
+        head, _, tail = _split_row(lines[1 + row])
+        lines[1 + row] = f"{head}{names[row]}{tail}"
+    if more_rows := range(count, max(names, default=-1) + 1):
+        end = _line_end(lines[0]) or "\r\n"
+        last = lines[count]
+        added = [f"{row} {names.get(row, DEFAULT_MATERIAL)}{end}" for row in more_rows]
+        if not _line_end(last):  # the text ends with its last row
+            lines[count], added[-1] = last + end, added[-1].removesuffix(end)
+        lines[1 + count : 1 + count] = added
+        lines[0] = lines[0].replace(lines[0].strip(), str(more_rows.stop), 1)
+    text = "".join(lines)
+    if decode_text(encode_name(text)) != text:
+        raise ConversionError(
+            "its text is not CP1251 and cannot hold a name that is not ASCII",
+            file=wear.label,
+            value=", ".join(map(printable, names.values())),
+        )
+    return replace(wear, text=text)
+
+
+def is_material_name(name: str) -> bool:
+    """Return whether a row and an entry of ``Material.lib`` can have a name."""
+    return is_row_name(name) and len(encode_name(name)) < NAME_SIZE
+
+
 def row_name(line: str) -> str:
     """The name in a ``<id> <name>`` row, ``""`` where there is none."""
     parts = line.split(None, 1)
@@ -141,6 +186,17 @@ def _section(names: Sequence[str], title: str) -> str:
             )  # fmt: skip
     rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))
     return f"{len(names)}\r\n{rows}"
+
+
+def _split_row(line: str) -> tuple[str, str, str]:
+    """What stands before a row's name, the name, and what follows it."""
+    found = re.fullmatch(r"(\s*\S+\s+)(.*?)(\s*)", line, re.DOTALL)
+    assert found is not None, "rows without a name are errors"
+    return found[1], found[2], found[3]
+
+
+def _line_end(line: str) -> str:
+    return line[len(line.rstrip("\r\n")) :]
 
 
 def _is_blank(line: str) -> bool:

@@ -68,6 +68,6 @@ def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tup
     """The files to write beside a model: path, in the case that is there, and bytes."""
     files = []
     for one in companions:
-        name = target.with_suffix(one.ending).name
+        name = f"{target.stem}{one.ending}"
         files.append((file_beside(target, name) or target.with_name(name), one.data))
     return files

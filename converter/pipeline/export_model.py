@@ -19,6 +19,7 @@ from ..formats.kinds import Kind
 from ..formats.model import MshModel
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description
+from ..formats.wear import WEAR_ENDING
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, decide
@@ -84,7 +85,7 @@ def load_model(
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
-    text = wear_of(archive, path, index)
+    text = bytes(wear_of(archive, path, index))
     wear = read_wear_names(text)
     scene = decode(
         model,
@@ -96,7 +97,7 @@ def load_model(
     )
     if options.paths:
         scene.paths = path_segments(model, scene)
-    companions: dict[str, bytes] = {}
+    companions = {WEAR_ENDING: text} if text else {}
     if options.points and (data := bytes(points_of(archive, path, index))):
         companions[POINTS_ENDING] = data
         scene.points, found = points_in(scene, data)

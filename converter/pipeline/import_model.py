@@ -13,11 +13,7 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
-from ..edits.compare_materials import (
-    faces_without_material,
-    new_faces_without_material,
-    settle_materials,
-)
+from ..edits.compare_materials import faces_without_material, new_faces_without_material
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import moved_though_animated
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces, one_name_two_looks
@@ -25,6 +21,7 @@ from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
+from ..edits.material_rows import settle_materials
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
@@ -37,6 +34,7 @@ from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .import_points import import_new_points, import_points
 from .import_result import ImportResult
+from .import_wear import import_wear, why_locked
 from .options import ImportOptions
 
 if TYPE_CHECKING:
@@ -119,7 +117,10 @@ def import_edited(
     identified = identify(given, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))
     given.not_applied += faces_without_material(identified, scene, about.materials)
-    given.not_applied += settle_materials(identified, scene, about.materials)
+    wear = settle_materials(
+        identified, scene, about.materials, dialect=dialect, locked=why_locked(about)
+    )
+    given.not_applied += wear.not_applied
     _add_lods(identified, scene, options)
     retail = dialect is Dialect.RETAIL
     has_strings = model.strings is not None
@@ -142,6 +143,7 @@ def import_edited(
     has_points = "up" not in given.info  # an OBJ has none
     if not plan.changes:
         out.kept_all = True
+        import_wear(out, wear, about)
         if has_points:
             import_points(
                 out,
@@ -164,6 +166,7 @@ def import_edited(
         built.model = with_broken
         built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
     _write(out, built, identified, options, before=model, mode=about.mode)
+    import_wear(out, wear, about)
     if has_points:
         import_points(out, identified, about, scene, built.rows, allow_delete=options.allow_delete)
     if _moves_triangles(plan) and any(
@@ -238,9 +241,9 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     out = ImportResult(name, b"", dialect.value, rebuilt=True, timing=timing)
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
-    out.wear, warnings, shared = wear_rows(identified.scene)
+    out.wear, warnings = wear_rows(identified.scene)
     out.warnings += warnings
-    out.not_applied += [*lost_without_sidecar(given), *shared]
+    out.not_applied += lost_without_sidecar(given)
     if identified.scene.materials:
         out.not_applied += new_faces_without_material(identified, out.wear)
     else:

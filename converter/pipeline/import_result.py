@@ -15,18 +15,18 @@ class Companion:
     """A file of the model's name that changes with it.
 
     Attributes:
-        ending: ``.cpt``.
+        ending: what stands behind the model's stem: ``.cpt``, ``.wea``, ``1.wea``.
         type_id: type of its entry in an archive.
         data: its bytes.
         before: the bytes that it replaces, empty where there was none.
-        attr1: of its entry in an archive.
+        attr1: of its entry in an archive; ``None``: as it was, 0 of a new one.
     """
 
     ending: str
     type_id: int
     data: bytes
     before: bytes
-    attr1: int = 0
+    attr1: int | None = None
 
 
 @dataclass
@@ -45,6 +45,8 @@ class ImportResult:
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
         companions: files of its name that changed.
+        new_materials: names that the ``.wea`` did not have, each with the name of the material
+            that it stands in for, ``""`` = none.
         timing: what the times of the clip were taken for, ``None`` without a clip.
     """
 
@@ -60,6 +62,7 @@ class ImportResult:
     wear: list[str] | None = None
     companions: list[Companion] = field(default_factory=list)
     timing: Timing | None = None
+    new_materials: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def unchanged(self) -> bool:

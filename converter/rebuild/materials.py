@@ -10,14 +10,12 @@ from numpy.typing import NDArray
 from ..edits.compare_materials import stated_row
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
-from ..formats.archive import encode_name
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.names import without_number
 from ..formats.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP
-from ..formats.wear import is_row_name
+from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
-from ..scene.dialect import Dialect
-from ..scene.differences import NotApplied
+from ..scene.dialect import Dialect, last_row
 from ..scene.scene import Material, Scene
 
 
@@ -30,8 +28,7 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
     light = NO_LIGHTMAP
     if material is not None and 0 <= material.lightmap < NO_LIGHTMAP:
         light = material.lightmap
-    most = 0xFF if dialect is Dialect.RETAIL else 0xFFFF
-    if row > most:
+    if row > (most := last_row(dialect)):
         raise ConversionError(
             f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}"
         )
@@ -88,31 +85,35 @@ def stored_choices(
 def new_rows(materials: list[Material]) -> list[Material]:
     """Return the materials of a file that has no sidecar, each with its row.
 
-    A row in the extras stands, and ``material_7`` is row 7. The others take the rows that are left,
-    in order of appearance: one for each name (Blender's ``.001`` does not count), one for each
-    material without a name. A name that has a row already keeps to it.
+    A row in the extras stands, unless a material before has it under another name, and
+    ``material_7`` is row 7. The others take the rows that are left, in order of appearance: one for
+    each name (Blender's ``.001`` does not count), one for each material without a name. A name that
+    has a row already keeps to it.
     """
     rows: dict[str | int, int] = {}
+    owners: dict[int, str] = {}
+    out = []
     for material in materials:
         bare = without_number(material.name)
         row = material.row if material.row >= 0 else stated_row(bare)
-        if row is not None:
+        if row is not None and bare and owners.setdefault(row, bare) != bare:
+            material = material._replace(row=-1)  # one of its row was renamed
+        elif row is not None:
             rows.setdefault(bare, row)
-    taken = {*rows.values(), *(material.row for material in materials)}
+        out.append(material)
+    taken = {*rows.values(), *(material.row for material in out)}
     free = (row for row in count() if row not in taken)
-    out = []
-    for i, material in enumerate(materials):
+    for i, material in enumerate(out):
         if material.row < 0:
             key = without_number(material.name) or i
             if key not in rows:
                 rows[key] = next(free)
-            material = material._replace(row=rows[key])
-        out.append(material)
+            out[i] = material._replace(row=rows[key])
     return out
 
 
-def wear_rows(scene: Scene) -> tuple[list[str], list[str], list[NotApplied]]:
-    """Return the WEAR rows of a new model, warnings about them, and names that no row has.
+def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
+    """Return the WEAR rows of a new model, and what the user should know about them.
 
     A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
     what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
@@ -123,16 +124,14 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str], list[NotApplied]]:
     materials = new_rows(scene.materials)
     used = {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
     names: dict[int, str] = {}
-    warnings, shared = [], []
+    warnings = []
     for i in sorted(used):
         material = materials[i] if i >= 0 else None
         row = 0 if material is None else material.row
         name = "" if material is None else without_number(material.name)
-        if name and names.get(row, name) != name:
-            shared.append(_one_name(name, row, names[row]))
         if row in names or not name:
             continue
-        if is_row_name(name) and len(encode_name(name)) < NAME_SIZE:
+        if is_material_name(name):
             names[row] = name
         else:
             warnings.append(
@@ -143,13 +142,4 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str], list[NotApplied]]:
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
         warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
     wear = [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
-    return wear, warnings, shared
-
-
-def _one_name(name: str, row: int, other: str) -> NotApplied:
-    return NotApplied(
-        where=f"material {printable(name)!r}",
-        what=f"has row {row} of {printable(other)!r}",
-        why="its custom property row says so, and a row of the .wea has one name",
-        instead="delete its custom properties, so that it gets a row of its own",
-    )
+    return wear, warnings

@@ -32,6 +32,11 @@ class Dialect(StrEnum):
     RETAIL = "retail"
 
 
+def last_row(dialect: Dialect) -> int:
+    """Return the largest row of the WEAR that a batch can name."""
+    return 0xFF if dialect is Dialect.RETAIL else 0xFFFF
+
+
 #: Column order that turns a stored key quaternion into [w, x, y, z].
 _KEY_ORDER = {Dialect.SPEC: [3, 0, 1, 2], Dialect.RETAIL: [0, 1, 2, 3]}
 

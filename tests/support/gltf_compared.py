@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -352,7 +353,15 @@ def _alike(
 def _same_facts(a: Json, b: Json) -> bool:
     """Whether what materials state is the same; the last word of a portal names a node."""
     facts = FACTS[:-1] if b.get("batch_flags", 0) & PORTAL else FACTS
-    return all(a.get(fact, b.get(fact)) == b.get(fact) for fact in facts)
+    return all(_word(a, fact, _word(b, fact)) == _word(b, fact) for fact in facts)
+
+
+def _word(facts: Json, name: str, default: Any = None) -> Any:
+    """A word that a material states, without the row in it: its name says which one it is."""
+    word, row = facts.get(name, default), facts.get("row")
+    if row is not None and name == "w4" and word & 0xFF == row:
+        return word & 0xFF00
+    return 0 if row is not None and name == "w2" and word == row else word
 
 
 def _same_streams(pair: dict[str, tuple[Array, Array]]) -> Array:

@@ -111,7 +111,10 @@ def again(model: Path, back: ImportResult, folder: Path) -> Shown:
     """The export of an imported model."""
     made = folder / "second.msh"
     made.write_bytes(back.data)
-    if back.wear is not None:
+    wear = next((one.data for one in back.companions if one.ending == ".wea"), None)
+    if wear is not None:
+        made.with_suffix(".wea").write_bytes(wear)
+    elif back.wear is not None:
         rows = "\n".join(f"{i} {name}" for i, name in enumerate(back.wear))
         made.with_suffix(".wea").write_bytes(f"{len(back.wear)}\n{rows}\n".encode("cp1251"))
     elif model.with_suffix(".wea").is_file():

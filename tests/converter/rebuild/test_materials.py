@@ -87,6 +87,8 @@ def test_rows() -> None:
     assert rows(("material_1", -1), ("a", -1), ("b", -1)) == [1, 0, 2]
     assert rows(("material_0.001", -1), ("material_x", -1), ("material_1234567", -1)) == [0, 1, 2]
     assert rows(("", -1), ("", -1), ("a", -1), ("", 0)) == [1, 2, 3, 0]
+    # one of two of a row was renamed
+    assert rows(("rust", 0), ("a", 0), ("b", 1), ("a.001", 0)) == [0, 2, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["壁", None, "a\0b", "x" * 36, " edge", "a\nb"])
