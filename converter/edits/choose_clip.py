@@ -1,7 +1,7 @@
 """Choose the clip of an edited file, decide its frame rate, and put it on the nodes.
 
-A model has one clip. With a sidecar, clips for nodes that the chosen one does not move are read
-too, since Blender makes a clip of its own for every object that gets its first key.
+A model has one clip. Clips for nodes that the chosen one does not move are read too, since Blender
+makes a clip of its own for every object that gets its first key; without a sidecar only whole ones.
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ def _read(identified: Identified, stored: Scene | None, options: ClipOptions) ->
     if stored is not None and options.clip is None and _is_broadcast(clips):
         tracks = _of_broadcast(identified, clips, stored, options)
     else:
-        merge = stored is not None and options.clip is None
-        tracks = _merged(imported, clips, chosen, merge=merge)
+        whole = "part" if stored is not None else "whole"
+        tracks = _merged(imported, clips, chosen, None if options.clip is not None else whole)
     ids = {id(track) for track in tracks}
     read = [c for c in clips if c is chosen or any(id(track) in ids for track in c.tracks)]
     _report(imported, read, options)
@@ -147,9 +147,15 @@ def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> 
 
 
 def _merged(
-    imported: ImportedScene, clips: list[Clip], chosen: Clip, *, merge: bool
+    imported: ImportedScene,
+    clips: list[Clip],
+    chosen: Clip,
+    merge: str | None,
 ) -> list[Track]:
-    """The tracks of the chosen clip, and those of others for nodes that it does not move."""
+    """The tracks of the chosen clip, and those of others for nodes that it does not move.
+
+    ``merge``: of clips that also move other nodes, too (``part``), not of these (``whole``).
+    """
     taken = {track.node: track for track in chosen.tracks}
     owner = dict.fromkeys(taken, chosen)
     names = [chosen.name]
@@ -158,16 +164,18 @@ def _merged(
         if clip is chosen:
             continue
         more = [t for t in clip.tracks if merge and t.node not in taken]
+        if merge == "whole" and len(more) < len(clip.tracks):
+            more = []
         rest = [t for t in clip.tracks if t not in more and not _same(t, taken.get(t.node))]
         taken |= {track.node: track for track in more}
         owner |= {track.node: clip for track in more}
         names += [clip.name] if more else []
         if rest:
             left.append(clip.name)
-            if more or merge:
+            if merge == "part":
                 node = rest[0].node
                 imported.not_applied.append(_second(imported, clip, owner.get(node, chosen), node))
-    if left and not merge:
+    if left and merge != "part":
         shown = ", ".join(repr(printable(name)) for name in left[:5])
         shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
         imported.not_applied.append(

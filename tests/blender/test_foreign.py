@@ -72,16 +72,7 @@ def require_same(scene: Scene, path: Path) -> None:
             np.testing.assert_allclose(a, b, rtol=2e-2, atol=1e-2)
 
 
-SEVERAL = pytest.mark.xfail(strict=True, reason="only the first of several clips is read")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(n, marks=SEVERAL) if n in ("animated_hierarchy", "two_actions") else n
-        for n in PLAIN
-    ],
-)
+@pytest.mark.parametrize("name", PLAIN)
 def test_converts(folder: Path, name: str) -> None:
     back = import_gltf(folder / f"{name}.glb", None, ImportOptions())
     scene = decode(read_model(read_nres(back.data, "x"), "x"), Dialect.SPEC, "x")

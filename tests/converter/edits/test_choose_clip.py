@@ -100,13 +100,20 @@ def test_clips_of_different_nodes_are_read_as_one_with_a_sidecar(tmp_path: Path)
     assert warning.startswith(f"{len(names)} animations of different nodes are read as one clip: ")
 
 
-def test_without_a_sidecar_one_clip_is_read(tmp_path: Path) -> None:
+def test_without_a_sidecar_clips_are_read_whole_or_not_at_all(tmp_path: Path) -> None:
     document = opened(WALKING, tmp_path)
-    names = split(document)[:3]
-    del document.json["animations"][3:]
+    split(document)
+    first, second, third, *rest = document.json["animations"]
+    third["channels"] = [*third["channels"], *first["channels"]]
+    third["samplers"] = [
+        s | {"output": document.add(document.arrays[s["output"]][::-1].copy())}
+        for s in third["samplers"]
+    ]
     back = import_gltf(document.save(tmp_path / "e.glb"), None, ALONE)
-    others = ", ".join(repr(name) for name in names[1:])
-    assert (f"animations {others}", "are not read") in reported(back)
+    assert reported(back) == [(f"animation '{third['name']}'", "is not read")]
+    (warning,) = [text for text in back.warnings if "read as one clip" in text]
+    assert warning.startswith(f"{2 + len(rest)} animations ")
+    assert repr(second["name"]) in warning
 
 
 # ------------------------------------------------------------------ how Blender exports

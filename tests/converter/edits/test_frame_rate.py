@@ -167,6 +167,20 @@ def test_frames_that_an_edit_left_alone_keep_their_keys(tmp_path: Path) -> None:
     assert change.what == "rotation changed at frame 16 and 3 more frames"
 
 
+def test_keys_on_whole_frames_say_nothing_against_the_stated_rate(tmp_path: Path) -> None:
+    """A new clip with a key on every second frame is not one at 12 frames per second."""
+    document = opened(WALKING, tmp_path)
+    rng = np.random.default_rng(3)
+    times = document.add((np.arange(0, 15, 2) / 24).astype(np.float32)[:, None])
+    for path, sampler in samplers(document):
+        values = rng.normal(size=(8, 4 if path == "rotation" else 3))
+        values /= np.linalg.norm(values, axis=1)[:, None]
+        sampler["input"], sampler["output"] = times, document.add(values.astype(np.float32))
+    back = imported(document, tmp_path)
+    assert fps_of(back) == 24
+    assert parse(back.data).frame_count == 15
+
+
 def test_fps_overrides(tmp_path: Path) -> None:
     document = opened(WALKING, tmp_path)
     play_at(document, 30)
@@ -311,6 +325,15 @@ def test_stored_keys_do_not_show_the_hold(tmp_path: Path) -> None:
     path = to_gltf(Sample("held", held, None, WALKER), tmp_path / "h.glb", "--keys")
     assert import_gltf(path).unchanged
     assert parse(import_gltf(path, None, ALONE).data).frame_count == FRAMES + 10
+
+
+def test_stored_keys_through_blender_are_unchanged(tmp_path: Path) -> None:
+    """It interpolates rotations per component: between sparse keys that is not the arc."""
+    document = opened(sample_called("retail__odd__s_rock_009"), tmp_path, "--keys")
+    sparse = max(np.diff(document.arrays[s["input"]][:, 0]).max() for _, s in samplers(document))
+    assert sparse > 1.5 / 24
+    resample(document, 24)
+    assert imported(document, tmp_path).unchanged
 
 
 def test_a_key_between_stored_keys_is_seen(tmp_path: Path) -> None:
