@@ -46,11 +46,11 @@ class Document(NamedTuple):
         def picture(i: int) -> ShownPicture:
             image = data["images"][i]
             if "uri" in image:
-                return ShownPicture(image["uri"], "", self.pixels[i])
+                return ShownPicture(image["name"], image["uri"], "", self.pixels[i])
             view = data["bufferViews"][image["bufferView"]]
             start = view["byteOffset"]
             inside = memoryview(self.buffer)[start : start + view["byteLength"]]
-            return ShownPicture("", short_digest(inside), self.pixels[i])
+            return ShownPicture(image["name"], "", short_digest(inside), self.pixels[i])
 
         textures = data.get("textures", [])
         return [surface_of(material, textures, picture) for material in data.get("materials", [])]

@@ -26,6 +26,7 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
     @cache
     def picture(i: int) -> FilePicture:
         uri = images[i].get("uri", "") if 0 <= i < len(images) else ""
+        name = str(images[i].get("name") or Path(uri).stem) if 0 <= i < len(images) else ""
 
         @cache
         def data() -> bytes:
@@ -37,7 +38,10 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
         def digest() -> str:
             return short_digest(data()) if data() else ""
 
-        return FilePicture("" if uri.startswith("data:") else uri, digest, lambda: _pixels(data()))
+        place = "" if uri.startswith("data:") else uri
+        return FilePicture(
+            name, place, digest, lambda: _pixels(data()), lambda: picture_of_bytes(data())
+        )
 
     return [surface_of(m, textures, picture) for m in file.root.get("materials", [])]
 

@@ -101,11 +101,11 @@ def _import_known(task: ImportTask) -> Outcome:
         if not other.is_file():
             return Outcome(task.id, "kept", "its glTF is gone: kept as it is in the game")
         gltf = other
-    elif replace(task.options, verify=True, allow_delete=False) == ImportOptions() and _untouched(
-        task, record
-    ):
+    elif replace(
+        task.options, verify=True, allow_delete=False, libraries=False
+    ) == ImportOptions() and _untouched(task, record):
         return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
-    options = task.options
+    options = replace(task.options, libraries=True)
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
     result = import_gltf(gltf, None, options)
@@ -116,6 +116,7 @@ def _import_known(task: ImportTask) -> Outcome:
         facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},
         not_applied=result.not_applied,
+        library=result.library,
     )
     if result.not_applied:
         outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"

@@ -33,6 +33,7 @@ from ..storage import (
 )
 from .engine import Engine, Progress
 from .import_item import Edited, ImportTask, import_item
+from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
 from .outcome import FAILED, Outcome, Run
 from .replace_entry import HINT_OF_RUN, changed_since, may_replace, replace_file, with_companions
@@ -133,6 +134,8 @@ def import_run(
             if not dry_run:
                 remove_temporary(goal)
             _import_all(run, tasks, engine, progress)
+            if not run.interrupted:
+                add_library_edits(run, places.game, places.out, manifest, force=force)
             refused = require_all and _refuse_unapplied(run)
             if not (run.interrupted or refused):
                 if engine.fail_fast and run.failures:

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import ConversionError, fault_of
+from ..formats.library import LibraryEdit
 from ..scene.differences import NotApplied
 from .walk import Skipped
 
@@ -29,6 +30,7 @@ class Outcome:
         facts: what else a report says.
         seconds: time by stage.
         result: what the caller needs: a record, or the model's bytes. Not reported.
+        library: what it changes in the game's libraries; not reported, its entries are.
     """
 
     id: str
@@ -39,6 +41,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     result: Any = None
     not_applied: list[NotApplied] = field(default_factory=list)
+    library: list[LibraryEdit] = field(default_factory=list)
 
 
 def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
@@ -63,7 +66,7 @@ class Run:
     Attributes:
         command: which command ran.
         outcomes: by model; those of a run that was interrupted may be fewer.
-        textures: by picture that the models use.
+        textures: by picture that the models use, and by entry of a library that they change.
         total: how many models there were.
         skipped, unreadable: files and entries that are no items.
         notes: what the run as a whole has to say.

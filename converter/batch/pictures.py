@@ -13,10 +13,11 @@ from ...importers.nres import stamp
 from ...importers.wear import read_wear, read_wear_names
 from ..errors import ConversionError
 from ..formats.kinds import Kind
+from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
 from ..pipeline.options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
-from ..scene.appearance import LIGHTMAPS, TEXTURES, picture_path
+from ..scene.appearance import picture_path
 from .export_item import archive_of, wear_text
 from .walk import Item, text_of
 

@@ -15,6 +15,7 @@ from ..batch.export_run import export_run, found_in, run_options
 from ..batch.import_run import Places, import_run
 from ..batch.outcome import Run
 from ..batch.workers import cores
+from ..formats.library import MATERIALS
 from ..pipeline.options import ExportOptions, ImportOptions
 from .common import STDOUT, console, say
 
@@ -86,8 +87,11 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
         dry_run=given.dry_run,
     )
     changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
-    painted = sum(outcome.status == "changed" for outcome in run.textures)
-    what = f"{changed} models" + (f" and {painted} textures" if painted else "")
+    painted = [outcome for outcome in run.textures if outcome.status == "changed"]
+    materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
+    what = f"{changed} models"
+    for count, noun in ((len(painted) - materials, "textures"), (materials, "materials")):
+        what += f" and {count} {noun}" if count else ""
     where = f"{game} (what changed has a .bak)" if output is None else output
     finish(run, given, f"{what} went into {where}")
 

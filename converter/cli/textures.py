@@ -10,8 +10,9 @@ import click
 from .common import STDOUT, output_path, say, write_stdout
 
 if TYPE_CHECKING:
-    from ..formats.texture import Texm
-    from ..pipeline.texture import LoadedTexture
+    from collections.abc import Callable
+
+    from ..pipeline.texture import EditedLibrary, LoadedTexture
     from .given import ToMsh
 
 
@@ -37,7 +38,7 @@ def import_picture(given: ToMsh) -> None:
     from ...exporters.texm import write_texm
     from ..formats.names import readable
     from ..formats.texture import texture_name
-    from ..pipeline.texture import texm_of, texture_summary
+    from ..pipeline.texture import add_or_replace_texture, texm_of, texture_summary
     from ..storage import write_outputs
 
     picture, output = given.source, given.output
@@ -45,7 +46,13 @@ def import_picture(given: ToMsh) -> None:
         raise click.UsageError("--into and -o exclude each other")
     texm = texm_of(picture, None if given.texm is None else int(given.texm), given.mips)
     if given.into is not None:
-        _write_into(given.into, picture, texm, given.quiet)
+        library = given.into
+        _write_into(
+            library,
+            lambda: add_or_replace_texture(library, picture.stem, texm),
+            f"{picture.name}: {texture_summary(texm)}",
+            given.quiet,
+        )
         return
     data = write_texm(texm)
     if output == STDOUT:
@@ -65,22 +72,57 @@ def import_picture(given: ToMsh) -> None:
         say(f"  wrote {target} ({len(data):,} bytes)")
 
 
-def _write_into(library: Path, picture: Path, texm: Texm, quiet: bool) -> None:
-    """Write a texture into a library; what the library was before stays beside it, once."""
+def is_entry_file(path: Path) -> bool:
+    """Return whether a file is an entry of a library: a texture, or a material by its ending."""
+    from ..formats.texture import TEXM_MAGIC
+    from ..pipeline.library_edits import MATERIAL_ENDING
+
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(len(TEXM_MAGIC))
+    return head == TEXM_MAGIC or path.suffix.lower() == MATERIAL_ENDING
+
+
+def import_entry(given: ToMsh) -> None:
+    """Put a file that is an entry into a library."""
+    from ...importers.nres import read_file
+    from ...importers.texm import read_texm
+    from ..pipeline.library_edits import MATERIAL_ENDING, add_or_replace_material
+    from ..pipeline.texture import add_or_replace_texture, texture_summary
+
+    source, library = given.source, given.into
+    assert library is not None
+    if source.suffix.lower() == MATERIAL_ENDING:
+        _write_into(library, lambda: add_or_replace_material(library, source), "", given.quiet)
+        return
+    texm = read_texm(read_file(source), str(source))
+    _write_into(
+        library,
+        lambda: add_or_replace_texture(library, source.name, texm),
+        f"{source.name}: {texture_summary(texm)}",
+        given.quiet,
+    )
+
+
+def _write_into(
+    library: Path, edit: Callable[[], EditedLibrary], summary: str, quiet: bool
+) -> None:
+    """Write an edited library; what it was before stays beside it, once."""
     from ..batch.replace_entry import replace_file
     from ..locks import only_run
-    from ..pipeline.texture import add_or_replace_texture, texture_summary
 
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
     with only_run(library.absolute().parent):
-        edited = add_or_replace_texture(library, picture, texm)
+        edited = edit()
         backup, message = replace_file(library, edited.data)
     if quiet:
         return
     for warning in [*edited.warnings, *([message] if message else [])]:
         say(f"warning: {library}: {warning}", error=True)
-    say(f"{picture.name}: {texture_summary(texm)}")
+    if summary:
+        say(summary)
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
     if backup is not None:
         say(f"  wrote {backup}, the library as it was")

@@ -24,6 +24,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToMsh
+from .textures import import_entry, is_entry_file
 
 if TYPE_CHECKING:
     from ..pipeline.import_result import ImportResult
@@ -157,7 +158,12 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     metavar="N",
     help="Levels of a picture's texture.  [default: as many as there can be]",
 )
-@click.option("--into", type=FILE, metavar="LIB", help="Put a picture's texture into this library.")
+@click.option(
+    "--into",
+    type=FILE,
+    metavar="LIB",
+    help="Put a picture's texture, or an entry (WALL.0, STEEL.mat0), into this library.",
+)
 @batch_options
 @output_options
 @version_option
@@ -166,6 +172,12 @@ def command(context: click.Context, /, **_: object) -> None:
     given = ToMsh(**context.params)
     if given.no_sidecar and given.sidecar_file is not None:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
+    if given.into is not None and is_entry_file(given.source):
+        for name, option in given_options(context).items():
+            if name not in ("source", "into", "quiet"):
+                raise click.UsageError(f"{option} is not for an entry of a library")
+        import_entry(given)
+        return
     refuse_other_direction([given.source], to_gltf=False)
     picture = given.source.suffix.lower() == ".png" and not given.source.is_dir()
     for name, option in given_options(context).items():
@@ -210,6 +222,7 @@ def _options(given: ToMsh) -> ImportOptions:
         verify=given.verify,
         use_sidecar=not given.no_sidecar,
         lod_ratios=_shares(given.generate_lods),
+        libraries=True,
         weld=given.weld or 0.0,
         allow_delete=given.allow_delete,
     )
@@ -219,6 +232,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..pipeline.companions import companions_beside, wear_beside
     from ..pipeline.dispatch import import_gltf
     from ..pipeline.import_result import unapplied
+    from ..pipeline.library_edits import files_beside, refused
     from ..storage import refuse_existing, write_outputs
 
     source, output = given.source, given.output
@@ -240,6 +254,11 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         files += wear
     if target is not None:
         files += companions_beside(target, result.companions)
+        beside, messages, left = files_beside(target, result.library)
+        files, result.not_applied = [*files, *beside], [*result.not_applied, *left]
+        result.warnings += messages
+    else:
+        result.not_applied += refused(result.library)
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
     refuse_existing([path for path, _ in files], given.force)

@@ -20,6 +20,7 @@ from ..findings import Mode
 from ..storage import read_json
 from .control_points import ControlPoint
 from .kinds import SCENE_KINDS, Kind
+from .library import LibraryEntry, read_entry_row
 from .surface import ShownPicture, Surface, read_surface
 from .tables import GROUP_COUNT, LOD_COUNT
 
@@ -54,6 +55,7 @@ class Description:
         micro: microtexture names by row, of terrains.
         points: the control points that the glTF shows.
         shown: what the materials of the glTF show; empty: not recorded.
+        library: entries of the game's libraries that they show.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
             of it.
         visible_only: the glTF shows nothing but the default scene. Sidecars of 0.1 do not say.
@@ -73,6 +75,7 @@ class Description:
     micro: list[str] = field(default_factory=list)
     points: list[ControlPoint] = field(default_factory=list)
     shown: list[Surface[ShownPicture]] = field(default_factory=list)
+    library: list[LibraryEntry] = field(default_factory=list)
     tolerant: bool = False
     visible_only: bool = False
     companions: dict[str, bytes] = field(default_factory=dict)
@@ -88,7 +91,7 @@ class Description:
         glTF of another run is detected. The converter's version and its reasons do not count; nor
         does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
         passed = {"source", "converter", "dialect_reason", "lod", "group"}
-        passed |= {"visible_only", "companions", "shown"}
+        passed |= {"visible_only", "companions", "shown", "library"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -125,7 +128,8 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     fields["companions"] = {
         ending: b64encode(data).decode() for ending, data in fields["companions"].items()
     }
-    for name in ("points", "shown", "tolerant", "visible_only", "companions"):
+    fields["library"] = [entry.row() for entry in fields["library"]]
+    for name in ("points", "shown", "library", "tolerant", "visible_only", "companions"):
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
@@ -167,8 +171,8 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {
-            "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "tolerant": False,
-            "visible_only": False, "companions": {},
+            "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "library": [],
+            "tolerant": False, "visible_only": False, "companions": {},
         }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
@@ -178,6 +182,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
             for ending, text in fields.get("companions", {}).items()
         }
         fields["shown"] = [read_surface(row) for row in fields.get("shown", [])]
+        fields["library"] = [read_entry_row(row) for row in fields.get("library", [])]
         names = Description.__dataclass_fields__
         description = Description(**{key: (later | fields)[key] for key in names})
         _require_types(description)
@@ -207,7 +212,7 @@ def _require_types(description: Description) -> None:
         values = value if kind.startswith("list") else [value]
         expected = {
             "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint,
-            "list[Surface[ShownPicture]]": Surface,
+            "list[Surface[ShownPicture]]": Surface, "list[LibraryEntry]": LibraryEntry,
         }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is not a {kind}")

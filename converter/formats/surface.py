@@ -20,11 +20,13 @@ class ShownPicture(NamedTuple):
     """A picture as it was exported.
 
     Attributes:
+        name: the image's name.
         uri: where it lies, from the glTF; empty: inside it.
         digest: as of :func:`short_digest`, of the file that is inside; else empty.
         pixels: as of :func:`pixel_digest`.
     """
 
+    name: str
     uri: str
     digest: str
     pixels: str
@@ -34,13 +36,18 @@ class FilePicture(NamedTuple):
     """A picture of a file that is read.
 
     Attributes:
+        name: the image's name.
         uri: where it lies, from the glTF; empty: inside it.
         digest, pixels: make what :class:`ShownPicture` has; empty where it cannot be read.
+        rgba: makes its pixels, (height, width, 4) uint8; raises a ``ConversionError`` where it
+            cannot be read.
     """
 
+    name: str
     uri: str
     digest: Callable[[], str]
     pixels: Callable[[], str]
+    rgba: Callable[[], NDArray[np.uint8]]
 
 
 class Surface(NamedTuple, Generic[P]):
@@ -55,6 +62,8 @@ class Surface(NamedTuple, Generic[P]):
         picture: base colour texture.
         light: emissive texture.
         others: names of extensions and of textures that the exporter never writes.
+        definition: entry of ``Material.lib`` that the exporter took; empty: none.
+        own: whether that entry has the material's name, or the first one's of two.
     """
 
     colour: tuple[float, ...]
@@ -66,6 +75,8 @@ class Surface(NamedTuple, Generic[P]):
     picture: P | None
     light: P | None
     others: tuple[str, ...] = ()
+    definition: str = ""
+    own: bool = False
 
 
 def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int], P]) -> Surface[P]:
@@ -89,6 +100,10 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
         return picture_of(textures[number].get("source", -1) if known else -1)
 
     base = material.get("pbrMetallicRoughness") or {}
+    extras = material.get("extras")
+    stated = extras.get("msh") if isinstance(extras, dict) else None
+    definition = str(stated.get("material", "")) if isinstance(stated, dict) else ""
+    name = str(material.get("name", "")).lower()
     others = [name for name in _MORE_TEXTURES if name in material or name in base]
     return Surface(
         _numbers(base.get("baseColorFactor", [1, 1, 1, 1]), 4),
@@ -100,6 +115,8 @@ def surface_of(material: Json, textures: list[Json], picture_of: Callable[[int],
         picture(base.get("baseColorTexture")),
         picture(material.get("emissiveTexture")),
         (*others, *map(str, sorted(material.get("extensions") or {}))),
+        definition,
+        bool(definition) and f"{name}+".startswith(f"{definition.lower()}+"),
     )
 
 
@@ -116,7 +133,8 @@ def read_surface(row: list[Any]) -> Surface[ShownPicture]:
     Raises:
         LookupError, TypeError, ValueError: it is not one.
     """
-    colour, emission, metallic, roughness, mode, double, picture, light, others = row
+    colour, emission, metallic, roughness, mode, double, picture, light, others, *found = row
+    definition, own = found
     return Surface(
         _numbers(colour, 4),
         _numbers(emission, 3),
@@ -127,6 +145,8 @@ def read_surface(row: list[Any]) -> Surface[ShownPicture]:
         None if picture is None else ShownPicture(*map(str, picture)),
         None if light is None else ShownPicture(*map(str, light)),
         tuple(map(str, others)),
+        str(definition),
+        bool(own),
     )
 
 

@@ -13,8 +13,9 @@ from ..checks.appearance import missing_appearance
 from ..edits.compare_materials import listed
 from ..errors import plural, printable
 from ..findings import Finding
+from ..formats.library import MATERIALS
 from ..formats.material import DEFAULT_MATERIAL
-from ..scene.appearance import MATERIALS, Appearance
+from ..scene.appearance import Appearance
 from .options import ExportOptions
 
 

@@ -38,9 +38,9 @@ from ..findings import Finding, more, without_errors
 from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
 from ..formats.kinds import Kind, archive_kind
+from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE
 from ..formats.texture import TEXM_MAGIC
-from ..scene.appearance import LIGHTMAPS, MATERIALS, TEXTURES
 from ..scene.dialect import decide
 from .texture_lookup import Libraries
 

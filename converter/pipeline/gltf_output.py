@@ -54,7 +54,8 @@ def output_files(
         extras["sidecar"] = readable(beside.name)
     made = document(extras, appearance)
     if sidecar:
-        about = replace(about, shown=made.surfaces())
+        entries = [] if appearance is None else appearance.entries
+        about = replace(about, shown=made.surfaces(), library=entries)
         files.append((beside, write_sidecar(Sidecar(about, data))))
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)

@@ -16,7 +16,12 @@ from ..edits.choose_clip import ClipOptions, choose_clip
 from ..edits.compare_materials import faces_without_material, new_faces_without_material
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import moved_though_animated
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces, one_name_two_looks
+from ..edits.compare_surfaces import (
+    UNRECORDED,
+    SurfaceEdits,
+    compare_surfaces,
+    one_name_two_looks,
+)
 from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
@@ -35,6 +40,7 @@ from ..scene.scene import ImportedScene, Scene
 from .import_points import import_new_points, import_points
 from .import_result import ImportResult
 from .import_wear import import_wear, why_locked
+from .library_edits import add_surface_edits
 from .options import ImportOptions
 
 if TYPE_CHECKING:
@@ -137,7 +143,7 @@ def import_edited(
         refuse_turned_model(given, scene)
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
-    _compare_surfaces(given, plan, about)
+    surfaces = _compare_surfaces(given, plan, about)
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
     out.timing = timing
     has_points = "up" not in given.info  # an OBJ has none
@@ -153,6 +159,7 @@ def import_edited(
                 identified.stored_of,
                 allow_delete=options.allow_delete,
             )
+        add_surface_edits(out, surfaces, options)
         return out
     from ..rebuild.context import RebuildOptions
     from ..rebuild.model import edited_model
@@ -169,6 +176,7 @@ def import_edited(
     import_wear(out, wear, about)
     if has_points:
         import_points(out, identified, about, scene, built.rows, allow_delete=options.allow_delete)
+    add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(
         path.with_suffix(".bas").is_file() for path in (gltf, stored.path)
     ):
@@ -176,16 +184,16 @@ def import_edited(
     return out
 
 
-def _compare_surfaces(given: ImportedScene, plan: Plan, about: Description) -> None:
-    """Report materials that do not show what they showed."""
+def _compare_surfaces(given: ImportedScene, plan: Plan, about: Description) -> SurfaceEdits:
+    """Find materials that do not show what they showed."""
     scene = plan.identified.scene
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
     if used and given.surfaces and not about.shown:
         given.warnings.append(UNRECORDED)
     names = [material.name for material in scene.materials]
-    given.not_applied += compare_surfaces(
-        names, given.surfaces, about.shown, plan.materials, used=used
+    return compare_surfaces(
+        names, given.surfaces, about.shown, plan.materials, used=used, entries=about.library
     )
 
 

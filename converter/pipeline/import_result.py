@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from ..edits.frame_rate import Timing
 from ..errors import ConversionError, plural
+from ..formats.library import LibraryEdit
 from ..scene.differences import Change, NotApplied
 
 
@@ -48,6 +49,7 @@ class ImportResult:
         new_materials: names that the ``.wea`` did not have, each with the name of the material
             that it stands in for, ``""`` = none.
         timing: what the times of the clip were taken for, ``None`` without a clip.
+        library: entries of the game's libraries that change, each once.
     """
 
     name: str
@@ -63,6 +65,7 @@ class ImportResult:
     companions: list[Companion] = field(default_factory=list)
     timing: Timing | None = None
     new_materials: list[tuple[str, str]] = field(default_factory=list)
+    library: list[LibraryEdit] = field(default_factory=list)
 
     @property
     def unchanged(self) -> bool:

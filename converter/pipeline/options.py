@@ -44,6 +44,8 @@ class ImportOptions:
 
     Attributes:
         new: the file is known to be a new model, and misses no sidecar.
+        libraries: whether edited colours and pictures become edits of the game's libraries, which
+            the caller writes; if not, they are reported.
     """
 
     dialect: str = "auto"
@@ -59,3 +61,4 @@ class ImportOptions:
     allow_delete: bool = False
     lod_ratios: tuple[float, ...] = ()
     weld: float = 0.0
+    libraries: bool = False

@@ -39,6 +39,7 @@ from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
+from .library_edits import add_surface_edits
 from .loaded import LoadedScene
 from .options import ExportOptions, ImportOptions
 
@@ -177,10 +178,11 @@ def import_terrain(
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
     if used and given.surfaces and not about.shown:
         out.warnings.append(UNRECORDED)
-    out.not_applied += compare_surfaces(
-        plan.materials, given.surfaces, about.shown, plan.alike, used=used
+    surfaces = compare_surfaces(
+        plan.materials, given.surfaces, about.shown, plan.alike, used=used, entries=about.library
     )
     if not plan.changes:
+        add_surface_edits(out, surfaces, options)
         return out
     refuse_turned(given, terrain.positions, terrain.uv0)
     if about.tolerant:
@@ -195,6 +197,7 @@ def import_terrain(
     out.not_applied += _covered_holes(plan, terrain, built.terrain)
     if options.verify:
         _verify(out, terrain)
+    add_surface_edits(out, surfaces, options)
     return out
 
 

@@ -139,22 +139,22 @@ class EditedLibrary:
     warnings: list[str] = field(default_factory=list)
 
 
-def add_or_replace_texture(library: Path, picture: Path, texm: Texm) -> EditedLibrary:
-    """Replace the entry that is called like a picture, with or without ``.0``, or add it.
+def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedLibrary:
+    """Replace the entry that is called like a file, with or without ``.0``, or add it.
 
     ``Page`` rectangles of the old texture stay where the size does. The directory's attr1 and
     attr2 are width and height where the library's textures have them so, attr3 is theirs.
 
     Args:
         library: an archive of textures; it is not written.
-        picture: whose name names the entry.
+        file_name: names the entry; without the ending of a picture.
         texm: the texture.
 
     Raises:
         ConversionError: no archive, the entry is no texture, or the name does not fit.
     """
     archive = read_nres(read_file(library), str(library))
-    stem = unescape(readable(picture.stem))
+    stem = unescape(readable(file_name))
     wanted = texture_name(stem)
     index = archive.find(wanted)
     if index is None:

@@ -17,13 +17,18 @@ from ...importers.texm import read_texm
 from ...importers.unpacked import find_library, folder_stamp, open_unpacked
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
+from ..formats.library import (
+    LIGHTMAPS,
+    MATERIALS,
+    TEXTURES,
+    LibraryEntry,
+    entry_key,
+    texture_head,
+)
 from ..formats.material import find_material
 from ..formats.sidecar import sha256
 from ..formats.texture import Texm
 from ..scene.appearance import (
-    LIGHTMAPS,
-    MATERIALS,
-    TEXTURES,
     Appearance,
     MaterialAppearance,
     Picture,
@@ -69,6 +74,7 @@ class Libraries:
         self.warnings: list[str] = []
         self._open: dict[str, Archive] = {}
         self._pictures: dict[tuple[str, str], Picture] = {}
+        self._entries: dict[tuple[str, str], LibraryEntry] = {}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -118,7 +124,9 @@ class Libraries:
                 f"{printable(entry.name)!r} is shown"
             )
         try:
-            return appearance_of(name, read_material(entry, library.label), found.step)
+            material = read_material(entry, library.label)
+            self._note(MATERIALS, entry, bytes(entry.payload))
+            return appearance_of(name, material, found.step)
         except ConversionError as error:
             self._unreadable(error, library)
             return missing_material(name)
@@ -160,6 +168,7 @@ class Libraries:
             return None
         entry = archive.entries[found[0]]
         path, digest = picture_path(library, entry.name), sha256(entry.payload)
+        self._note(library, entry, texture_head(entry.payload), digest)
         # its pixels are read again when they are asked for: a game has a great many
         picture = Picture(entry.name, path, digest, partial(_pixels, entry, archive.label))
         self._pictures[library, name] = picture
@@ -202,7 +211,22 @@ class Libraries:
             if len(shown) == 2:
                 both[first, second] = mixed(shown[0], shown[1], share)
 
-        return Appearance(looks, pictures, lights, both, self.warnings, up)
+        return Appearance(
+            looks, pictures, lights, both, self._noted(looks, pictures), self.warnings, up
+        )
+
+    def _note(self, library: str, entry: Entry, data: bytes, digest: str = "") -> None:
+        made = LibraryEntry(library, entry.name, entry.attr1, digest or sha256(data), data)
+        self._entries[made.key] = made
+
+    def _noted(
+        self, looks: Mapping[int, MaterialAppearance], pictures: Mapping[str, Picture]
+    ) -> list[LibraryEntry]:
+        """What of the libraries is shown, each once."""
+        names = [(MATERIALS, look.material) for look in looks.values()]
+        names += [(TEXTURES, picture.name) for picture in pictures.values()]
+        keys = dict.fromkeys(entry_key(*name) for name in names)
+        return [self._entries[key] for key in keys if key in self._entries]
 
     def _unreadable(self, error: ConversionError, archive: Archive) -> None:
         error.file = Path(archive.label).name

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.archive import decode_text
+from ..formats.library import LIGHTMAPS, LibraryEntry
 from ..formats.names import escape
 from ..formats.surface import pixel_digest
 
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from ..formats.material import Material
 
 Pixels = NDArray[np.uint8]
-
-#: The game's libraries; their case does not matter.
-MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"
 
 
 @dataclass(frozen=True)
@@ -100,6 +98,7 @@ class Appearance:
         pictures: by texture name, as the materials have it.
         lightmaps: by lightmap row of the WEAR.
         mixed: by (first, second) material row of a terrain: both textures, mixed.
+        entries: what of ``Material.lib`` and ``Textures.lib`` is shown.
         warnings: what was not found.
         up: from the glTF to the directory that the pictures lie in, ``../`` for each level;
             ``None``: they are inside the glTF.
@@ -109,6 +108,7 @@ class Appearance:
     pictures: dict[str, Picture] = field(default_factory=dict)
     lightmaps: dict[int, Picture] = field(default_factory=dict)
     mixed: dict[tuple[int, int], Picture] = field(default_factory=dict)
+    entries: list[LibraryEntry] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     up: str | None = None
 

@@ -154,7 +154,7 @@ def test_another_picture_is_reported(tmp_path: Path) -> None:
     set_image(image, as_png(pixels))
     lines = reported(document, path)
     assert lines
-    assert all("picture is another" in line for line in lines)
+    assert all(line.endswith(" is repainted") for line in lines)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x89PNG", b"GIF89a"])
@@ -166,19 +166,38 @@ def test_a_picture_that_cannot_be_read_is_another(data: bytes, tmp_path: Path) -
     assert reported(document, path)
 
 
-def test_pictures_beside_are_the_same_by_their_place(tmp_path: Path) -> None:
-    """They are files of their own: in a run, items of their own."""
+def test_pictures_beside_are_compared_by_their_pixels(tmp_path: Path) -> None:
     path = to_gltf(WALKER, tmp_path / "m.gltf", "--textures", LIBS)
     assert import_gltf(path).unchanged
     document = json.loads(path.read_text("utf-8"))
     assert all("uri" in image for image in document["images"])
-    document["images"][0]["uri"] = document["images"][1]["uri"]
-    path.write_text(json.dumps(document), "utf-8")
-    assert {fact.what for fact in import_gltf(path).not_applied} <= {
-        "picture is another", "emission picture is another",
-        "picture is another, emission picture is another",
-    }  # fmt: skip
-    assert import_gltf(path).not_applied
+    picture = tmp_path / document["images"][0]["uri"]
+    before = picture.read_bytes()
+    picture.write_bytes(as_png(np.asarray(Image.open(picture).convert("RGBA"))))
+    assert picture.read_bytes() != before
+    assert import_gltf(path).unchanged
+    picture.write_bytes(as_png(np.full((8, 64, 4), 255, np.uint8)))
+    name = document["images"][0]["name"]
+    assert {fact.what for fact in import_gltf(path).not_applied} == {f"picture {name} is repainted"}
+    outside = tmp_path / "run" / "m.gltf"
+    outside.parent.mkdir()
+    for image in document["images"]:
+        image["uri"] = "../" + image["uri"]
+    for file in (path.with_suffix(".bin"), sidecar_path(path)):
+        file.rename(outside.parent / file.name)
+    outside.write_text(json.dumps(document), "utf-8")
+    kept = read_sidecar(sidecar_path(outside).read_bytes(), "x")
+    about = kept.description
+    shown = [
+        one._replace(
+            picture=one.picture and one.picture._replace(uri=f"../{one.picture.uri}"),
+            light=one.light and one.light._replace(uri=f"../{one.light.uri}"),
+        )
+        for one in about.shown
+    ]
+    moved = replace(kept, description=replace(about, shown=shown))
+    sidecar_path(outside).write_bytes(write_sidecar(moved))
+    assert import_gltf(outside).unchanged  # an item of its run
 
 
 def test_sidecars_without_the_record_compare_nothing_and_say_so(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS
 from msh_gltf.converter.pipeline.texture_lookup import Libraries
-from msh_gltf.converter.scene.appearance import LIGHTMAPS, MATERIALS
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
 

@@ -1,0 +1,146 @@
+"""Write colours and pictures that models of a run show otherwise into the game's libraries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from pathlib import Path
+
+from ...importers.nres import read_file, stamp
+from ...importers.unpacked import find_library
+from ..errors import ConversionError, plural, printable
+from ..formats.archive import Entry, encode_name
+from ..formats.library import MATERIALS, LibraryEdit
+from ..formats.sidecar import SUFFIX, read_sidecar
+from ..pipeline.library_edits import edited_entry, merged
+from ..scene.differences import Change, NotApplied
+from .export_item import open_archive
+from .import_item import Edited
+from .manifest import Manifest
+from .outcome import Outcome, Run, guarded
+from .replace_entry import HINT_OF_RUN, entry_to_replace
+from .walk import text_of
+
+
+def add_library_edits(
+    run: Run, game: Path, out: Path, manifest: Manifest, *, force: bool = False
+) -> None:
+    """Join what the models of a run change in the game's libraries; an outcome for each entry.
+
+    Where two models change one entry in different ways, or one in another way than its picture in
+    ``textures/``, neither is applied.
+
+    Args:
+        run: its outcomes; textures are added, and ``not_applied`` grows.
+        game: the game's directory.
+        out: the directory that ``msh2gltf`` wrote.
+        manifest: what is in it.
+        force: replace entries that are not the ones that were converted.
+    """
+    found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
+    if not found:
+        return
+    joined, _ = merged(edit for _, edit in found)
+    agreed = {edit.entry.key for edit in joined}
+    for outcome, edit in found:
+        if edit.entry.key not in agreed:
+            others = (
+                other.id
+                for other, theirs in found
+                if theirs.entry.key == edit.entry.key and theirs.values != edit.values
+            )
+            _refuse(outcome, edit, next(others, outcome.id))
+    users = _users(out, manifest)
+    pictures = [outcome for outcome in run.textures if isinstance(outcome.result, Edited)]
+    for edit in joined:
+        entry = edit.entry
+        id = f"{entry.library}::{entry.name}"
+        made = guarded(id, partial(_import_entry, id, edit, game, force))
+        painted = next((one for one in pictures if _same_place(one, made)), None)
+        if painted is None:
+            if made.status == "changed" and users[entry.key] > 1:
+                title = f"{printable(entry.name)} of {entry.library}"
+                made.warnings.append(f"{title} is used by {plural(users[entry.key], 'model')}")
+            run.textures.append(made)
+        elif painted.result.data != made.result.data:
+            for outcome, one in found:
+                if one.entry.key == entry.key:
+                    _refuse(outcome, one, f"its picture in {out.name}")
+                    _refuse(painted, one, outcome.id)
+            painted.status, painted.result = "kept", None
+
+
+def _refuse(outcome: Outcome, edit: LibraryEdit, other: str) -> None:
+    """Report an edit that contradicts another one."""
+    entry = edit.entry
+    outcome.not_applied.append(
+        NotApplied(
+            where=edit.where,
+            what=edit.what,
+            why=f"{other} changes {printable(entry.name)} of {entry.library} in another way",
+            instead="make both the same, or change only one of them",
+        )
+    )
+
+
+def _same_place(one: Outcome, other: Outcome) -> bool:
+    """Whether two outcomes write the same entry."""
+    mine, theirs = one.result, other.result
+    if not isinstance(theirs, Edited):
+        return False
+    return (mine.source, mine.index) == (theirs.source, theirs.index)
+
+
+def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
+    """How many models of a run show each entry."""
+    users: Counter[tuple[str, str]] = Counter()
+    for record in manifest.records.values():
+        for output in record.outputs:
+            path = out.joinpath(*output.path.split("/"))
+            if path.suffix == SUFFIX and path.is_file():
+                about = read_sidecar(read_file(path), str(path)).description
+                users.update({entry.key for entry in about.library})
+    return users
+
+
+def _import_entry(id: str, edit: LibraryEdit, game: Path, force: bool) -> Outcome:
+    library = edit.entry.library
+    path = find_library(game, library)
+    if path is None:
+        raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
+    source = text_of(path.relative_to(game))
+    archive = open_archive(str(path), source, stamp(path))
+
+    def is_new(entry: Entry) -> bool:
+        return edited_entry(edit, entry, source) is None
+
+    index = entry_to_replace(
+        archive,
+        encode_name(edit.entry.name),
+        -1,
+        known={edit.entry.digest},
+        is_new=is_new,
+        hint=HINT_OF_RUN,
+        force=force,
+    )
+    new = None if index is None else edited_entry(edit, archive.entries[index], source)
+    if index is None or new is None:
+        return Outcome(id, "unchanged", "the game has it already")
+    outcome = Outcome(id, "changed", warnings=new.warnings)
+    outcome.facts["changes"] = [str(Change(edit.where, edit.what))]
+    if not path.is_dir():
+        sizes = (new.attr1, new.attr2)
+        outcome.result = Edited(source, index, None, new.data, sizes=sizes)
+        return outcome
+    if library == MATERIALS and new.attr1 is not None:
+        outcome.not_applied.append(
+            NotApplied(
+                where=edit.where,
+                what="its draw mode changes",
+                why="a folder of loose files has no draw modes",
+                instead="pack it into Material.lib again",
+            )
+        )
+    file = f"{source}/{archive.entries[index].name}"
+    outcome.result = Edited(file, None, None, new.data)
+    return outcome

@@ -1,0 +1,214 @@
+"""Turn what materials show otherwise into entries of ``Material.lib`` and ``Textures.lib``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...exporters.nres import add_entry, replace_entry, write_nres
+from ...importers.material import read_material
+from ...importers.nres import read_file, read_nres
+from ..edits.compare_surfaces import SurfaceEdits
+from ..errors import ConversionError, printable
+from ..formats.archive import Entry, encode_name
+from ..formats.library import (
+    MATERIALS,
+    TEXTURES,
+    LibraryEdit,
+    LibraryEntry,
+    blank_texture,
+    with_values,
+)
+from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, find_material
+from ..formats.names import escape, readable, unescape
+from ..formats.texture import TEXM_TYPE
+from ..scene.differences import Change, NotApplied
+from .import_result import ImportResult
+from .options import ImportOptions
+from .texture import EditedLibrary, Replacement, over_texture
+
+#: Ending of a file that is a material.
+MATERIAL_ENDING = ".mat0"
+
+
+def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOptions) -> None:
+    """Add what came of a comparison to the result of an import.
+
+    Args:
+        out: the result; its changes, ``library``, ``not_applied`` and warnings grow.
+        found: what materials show otherwise.
+        options: whether edits are wanted.
+    """
+    out.not_applied += found.not_applied
+    if not options.libraries:
+        out.not_applied += refused(found.library)
+        return
+    out.library, conflicts = merged(found.library)
+    out.not_applied += conflicts
+    for edit in out.library:
+        out.changes.append(Change(edit.where, edit.what))
+        phases = int.from_bytes(edit.entry.data[:2], "little")
+        if edit.entry.library == MATERIALS and phases > 1:
+            out.warnings.append(
+                f"{printable(edit.entry.name)} is animated: of its {phases} phases only the first, "
+                "which is shown, changes"
+            )
+
+
+def refused(edits: Sequence[LibraryEdit]) -> list[NotApplied]:
+    """Report edits where the game's libraries are not written, those of a material in one."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for edit in edits:
+        groups.setdefault((edit.where, edit.entry.library), []).append(edit.what)
+    return [
+        NotApplied(
+            where=where,
+            what=", ".join(dict.fromkeys(what)),
+            why=f"it belongs to the game's {library}, which is not written here",
+            instead="run gltf2msh on the file, or on a whole game (docs/looks.md)",
+        )
+        for (where, library), what in groups.items()
+    ]
+
+
+def merged(edits: Iterable[LibraryEdit]) -> tuple[list[LibraryEdit], list[NotApplied]]:
+    """Join the edits of each entry; where two of them differ, none is applied.
+
+    Returns:
+        One edit per entry, and a report of each that contradicts another one.
+    """
+    groups: dict[tuple[str, str], list[LibraryEdit]] = {}
+    for edit in edits:
+        groups.setdefault(edit.entry.key, []).append(edit)
+    out, conflicts = [], []
+    for group in groups.values():
+        values: dict[str, bytes] = {}
+        for edit in group:
+            values |= edit.values
+        if all(values[name] == value for edit in group for name, value in edit.values.items()):
+            what = ", ".join(dict.fromkeys(edit.what for edit in group))
+            out.append(replace(group[0], what=what, values=values))
+        else:
+            conflicts += [_conflict(edit, group) for edit in group]
+    return out, conflicts
+
+
+def _conflict(edit: LibraryEdit, group: Sequence[LibraryEdit]) -> NotApplied:
+    others = dict.fromkeys(other.where for other in group if other.values != edit.values)
+    entry = edit.entry
+    return NotApplied(
+        where=edit.where,
+        what=edit.what,
+        why=f"{next(iter(others), 'another material')} changes {printable(entry.name)} of "
+        f"{entry.library} in another way",
+        instead="make both the same, or change one of them",
+    )
+
+
+def edited_entry(edit: LibraryEdit, entry: Entry, label: str) -> Replacement | None:
+    """Return what an edit makes of an entry; ``None``: the entry shows it already.
+
+    Args:
+        edit: the edit.
+        entry: the entry of the game's library.
+        label: what messages call the library.
+
+    Raises:
+        ConversionError: the entry is broken, or the pixels do not fit.
+    """
+    if edit.rgba is not None:
+        return over_texture(edit.rgba, entry, label, edit.where)
+    read_material(entry, label)
+    data = with_values(entry.payload, edit.values)
+    kind = edit.kind
+    if data == entry.payload and kind in (None, entry.attr1):
+        return None
+    return Replacement(data, kind, None, [])
+
+
+def exported_entry(entry: LibraryEntry) -> Entry:
+    """Return an entry as it was exported; the pixels of a texture are all 0.
+
+    Raises:
+        ConversionError: its data is not what it should be.
+    """
+    raw = encode_name(entry.name) + b"\0"
+    if entry.library == TEXTURES:
+        return Entry(TEXM_TYPE, 0, 0, 0, raw, 0, 0, blank_texture(entry.data))
+    return Entry(MATERIAL_TYPE, entry.kind, MATERIAL_VERSION, 0, raw, 0, 0, entry.data)
+
+
+def files_beside(
+    target: Path, edits: Sequence[LibraryEdit]
+) -> tuple[list[tuple[Path, bytes]], list[str], list[NotApplied]]:
+    """Make the files of edited entries beside a model, where no game is at hand.
+
+    Args:
+        target: the model's file.
+        edits: one per entry.
+
+    Returns:
+        The files, messages for the user, and what a file cannot hold: a material's draw mode is in
+        the directory of its library.
+    """
+    files, messages, left = [], [], []
+    for edit in edits:
+        entry = edit.entry
+        made = edited_entry(edit, exported_entry(entry), entry.library)
+        if made is None:
+            continue
+        if made.attr1 is not None and entry.library == MATERIALS:
+            left.append(
+                NotApplied(
+                    where=edit.where,
+                    what=edit.what,
+                    why="the draw mode stands in the directory of Material.lib",
+                    instead="import a whole game: gltf2msh DIR --game GAME",
+                )
+            )
+            if made.data == entry.data:
+                continue
+        ending = MATERIAL_ENDING if entry.library == MATERIALS else ""
+        path = target.with_name(f"{escape(entry.name)}{ending}")
+        files.append((path, made.data))
+        messages += made.warnings
+        messages.append(
+            f"{path.name} changes every model of the game that uses {printable(entry.name)}: "
+            f"gltf2msh {path.name} --into {entry.library} puts it there"
+        )
+    return files, messages, left
+
+
+def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:
+    """Replace the entry that is called like a file, or add it.
+
+    The directory's fields stay; those of a new entry are the ones of ``DEFAULT``, else of the
+    first.
+
+    Args:
+        library: ``Material.lib``; it is not written.
+        file: ``NAME.mat0``.
+
+    Raises:
+        ConversionError: no archive, the file is not a material, or its name does not fit.
+    """
+    archive = read_nres(read_file(library), str(library))
+    name, data = unescape(readable(file.stem)), bytes(read_file(file))
+    like = find_material(archive, name)
+    first = archive.entries[like.index] if like else None
+    kind = first.attr1 if first else 0
+    raw = encode_name(name)
+    entry = Entry(MATERIAL_TYPE, kind, MATERIAL_VERSION, 0, raw + b"\0", 0, 0, data)
+    read_material(entry, str(file))
+    if like is None or like.step != "name":
+        made = add_entry(archive, raw, MATERIAL_TYPE, data, (kind, MATERIAL_VERSION, 0))
+        return EditedLibrary(write_nres(made), printable(name), True)
+    assert first is not None
+    if first.type_id != MATERIAL_TYPE:
+        raise ConversionError(
+            "is not a material", file=str(library), entry=printable(first.name),
+            value=f"type {printable(first.type_text)}", expected="type MAT0",
+        )  # fmt: skip
+    made = replace_entry(archive, like.index, data)
+    return EditedLibrary(write_nres(made), printable(first.name), False)
