@@ -14,7 +14,7 @@ from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sha256, sidecar_path
-from .converter.pipeline.companions import companions_beside
+from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.options import ExportOptions, ImportOptions
@@ -172,6 +172,11 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
             files = [(path, result.data), *companions_beside(path, result.companions)]
+            if result.wear is not None:
+                hint = "delete it and export again to replace it"
+                wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
+                files += wear
+                result.warnings += messages
             write_outputs(files, force=True)
             _report(self, result, context.scene.msh_gltf)
 
@@ -201,8 +206,9 @@ class MSH_OT_put_back(bpy.types.Operator):
             state = context.scene.msh_gltf
             result = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, *state.written.split()} - {""}
-            wrote = replace_model(state.origin, result.data, known, result.companions)
-            files = (result.data, *(one.data for one in result.companions))
+            companions = [*result.companions, *result.kept_companions]
+            wrote = replace_model(state.origin, result.data, known, companions)
+            files = (result.data, *(one.data for one in companions))
             state.written = " ".join(map(sha256, files))
             _report(self, result, state)
             place = f"{os.path.basename(state.path)} has it"

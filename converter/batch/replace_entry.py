@@ -93,7 +93,8 @@ def with_companions(
     Args:
         archive: where the model is.
         model: its entry's name.
-        companions: what changes with it.
+        companions: what changes with it; one whose ``data`` is ``before`` only takes the place of
+            one of the known.
         hint: what the user can do about an entry that is another one.
         known: SHA-256 of what may be replaced, besides what was converted.
         force: replace whatever is there.
@@ -104,6 +105,8 @@ def with_companions(
     for one in companions:
         name = encode_name(f"{stem(decode_text(model))}{one.ending}")
         found = archive.find(name)
+        if _stays(one, None if found is None else archive.entries[found].payload, known):
+            continue
         if found is None:
             archive = add_entry(archive, name, one.type_id, one.data, (one.attr1 or 0, 0, 0))
         elif (now := archive.entries[found].payload) != one.data:
@@ -111,6 +114,12 @@ def with_companions(
                 raise changed_since(archive.label, printable(decode_text(name)), hint)
             archive = replace_entry(archive, found, one.data, attr1=one.attr1)
     return archive
+
+
+def _stays(companion: Companion, now: memoryview | bytes | None, known: Collection[str]) -> bool:
+    """Whether a file that no edit changes is not one that was written here."""
+    kept = companion.data == companion.before
+    return kept and (now is None or sha256(now) not in known)
 
 
 def may_replace(companion: Companion, now: memoryview | bytes, known: Collection[str] = ()) -> bool:
@@ -179,7 +188,8 @@ def replace_model(
         data: its new bytes.
         known: SHA-256 of what may be replaced: the model that was converted, and what was written
             there since.
-        companions: files of the model's name that change with it.
+        companions: files of the model's name that change with it, or that did not: these come back
+            where one that was written here has taken their place.
 
     Returns:
         Whether anything was written; not where the new bytes are there already.
@@ -191,10 +201,13 @@ def replace_model(
     with only_run(origin.path.absolute().parent):
         before = bytes(read_file(origin.path))
         new = {origin.path: _with_model(origin, before, data, known, companions)}
-        if origin.index is None:
-            new |= companions_beside(origin.path, companions)
-        for path, one in zip([*new][1:], companions, strict=False):
-            if path.is_file() and not may_replace(one, read_file(path), known):
+        beside = companions_beside(origin.path, companions) if origin.index is None else []
+        for (path, content), one in zip(beside, companions, strict=False):
+            now = read_file(path) if path.is_file() else None
+            if _stays(one, now, known):
+                continue
+            new[path] = content
+            if now is not None and not may_replace(one, now, known):
                 raise changed_since(str(path), None, HINT_OF_COPY)
         wrote = False
         for path, content in new.items():

@@ -16,7 +16,7 @@ from .import_result import Companion
 
 
 def wear_beside(
-    target: Path, names: Sequence[str], force: bool
+    target: Path, names: Sequence[str], force: bool, *, hint: str = "--force replaces it"
 ) -> tuple[list[tuple[Path, bytes]], list[str]]:
     """The ``.wea`` to write beside a new model, if any, and what to say.
 
@@ -26,13 +26,14 @@ def wear_beside(
         target: the model's file.
         names: material names by row.
         force: replace what is in the way.
+        hint: what the user can do about another one.
     """
     name = target.with_suffix(".wea").name
     there = file_beside(target, name)
     if there is not None and agrees(names, read_wear_names(read_file(there))):
         return [], []
     if there is not None and not force:
-        return [], [f"{_stays(there.name, names)} (--force replaces it)"]
+        return [], [f"{_stays(there.name, names)} ({hint})"]
     return [(there or target.with_name(name), write_wear(new_wear(names)))], []
 
 

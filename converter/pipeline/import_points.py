@@ -55,6 +55,8 @@ def import_points(
     points = edited_points(plan, stored, rows, row_of_stored)
     out.changes += plan.changes
     if write_points(points) == before or not (before or plan.points):
+        if before:
+            out.kept_companions.append(_companion(points, before))
         return
     if not plan.changes:
         out.changes.append(Change("control points", "follow the rows of their nodes"))

@@ -46,6 +46,7 @@ class ImportResult:
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
         companions: files of its name that changed.
+        kept_companions: those that did not, as they were: ``before`` is ``data``.
         new_materials: names that the ``.wea`` did not have, each with the name of the material
             that it stands in for, ``""`` = none.
         timing: what the times of the clip were taken for, ``None`` without a clip.
@@ -63,6 +64,7 @@ class ImportResult:
     rebuilt: bool = False
     wear: list[str] | None = None
     companions: list[Companion] = field(default_factory=list)
+    kept_companions: list[Companion] = field(default_factory=list)
     timing: Timing | None = None
     new_materials: list[tuple[str, str]] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)

@@ -28,13 +28,15 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
     """Add to a result what a file changes of the ``.wea``.
 
     Args:
-        out: the result; its changes, companions and new materials grow.
+        out: the result; its changes, companions (or kept ones) and new materials grow.
         edit: what changes.
         about: the sidecar's description.
     """
-    if not edit.names:
-        return
     before = about.companions.get(WEAR_ENDING, b"")
+    if not edit.names:
+        if before:
+            out.kept_companions.append(Companion(WEAR_ENDING, WEAR_TYPE, before, before))
+        return
     wear = read_wear(before, about.source)[0] if before else new_wear([])
     data = write_wear(edited_wear(wear, edit.names))
     out.changes += edit.changes

@@ -21,6 +21,7 @@ from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.wear import read_wear_names
 from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.corpus import DATA, LIBS
@@ -37,8 +38,8 @@ WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
     "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
-    "archive", "turret", "maps", "new_model", "errors", "same_names", "panel", "dialogs", "dropped",
-    "switched_off",
+    "archive", "turret", "materials", "maps", "new_model", "errors", "same_names", "panel",
+    "dialogs", "dropped", "switched_off",
 )  # fmt: skip
 UNTOUCHED = {
     "walker": WALKER,
@@ -86,6 +87,7 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
             shutil.copy(source, base / folder / f"room{suffix}")
     for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
         shutil.copy(example_game() / name, base / name)
+    shutil.copy(base / "turrets.rlb", base / "reskinned.rlb")
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
@@ -97,6 +99,7 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "game": str(base / "dressed"),
         "archive": str(game / "SYSTEM.RLB"),
         "turrets": str(base / "turrets.rlb"),
+        "reskinned": str(base / "reskinned.rlb"),
         "scripts": str(EXAMPLES / "blender"),
         "land": str(LEVEL / "Land.msh"),
         "areals": str(LEVEL / "Land.map"),
@@ -336,6 +339,7 @@ def test_into_the_archive(seen: Seen) -> None:
 
 def test_a_new_model(seen: Seen) -> None:
     facts = seen.facts["new_model"]
+    assert (seen.out / "new_model/new.wea").read_bytes() == b"1\r\n0 DEFAULT\r\n"
     assert facts["outcome"] == "rebuilt from the scene alone, dialect retail"
     made = seen.out / "new_model/new.msh"
     back = import_gltf(seen.out / "new_model/new.glb", None, ImportOptions("retail"))
@@ -344,6 +348,25 @@ def test_a_new_model(seen: Seen) -> None:
     assert facts["rebuilt"]["outcome"] == "rebuilt from the scene alone, dialect retail"
     rebuilt = parse(seen.out / "new_model/rebuilt.msh")
     assert rebuilt.node_names == parse(WALKER).node_names
+
+
+def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
+    """Only the .wea differs after a new name, and nothing does after the old one came back."""
+    facts, out = seen.facts["materials"], seen.out / "materials"
+    before = read_nres((seen.out.parent / "reskinned.rlb.bak").read_bytes(), "x")
+    wears = {}
+    for name in ("renamed", "undone", "added"):
+        assert not [row for row in facts[name]["warnings"] if "not applied" in row]
+        now = read_nres((out / f"{name}.rlb").read_bytes(), "x")
+        pairs = list(zip(before.entries, now.entries, strict=True))
+        changed = {a.name for a, b in pairs if a.payload != b.payload}
+        wears[name] = changed, read_wear_names(now.entries[now.find("e_tur_01.wea") or 0].payload)
+    old = read_wear_names(before.entries[before.find("e_tur_01.wea") or 0].payload)
+    new = ["rust" if name == "armour" else name for name in old]
+    assert wears["renamed"] == ({"e_tur_01.wea"}, new)
+    assert wears["undone"] == (set(), old)
+    assert (out / "undone.rlb").read_bytes() == (seen.out.parent / "reskinned.rlb.bak").read_bytes()
+    assert wears["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
 
 
 # ------------------------------------------------------------------ errors

@@ -10,6 +10,8 @@ from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import encode_name
 from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.formats.wear import WEAR_TYPE
+from msh_gltf.converter.pipeline.import_result import Companion
 from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for
 from tests.support.game import make_game
@@ -81,3 +83,34 @@ def test_a_file(tmp_path: Path) -> None:
     assert replace_model(Origin(path), NEW, {sha256(b"old")})
     assert path.read_bytes() == NEW
     assert (tmp_path / "a.msh.bak").read_bytes() == b"old"
+
+
+def test_a_companion_comes_back_where_it_was_written_here(tmp_path: Path) -> None:
+    path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
+    path.write_bytes(b"model")
+    wea.write_bytes(b"old")
+    origin, model = Origin(path), {sha256(b"model")}
+    edit = Companion(".wea", WEAR_TYPE, b"new", b"old")
+    kept = Companion(".wea", WEAR_TYPE, b"old", b"old")
+    assert replace_model(origin, b"model", model, [edit])
+    assert wea.read_bytes() == b"new"
+    assert not replace_model(origin, b"model", model, [kept])  # somebody else's
+    assert replace_model(origin, b"model", {*model, sha256(b"new")}, [kept])
+    assert wea.read_bytes() == b"old"
+    wea.unlink()
+    assert not replace_model(origin, b"model", model, [kept])
+
+
+def test_a_companion_comes_back_into_the_archive(origin: Origin) -> None:
+    origin = Origin(origin.path, 2, b"b_bun_000.msh")
+    before, old = origin.path.read_bytes(), payload(origin)
+    entries = read_nres(before, "x").entries
+    assert entries[3].name == "b_bun_000.wea"
+    stored = bytes(entries[3].payload)
+    edit = Companion(".wea", WEAR_TYPE, b"1\r\n0 rust\r\n", stored)
+    kept = Companion(".wea", WEAR_TYPE, stored, stored)
+    assert replace_model(origin, old, {sha256(old)}, [edit])
+    assert origin.path.read_bytes() != before
+    assert not replace_model(origin, old, {sha256(old)}, [kept])
+    assert replace_model(origin, old, {sha256(old), sha256(edit.data)}, [kept])
+    assert origin.path.read_bytes() == before
