@@ -93,7 +93,8 @@ def compare_points(
     items = identified.imported.nodes
     placed = {p.item: p for p in _placed(identified, names)}
     place_of = {point.row: _stored_place(identified, point) for point in shown}
-    found = _pair(items, placed, shown, place_of, POSE_NOISE * identified.size)
+    noise = _noise(identified, shown)
+    found = _pair(items, placed, shown, place_of, noise)
     if shown and not found and not allow_delete:
         plan.not_applied.append(
             NotApplied(
@@ -108,7 +109,7 @@ def compare_points(
     else:
         for point in shown:
             if point.row in found:
-                _compare(plan, identified, point, stored, placed.pop(found[point.row]))
+                _compare(plan, identified, point, stored, placed.pop(found[point.row]), noise)
             else:
                 plan.changes.append(Change(f"control point {_quoted(point.name)}", "is missing"))
     for one in placed.values():
@@ -173,6 +174,12 @@ def _placed(identified: Identified, names: Collection[str]) -> Iterable[_Placed]
 
 def _linear(item: ImportedNode) -> F64:
     return rotation_matrix(item.rotation) if item.linear is None else item.linear
+
+
+def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:
+    """How far a point drifts on its way through an editor: relative to the largest coordinate."""
+    farthest = max((abs(value) for point in shown for value in point.position), default=0.0)
+    return POSE_NOISE * max(identified.size, farthest)
 
 
 def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:
@@ -245,6 +252,7 @@ def _compare(
     point: ControlPoint,
     stored: ControlPoints | None,
     placed: _Placed,
+    noise: float,
 ) -> None:
     """Compare a stored point with that of the file."""
     item, where = identified.imported.nodes[placed.item], f"control point {_quoted(point.name)}"
@@ -253,7 +261,7 @@ def _compare(
     what = []
     if placed.node != _stored_place(identified, point)[0]:
         what.append(f"moved to node {_quoted(nodes[placed.node].name)}")
-    if np.abs(placed.position - point.position).max() > POSE_NOISE * identified.size:
+    if np.abs(placed.position - point.position).max() > noise:
         what.append("moved")
         edit = edit._replace(position=placed.position.astype(np.float32))
     length = length_of(point.direction)

@@ -400,7 +400,8 @@ def _corner_ids(new: TriangleList, old: TriangleList) -> tuple[I64, I64]:
         if triangles.lightmap and new.extra is not None and old.extra is not None:
             assert triangles.extra is not None
             own.append(triangles.extra.astype(np.int32))
-        columns.append(np.concatenate(own, axis=-1).reshape(3 * len(triangles), -1))
+        joined = np.concatenate(own, axis=-1)
+        columns.append(joined.reshape(3 * len(triangles), joined.shape[-1]))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64))
     return ids[: 3 * len(new)].reshape(-1, 3), ids[3 * len(new) :].reshape(-1, 3)
 

@@ -327,3 +327,14 @@ def test_new_models_get_their_points(tmp_path: Path, glb: Path) -> None:
     run_back = run("gltf2msh", tmp_path / "tower.glb", "--no-sidecar", "-o", tmp_path / "t.msh")
     assert run_back.returncode == 0, run_back.stderr
     assert (tmp_path / "t.cpt").is_file()
+
+
+def test_points_drift_by_their_own_size(tmp_path: Path) -> None:
+    """Editors round places in binary32: what is far from its node drifts farther."""
+    (tmp_path / "m.cpt").write_bytes(cpt([("far", 0, (0.0, 1e5, 0.0), (0.0, 0.0, 1.0))]))
+    shutil.copy(ROBOT.path, tmp_path / "m.msh")
+    assert call(cli.msh2gltf, tmp_path / "m.msh", "-o", tmp_path / "m.glb", "-q") == 0
+    document = Editable(tmp_path / "m.glb")
+    document.node("far.point")["translation"][2] = -1e5 - 0.05
+    document.save(tmp_path / "m.glb")
+    assert import_gltf(tmp_path / "m.glb").unchanged
