@@ -341,7 +341,12 @@ def file_of_uri(path: Path, uri: str, root: Path) -> Path | None:
     """
     name = unquote(uri, errors="surrogateescape")
     windows = PureWindowsPath(name)
-    if windows.root or (sys.platform == "win32" and (windows.drive or is_device(windows))):
+    # since Python 3.13 "//./NUL" is a drive without a root
+    if (
+        windows.root
+        or name[:1] in ("/", "\\")
+        or (sys.platform == "win32" and (windows.drive or is_device(windows)))
+    ):
         return None
     target = path.parent / name
     return target if target.resolve().is_relative_to(root.resolve()) else None
