@@ -112,7 +112,7 @@ def _import_known(task: ImportTask) -> Outcome:
     outcome = Outcome(
         task.id,
         "unchanged",
-        warnings=result.warnings,
+        warnings=[*result.warnings, *_unknown(task, [name for name, _ in result.new_materials])],
         facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},
         not_applied=result.not_applied,
@@ -137,6 +137,13 @@ def _import_known(task: ImportTask) -> Outcome:
         task.source, index, None, data, model=model, companions=tuple(result.companions)
     )
     return outcome
+
+
+def _unknown(task: ImportTask, names: list[str]) -> list[str]:
+    """A warning where the game does not have materials that a model names."""
+    if task.game_file is None:
+        return []
+    return unknown_materials(names, Path(task.game_file).parents[task.source.count("/")])
 
 
 def _import_texture(task: ImportTask) -> Outcome:
@@ -238,11 +245,10 @@ def _import_new(task: ImportTask) -> Outcome:
     gltf = Path(task.out, *task.target.split("/"))
     result = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
-    game = Path(task.game_file).parents[task.source.count("/")]
     return Outcome(
         task.id,
         "added",
-        warnings=[*result.warnings, *unknown_materials(result.wear or [], game)],
+        warnings=[*result.warnings, *_unknown(task, result.wear or [])],
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
         result=Edited(

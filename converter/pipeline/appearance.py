@@ -68,10 +68,10 @@ def missing_materials(appearance: Appearance | None) -> list[Finding]:
 
 
 def unknown_materials(wear: Sequence[str], folder: Path) -> list[str]:
-    """Return a warning where a new model names materials that the game does not have.
+    """Return a warning where a model names materials that the game does not have.
 
     Args:
-        wear: the model's material names by row.
+        wear: names of materials.
         folder: where the game's ``Material.lib`` is; without one nothing is known.
     """
     from difflib import SequenceMatcher

@@ -17,7 +17,7 @@ from msh_gltf.exporters.nres import add_entry, write_nres
 from msh_gltf.importers.msh import read_msh
 from msh_gltf.importers.nres import read_file, read_nres
 from msh_gltf.importers.wear import read_wear_names
-from tests.support.corpus import CORPUS, DATA
+from tests.support.corpus import CORPUS, DATA, LIBS
 from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import call, require, run
@@ -448,3 +448,24 @@ def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
     arguments = ("--game", game, "-o", tmp_path / "new", "-q")
     assert call(cli.gltf2msh, tmp_path / "out", *arguments) == 0
     assert snapshot(tmp_path / "new") == snapshot(game)
+
+
+def test_a_renamed_material_changes_the_wea_alone(game: Path, out: Path, tmp_path: Path) -> None:
+    shutil.copy(LIBS / "Material.lib", game)
+    path = out / "SYSTEM.RLB/b_bun_000.glb"
+    document, original = Editable(path), path.read_bytes()
+    before = document.json["materials"][0]["name"]
+    for material in document.json["materials"]:
+        if material["name"] == before:
+            material["name"] = "rust"
+    document.save(path)
+    facts = back(tmp_path, "-o", tmp_path / "new")
+    assert facts["counts"] == {"changed": 1, "unchanged": 9}
+    (item,) = [row for row in facts["items"] if row["status"] == "changed"]
+    assert any("'rust': not in Material.lib" in text for text in item["warnings"])
+    old, new = game / "SYSTEM.RLB", tmp_path / "new/SYSTEM.RLB"
+    same_but_for(old, new, 3)
+    assert b" rust\r\n" in entries_of(new)[3]
+    path.write_bytes(original)
+    back(tmp_path, "-o", tmp_path / "undone")
+    assert snapshot(tmp_path / "undone") == snapshot(game)
