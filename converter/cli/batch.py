@@ -15,6 +15,7 @@ from ..batch.export_run import export_run, found_in, run_options
 from ..batch.import_run import Places, import_run
 from ..batch.outcome import Run
 from ..batch.workers import cores
+from ..errors import plural
 from ..formats.library import MATERIALS
 from ..pipeline.options import ExportOptions, ImportOptions
 from .common import STDOUT, console, say
@@ -90,8 +91,8 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
     painted = [outcome for outcome in run.textures if outcome.status == "changed"]
     materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
     what = f"{changed} models"
-    for count, noun in ((len(painted) - materials, "textures"), (materials, "materials")):
-        what += f" and {count} {noun}" if count else ""
+    for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
+        what += f" and {plural(count, noun)}" if count else ""
     where = f"{game} (what changed has a .bak)" if output is None else output
     finish(run, given, f"{what} went into {where}")
 

@@ -118,7 +118,7 @@ def test_a_colour_changes_three_bytes_of_one_definition(edit: Edit) -> None:
     assert set(apart) <= {18, 19, 20}
     assert read_material(new, "").phases["diffuse"][0, :3].tolist() == [127, 0, 255]
     assert "armour of Material.lib is used by" in text
-    assert "0 models and 1 materials went into" in text
+    assert "0 models and 1 material went into" in text
 
 
 def test_emission_alpha_and_draw_mode(edit: Edit) -> None:
