@@ -160,7 +160,7 @@ def show_warnings(state: MshState, warnings: list[str]) -> None:
 
 def show_report(state: MshState, result: ImportResult) -> None:
     """Replace the report of the panel."""
-    state.outcome = result.verdict
+    state.outcome = result.verdict.replace("from the file", "from the scene")
     state.rows.clear()
     # what was kept is counted, what was not is listed
     for fact in sorted(result.report, key=lambda fact: fact["status"] == "kept"):
