@@ -5,10 +5,8 @@ What the documents of models, terrains and areal maps have in common.
 
 from __future__ import annotations
 
-import colorsys
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -19,6 +17,7 @@ from ..converter import __version__
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
 from ..converter.formats.surface import ShownPicture, Surface, short_digest, surface_of
+from ..converter.numeric.colours import colour_of_row
 from ..converter.scene.extras import BufferExtras, to_extras
 from .gltf_json import Text, json_text
 
@@ -213,13 +212,7 @@ def gltf_bytes(document: Document, buffer_name: str) -> bytes:
 def row_colour(row: int) -> Json:
     """Return ``pbrMetallicRoughness`` without textures: a stable, distinct colour per row."""
     return {
-        "baseColorFactor": [*_colour(row), 1.0],
+        "baseColorFactor": [*colour_of_row(row), 1.0],
         "metallicFactor": 0.0,
         "roughnessFactor": 0.9,
     }
-
-
-@lru_cache(maxsize=256)
-def _colour(row: int) -> tuple[float, float, float]:
-    red, green, blue = colorsys.hsv_to_rgb((0.08 + row * 0.6180339887) % 1.0, 0.7, 0.6)
-    return round(red, 4), round(green, 4), round(blue, 4)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..errors import ConversionError, printable
+from ..numeric.colours import colour_of_row
 from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene
 
+#: Blender rounds colours by far less.
+_COLOUR_NOISE = 1e-3
 _INSTEAD = "keep the .msh-sidecar beside the file, or give it with --sidecar PATH"
 
 
@@ -34,7 +39,7 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
             "words of slots) are empty or zero now, whatever the model had"
         )
     paths = [node for node in given.nodes if node.extras.get("kind") == "paths"]
-    return [
+    return _recoloured(given) + [
         NotApplied(
             where=f"interior path graph {printable(node.name)!r}",
             what="is shown, and not in the model",
@@ -43,3 +48,23 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
         )
         for node in paths
     ]
+
+
+def _recoloured(given: ImportedScene) -> list[NotApplied]:
+    """Materials that were exported in the colour of their row, and have another one now."""
+    out = []
+    for material, extras, surface in zip(
+        given.materials, given.material_extras, given.surfaces, strict=False
+    ):
+        if material.row < 0 or "material" in extras:  # foreign, or coloured by a game's library
+            continue
+        shown = (*colour_of_row(material.row), 1.0)
+        if surface.picture or np.abs(np.array(surface.colour) - shown).max() > _COLOUR_NOISE:
+            edit = NotApplied(
+                where=f"material {printable(material.name)!r}",
+                what="has another colour or a picture",
+                why="a model has but the names of its materials, and no game was at hand",
+                instead="keep the .msh-sidecar beside the file, and export with the game at hand",
+            )
+            out.append(edit)
+    return out

@@ -38,10 +38,6 @@ MODELS += sorted((Path(__file__).parents[3] / "examples").glob("*.msh"))
 MODES = ("sidecar", "no extras", "alone")
 #: Edits that change nothing that a file shows.
 HARMLESS = ("put all into the first scene", "split vertices", "step interpolation")
-#: Kinds of edits that still end in a third outcome -> in which.
-GAPS: dict[str, str] = {
-    "recolour material": "without a sidecar colours are lost",
-}
 
 
 @cache
@@ -150,13 +146,7 @@ def test_nothing_edited_is_nothing_reported(model: Path, mode: str) -> None:
     require_no_third_outcome(model, [], 0, mode)
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param(k, marks=pytest.mark.xfail(strict=True, reason=GAPS[k])) if k in GAPS else k
-        for k in EDITS
-    ],
-)
+@pytest.mark.parametrize("kind", EDITS)
 def test_an_edit_is_shown_or_named(kind: str) -> None:
     places = list(examples(kind))
     assert places
@@ -173,7 +163,7 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
 )
 @given(
     model=st.sampled_from(MODELS),
-    kinds=st.lists(st.sampled_from([k for k in EDITS if k not in GAPS]), min_size=2, max_size=4),
+    kinds=st.lists(st.sampled_from(list(EDITS)), min_size=2, max_size=4),
     seed=st.integers(0, 2**32 - 1),
     mode=st.sampled_from(MODES),
 )
@@ -184,7 +174,3 @@ def test_edits_in_a_row_are_shown_or_named(
         require_no_third_outcome(model, kinds, seed, mode)
     except NotHere:
         return
-
-
-def test_gaps_are_kinds_of_edits() -> None:
-    assert GAPS.keys() <= EDITS.keys()
