@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -121,18 +122,11 @@ def export_run(
             found.skipped,
             found.unreadable,
         )
-        tasks = [
-            ExportTask(
-                item,
-                str(out.absolute()),
-                options=options,
-                sidecar=sidecar,
-                force=force,
-                dry_run=dry_run,
-                before=before.records.get(item.target),
-            )
-            for item in items
-        ]
+        task = partial(
+            ExportTask, out=str(out.absolute()), options=options, sidecar=sidecar, force=force,
+            dry_run=dry_run,
+        )  # fmt: skip
+        tasks = [task(item, before=before.records.get(item.target)) for item in items]
         journal = None if dry_run else Journal(out, found.archives)
         try:
             outcomes, run.interrupted = _export_all(tasks, manifest, journal, engine, progress)

@@ -17,7 +17,7 @@ import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
 from ..errors import ConversionError
@@ -63,53 +63,73 @@ def run_here(
     context: Any = multiprocessing.get_context("forkserver" if _forks() else "spawn")
     if sys.platform == "win32":
         jobs = min(jobs, _MOST_ON_WINDOWS)
-    waiting = iter(range(len(tasks)))
-    workers: dict[Connection, tuple[BaseProcess, int]] = {}
+    crew = _Crew(context, function, tasks)
+    try:
+        for _ in range(min(jobs, len(tasks))):
+            crew.start()
+        while crew.workers:
+            # a Connection on Linux, a PipeConnection on Windows: the same interface
+            ready = cast("list[Connection]", wait(list(crew.workers), _LOOK))
+            # where a worker dies before it takes its end of the pipe, Windows leaves that open here
+            for here in ready or crew.dead():
+                yield crew.result(here)
+    finally:
+        crew.kill()
 
-    def start() -> None:
-        at = next(waiting, None)
+
+class _Crew(Generic[T, R]):
+    """The processes of a run, each with the task that it is at."""
+
+    def __init__(self, context: Any, function: Callable[[T], R], tasks: Sequence[T]) -> None:
+        self.context, self.function, self.tasks = context, function, tasks
+        self.waiting = iter(range(len(tasks)))
+        self.workers: dict[Connection, tuple[BaseProcess, int]] = {}
+
+    def start(self) -> None:
+        """Start a process with the next task, if there is one."""
+        at = next(self.waiting, None)
         if at is None:
             return
-        here, there = context.Pipe()
-        process = context.Process(target=_work, args=(there, function), daemon=True)
+        here, there = self.context.Pipe()
+        arguments = (there, self.function)
+        process = self.context.Process(target=_work, args=arguments, daemon=True)
         with _interrupts_ignored():
             process.start()
         there.close()
-        workers[here] = (process, at)
-        _send(here, tasks[at])
+        self.workers[here] = (process, at)
+        _send(here, self.tasks[at])
 
-    try:
-        for _ in range(min(jobs, len(tasks))):
-            start()
-        while workers:
-            # a Connection on Linux, a PipeConnection on Windows: the same interface
-            ready = cast("list[Connection]", wait(list(workers), _LOOK))
-            # where a worker dies before it takes its end of the pipe, Windows leaves that open here
-            for here in ready or [h for h, (p, _) in workers.items() if not p.is_alive()]:
-                process, at = workers[here]
-                try:
-                    if not here.poll():
-                        raise EOFError
-                    result = here.recv()
-                except (EOFError, OSError):
-                    del workers[here]
-                    here.close()
-                    process.join()
-                    start()
-                    yield at, _death(process.exitcode)
-                    continue
-                following = next(waiting, None)
-                _send(here, None if following is None else tasks[following])
-                if following is None:
-                    del workers[here]
-                    here.close()
-                else:
-                    workers[here] = (process, following)
-                yield at, result
-    finally:
-        for process, _ in workers.values():
+    def dead(self) -> list[Connection]:
+        """Connections to processes that have ended."""
+        return [here for here, (process, _) in self.workers.items() if not process.is_alive()]
+
+    def result(self, here: Connection) -> tuple[int, R | ConversionError]:
+        """Take the result of a process, and give it the next task."""
+        process, at = self.workers[here]
+        try:
+            if not here.poll():
+                raise EOFError
+            result: R = here.recv()
+        except (EOFError, OSError):
+            del self.workers[here]
+            here.close()
+            process.join()
+            self.start()
+            return at, _death(process.exitcode)
+        following = next(self.waiting, None)
+        _send(here, None if following is None else self.tasks[following])
+        if following is None:
+            del self.workers[here]
+            here.close()
+        else:
+            self.workers[here] = (process, following)
+        return at, result
+
+    def kill(self) -> None:
+        """End every process that is still there."""
+        for process, _ in self.workers.values():
             process.kill()
-        for process, _ in workers.values():
+        for process, _ in self.workers.values():
             process.join()
 
 

@@ -314,8 +314,7 @@ def match(
     gone = np.ones(len(old), np.bool_)
     gone[old_of[old_of >= 0]] = False
     missing = np.flatnonzero(gone)
-    explained = _would_be_dropped(old, missing, gone)
-    same = np.zeros(len(new), np.bool_)
+    explained, same = _would_be_dropped(old, missing, gone), np.zeros(len(new), np.bool_)
     result = Match(
         old_of,
         new_turn,
@@ -328,8 +327,16 @@ def match(
         flags_differ=same.copy(),
         old_material=old.material,
     )
-    hit = np.flatnonzero(old_of >= 0)
-    partner = old_of[hit]
+    _compare_corners(result, new, old, degrees)
+    result.compare_materials(new, old, same_material)
+    return result
+
+
+def _compare_corners(result: Match, new: TriangleList, old: TriangleList, degrees: float) -> None:
+    """Compare the normals and colours of matched triangles."""
+    new_turn, old_turn = result.new_turn, result.old_turn
+    hit = np.flatnonzero(result.old_of >= 0)
+    partner = result.old_of[hit]
     if new.normals is not None and old.normals is not None and hit.size:
         edited = new.normals[hit[:, None], new_turn[hit]]
         stored = old.normals[partner[:, None], old_turn[partner]]
@@ -342,8 +349,6 @@ def match(
         blank = ~np.asarray(channels[:, 0, :3].any(axis=-1))
         apart = colours_apart(a, b, np.ones_like(channels)).any(axis=1)
         result.colours_kept = int((blank & apart).sum())
-    result.compare_materials(new, old, same_material)
-    return result
 
 
 def normals_apart(

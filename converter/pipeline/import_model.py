@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -117,7 +118,7 @@ def import_edited(
         ConversionError: the edit cannot be kept.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
-    shown = (given.info.get("lod", about.lod), given.info.get("group", about.group))
+    shown = given.info.get("lod", about.lod), given.info.get("group", about.group)
     refuse_draco(given)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
@@ -128,8 +129,7 @@ def import_edited(
     )
     given.not_applied += wear.not_applied
     _add_lods(identified, scene, options)
-    retail = dialect is Dialect.RETAIL
-    has_strings = model.strings is not None
+    retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
         scene,
@@ -146,42 +146,42 @@ def import_edited(
     surfaces = _compare_surfaces(given, plan, about)
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
     out.timing = timing
-    has_points = "up" not in given.info  # an OBJ has none
-    if not plan.changes:
-        out.kept_all = True
-        import_wear(out, wear, about)
-        if has_points:
-            import_points(
-                out,
-                identified,
-                about,
-                scene,
-                identified.stored_of,
-                allow_delete=options.allow_delete,
-            )
-        add_surface_edits(out, surfaces, options)
-        return out
-    from ..rebuild.context import RebuildOptions
-    from ..rebuild.model import edited_model
-
-    built = edited_model(
-        plan, model, stored=scene, dialect=dialect, options=RebuildOptions(options.reduce)
-    )
-    if about.tolerant:
-        if (with_broken := put_back(built.model, stored.whole)) is None:
-            raise refuse_edit(plan.changes, str(stored.path))
-        built.model = with_broken
-        built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
-    _write(out, built, identified, options, before=model, mode=about.mode)
+    rows: Mapping[int, int] = identified.stored_of
+    if plan.changes:
+        rows = _rebuild(out, plan, stored, options)
+    out.kept_all = not plan.changes
     import_wear(out, wear, about)
-    if has_points:
-        import_points(out, identified, about, scene, built.rows, allow_delete=options.allow_delete)
+    if "up" not in given.info:  # an OBJ has no control points
+        import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(
         path.with_suffix(".bas").is_file() for path in (gltf, stored.path)
     ):
         out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
+
+
+def _rebuild(
+    out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions
+) -> Mapping[int, int]:
+    """Fill in the model with a plan's changes; return the row of each node of the file."""
+    from ..rebuild.context import RebuildOptions
+    from ..rebuild.model import edited_model
+
+    built = edited_model(
+        plan,
+        stored.model,
+        stored=stored.scene,
+        dialect=stored.dialect,
+        options=RebuildOptions(options.reduce),
+    )
+    if stored.about.tolerant:
+        if (with_broken := put_back(built.model, stored.whole)) is None:
+            raise refuse_edit(plan.changes, str(stored.path))
+        built.model = with_broken
+        built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
+    _write(out, built, plan.identified, options, before=stored.model, mode=stored.about.mode)
+    return built.rows
 
 
 def _compare_surfaces(given: ImportedScene, plan: Plan, about: Description) -> SurfaceEdits:

@@ -109,11 +109,7 @@ def build_nodes(
     ordered = [edits[i] for i in order]
     runs = [_keys(edit, stored, key_order) for edit in ordered]
     pool = np.concatenate([*runs, stored.tail()])
-    if len(pool) > NONE16:
-        raise ConversionError(
-            "too many keys", value=len(pool), expected=f"at most {NONE16}",
-            hint="a shorter timeline or fewer animated nodes",
-        )  # fmt: skip
+    _require_at_most("too many keys", len(pool))
     ends = np.cumsum([len(run) for run in runs], dtype=np.int64)
     nodes["fallback_key"] = ends - 1
     animated = [
@@ -122,12 +118,7 @@ def build_nodes(
         if (edit.run.animated if edit.run is not None else stored.animated(edit.old))
     ]
     frame_count = max(1, length or 0) if animated else stored.timeline()
-    if len(animated) * frame_count > NONE16:
-        raise ConversionError(
-            "too many animated frames", value=len(animated) * frame_count,
-            expected=f"at most {NONE16} map words",
-            hint="a shorter timeline or fewer animated nodes",
-        )  # fmt: skip
+    _require_at_most("too many animated frames", len(animated) * frame_count, " map words")
     nodes["map_start"] = NONE16
     nodes["map_start"][animated] = np.arange(len(animated)) * frame_count
     maps = [np.zeros(0, np.int64)]
@@ -140,6 +131,17 @@ def build_nodes(
             assert edit.old is not None
             maps.append(stored.map_words(edit.old, first, end, frame_count))
     return NodeTables(nodes, pool, np.concatenate(maps).astype("<u2"), frame_count)
+
+
+def _require_at_most(problem: str, value: int, unit: str = "") -> None:
+    """Refuse what 16-bit row numbers cannot count."""
+    if value > NONE16:
+        raise ConversionError(
+            problem,
+            value=value,
+            expected=f"at most {NONE16}{unit}",
+            hint="a shorter timeline or fewer animated nodes",
+        )
 
 
 def _keys(edit: NodeEdit, stored: _StoredRuns, key_order: list[int]) -> Records:

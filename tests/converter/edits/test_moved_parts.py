@@ -1,0 +1,333 @@
+"""Parts that were moved, copied, renamed, or stand in another place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.numeric.arrays import NONE16
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable, drop_extras
+from tests.support.part_edits import (
+    PLANT,
+    Outcome,
+    cells_of,
+    delete,
+    edited,
+    name_of,
+    parse,
+)
+
+
+def move(document: Editable, row: int, old: tuple[int, int], new: tuple[int, int], *, by: str):
+    """Give a part's object another cell: ``by`` its name, its extras, or both."""
+    node = document.node(name_of(document, row, *old))
+    if by != "extras":
+        node["name"] = name_of(document, row, *new)
+    if by != "name":
+        node["extras"]["msh"] |= {"lod": new[0], "group": new[1]}
+
+
+def only_slot_indices(out: Outcome) -> None:
+    """Nothing differs but words of the matrix in Res1."""
+    assert set(out.tables) == {"Res1"}
+    old, new = out.old.nodes.copy(), out.new.nodes.copy()
+    old["slot_index"] = new["slot_index"] = 0
+    assert old.tobytes() == new.tobytes()
+
+
+@pytest.mark.parametrize("by", ["name", "extras", "both", "name alone"])
+def test_moving_a_part_changes_its_slot_index_alone(by: str, tmp_path: Path) -> None:
+    rows = cells_of(parse(sample_called(PLANT).source), 2, 0)
+
+    def edit(document: Editable) -> None:
+        for row in rows:
+            move(document, row, (2, 0), (1, 3), by=by.partition(" ")[0])
+        if by == "name alone":
+            drop_extras(document)
+
+    out = edited(tmp_path, PLANT, edit)
+    only_slot_indices(out)
+    for row in rows:
+        assert out.cell(row, 2, 0) == NONE16
+        assert out.cell(row, 1, 3) == int(out.old.nodes["slot_index"][row, 2, 0])
+    assert len(out.back.changes) == len(rows)
+    assert all(" lod 1 group 3: was part '" in change for change in out.changes)
+    assert all(change.endswith(" lod 2 group 0") for change in out.changes)
+    assert out.back.not_applied == []
+    status = {row["status"] for row in out.back.report if row["what"] == "part"}
+    assert status == {"kept", "moved"}
+
+
+@pytest.mark.parametrize("by", ["name", "extras", "name alone"])
+def test_two_parts_are_swapped(by: str, tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 1, 4)[0]
+
+    def edit(document: Editable) -> None:
+        one = document.node(name_of(document, row, 1, 0))
+        two = document.node(name_of(document, row, 1, 4))
+        if by != "extras":
+            one["name"], two["name"] = two["name"], one["name"]
+        else:
+            one["extras"], two["extras"] = two["extras"], one["extras"]
+        if by == "name alone":
+            drop_extras(document)
+
+    out = edited(tmp_path, PLANT, edit)
+    only_slot_indices(out)
+    assert out.cell(row, 1, 0) == int(out.old.nodes["slot_index"][row, 1, 4])
+    assert out.cell(row, 1, 4) == int(out.old.nodes["slot_index"][row, 1, 0])
+
+
+def test_a_part_takes_the_place_of_another(tmp_path: Path) -> None:
+    """The other one's triangles go."""
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        delete(document, name_of(document, row, 1, 0))
+        document.node(name_of(document, row, 1, 0))["name"] = "gone"
+        move(document, row, (2, 0), (1, 0), by="name")
+
+    out = edited(tmp_path, PLANT, edit)
+    assert len(out.new.slots) == len(out.old.slots) - 1
+    assert out.cell(row, 2, 0) == NONE16
+    assert [c.split(": ")[1] for c in out.changes if "are gone" in c] == ["its triangles are gone"]
+
+
+def test_a_part_goes_to_another_node(tmp_path: Path) -> None:
+    """Of equal triangles in the frame of that node, so that it stands there."""
+    model = parse(sample_called(PLANT).source)
+    row = cells_of(model, 2, 0)[0]
+    other = next(r for r in cells_of(model, 0, 4) if r not in cells_of(model, 2, 0))
+
+    def edit(document: Editable) -> None:
+        node = document.node(name_of(document, row, 2, 0))
+        node["name"] = name_of(document, other, 2, 0)
+        there = document.node(name_of(document, other, 0, 4))
+        for key in ("translation", "rotation"):
+            node.pop(key, None)
+            if key in there:
+                node[key] = there[key]
+
+    out = edited(tmp_path, PLANT, edit)
+    only_slot_indices(out)
+    assert out.cell(other, 2, 0) == int(out.old.nodes["slot_index"][row, 2, 0])
+    assert out.cell(row, 2, 0) == NONE16
+
+
+def test_a_copy_shares_the_slot(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 1, 0)[0]
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        copy = json.loads(json.dumps(document.node(name_of(document, row, 1, 0))))
+        copy["name"] = name_of(document, row, 1, 2)
+        # Blender copies the mesh, too
+        document.json["meshes"].append({**document.json["meshes"][copy["mesh"]], "name": "copy"})
+        copy["mesh"] = len(document.json["meshes"]) - 1
+        nodes.append(copy)
+        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+
+    out = edited(tmp_path, PLANT, edit)
+    only_slot_indices(out)
+    assert out.cell(row, 1, 2) == out.cell(row, 1, 0) != NONE16
+    assert "is new, a copy of part" in out.changes[0]
+
+
+def test_a_part_is_moved_and_edited(tmp_path: Path) -> None:
+    """What no editor shows stays: flags of triangles, words of the slot, Res15."""
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        move(document, row, (2, 0), (2, 3), by="both")
+        mesh = document.json["meshes"][document.node(name_of(document, row, 2, 3))["mesh"]]
+        accessor = mesh["primitives"][0]["attributes"]["POSITION"]
+        document.arrays[accessor] = document.arrays[accessor].copy()
+        document.arrays[accessor][0, 0] += 0.25
+
+    out = edited(tmp_path, PLANT, edit)
+    slot = int(out.old.nodes["slot_index"][row, 2, 0])
+    assert out.cell(row, 2, 3) == slot
+    assert [c.split(": ")[1][:4] for c in out.changes] == ["was ", "posi"]
+    for word in ("opaque56", "opaque60", "opaque64"):
+        assert out.new.slots[word][slot] == out.old.slots[word][slot]
+    assert out.new.streams[15].tobytes() == out.old.streams[15].tobytes()
+    assert (out.new.triangles["tri_flags"] == out.old.triangles["tri_flags"]).all()
+
+
+def test_a_copied_node_shares_its_slot(tmp_path: Path) -> None:
+    def edit(document: Editable) -> None:
+        document.json["nodes"].append({"name": "antenna", "mesh": 0})
+        document.json["scenes"][0]["nodes"].append(len(document.json["nodes"]) - 1)
+
+    out = edited(tmp_path, PLANT, edit)
+    assert not {"Res3", "Res6", "Res7", "Res13"} & set(out.tables)
+    assert out.new.slots.tobytes() == out.old.slots.tobytes()
+    assert len(out.new.nodes) == len(out.old.nodes) + 1
+
+
+# ------------------------------------------------------------------ names and places
+
+
+def test_a_name_that_is_taken_is_reported(tmp_path: Path) -> None:
+    """Blender appends a number then."""
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        node = document.node(name_of(document, row, 2, 0))
+        node["name"] = name_of(document, row, 1, 0) + ".001"
+
+    out = edited(tmp_path, PLANT, edit)
+    assert out.back.changes == []
+    (one,) = out.back.not_applied
+    assert one.where.endswith(".lod1.group0.001'")
+    assert "there is one already" in one.why
+
+
+def test_a_name_that_is_not_a_part_is_reported(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        document.node(name_of(document, row, 2, 0))["name"] = "far away"
+
+    out = edited(tmp_path, PLANT, edit)
+    assert out.back.changes == []
+    (one,) = out.back.not_applied
+    assert one.where == "part 'far away'"
+    assert one.what.endswith(".lod2.group0")
+
+
+def test_a_name_and_extras_that_both_changed_are_reported(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        node = document.node(name_of(document, row, 2, 0))
+        move(document, row, (2, 0), (2, 3), by="name")
+        node["extras"]["msh"] |= {"lod": 2, "group": 4}
+
+    (one,) = edited(tmp_path, PLANT, edit).back.not_applied
+    assert "was neither" in one.what
+
+
+def test_a_renamed_node_keeps_its_parts(tmp_path: Path) -> None:
+    """Whether their objects are renamed, too, or not."""
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        old = name_of(document, row, 2, 0)
+        document.json["nodes"][row]["name"] = "renamed"
+        document.node(old)["name"] = "renamed.lod2.group0"
+
+    out = edited(tmp_path, PLANT, edit)
+    assert [c.partition(": ")[2] for c in out.changes] == ["renamed to 'renamed'"]
+    assert out.back.not_applied == []
+
+
+def test_a_part_that_was_moved_on_its_own_takes_its_vertices_along(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        node = document.node(name_of(document, row, 2, 0))
+        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
+
+    out = edited(tmp_path, PLANT, edit)
+    (change,) = out.changes
+    assert change.endswith("as its object was moved, turned or scaled")
+    assert out.tables.keys() <= {"Res2", "Res3", "Res4", "Res7"}
+    slot = out.cell(row, 2, 0)
+    apart = out.new.slots["sphere_center"][slot] - out.old.slots["sphere_center"][slot]
+    assert np.linalg.norm(apart) == pytest.approx(3**0.5, abs=1e-4)
+
+
+def test_a_part_that_was_moved_with_its_node_keeps_its_vertices(tmp_path: Path) -> None:
+    model = parse(sample_called(PLANT).source)
+    row = next(r for r in cells_of(model, 2, 0) if model.nodes["parent"][r] == NONE16)
+
+    def edit(document: Editable) -> None:
+        for name in (document.json["nodes"][row]["name"], name_of(document, row, 2, 0)):
+            node = document.node(name)
+            node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
+
+    out = edited(tmp_path, PLANT, edit)
+    assert not any("part '" in change and "lod 2" in change for change in out.changes)
+
+
+def test_a_part_scaled_to_nothing_is_refused(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        document.node(name_of(document, row, 2, 0))["scale"] = [0, 1, 1]
+
+    with pytest.raises(ConversionError, match=r"part '.*lod2.group0' is scaled to nothing"):
+        edited(tmp_path, PLANT, edit)
+
+
+def test_a_part_below_another_node_is_reported(tmp_path: Path) -> None:
+    row = cells_of(parse(sample_called(PLANT).source), 2, 0)[0]
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        part = nodes.index(document.node(name_of(document, row, 2, 0)))
+        for scene in document.json["scenes"]:
+            scene["nodes"] = [i for i in scene["nodes"] if i != part]
+        nodes.append({"name": "group", "children": [part]})
+        document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+
+    out = edited(tmp_path, PLANT, edit)
+    assert out.changes == ["node 'group': is new"]
+    (one,) = out.back.not_applied
+    assert one.what == "is below node 'group'"
+
+
+def test_a_part_of_a_deleted_node_is_reported(tmp_path: Path) -> None:
+    model = parse(sample_called(PLANT).source)
+    parents = set(model.nodes["parent"].tolist())
+    row = next(r for r in cells_of(model, 0, 4) if r not in parents)
+    out = edited(tmp_path, PLANT, lambda d: delete(d, d.json["nodes"][row]["name"]))
+    assert len(out.new.nodes) == len(model.nodes) - 1
+    assert {one.what for one in out.back.not_applied} == {"is left of a node that is missing"}
+
+
+def test_parts_follow_their_node(tmp_path: Path) -> None:
+    """Their objects stay where they were exported: nothing of them is edited."""
+    model = parse(sample_called(PLANT).source)
+    row = next(r for r in cells_of(model, 2, 0) if model.nodes["parent"][r] == NONE16)
+
+    def edit(document: Editable) -> None:
+        node = document.json["nodes"][row]
+        node["translation"] = [x + 1 for x in node.get("translation", [0, 0, 0])]
+
+    out = edited(tmp_path, PLANT, edit)
+    assert not any("part '" in change for change in out.changes)
+
+
+@pytest.mark.parametrize("source", [(0, 0), (2, 0)])
+def test_the_box_of_the_model_follows_what_lod_0_shows(
+    source: tuple[int, int], tmp_path: Path
+) -> None:
+    """A part that comes into LOD 0, group 0 changes it; LOD 0 of others does not."""
+    model = parse(sample_called(PLANT).source)
+    target = (0, 0) if source == (2, 0) else (0, 3)
+    row = next(r for r in cells_of(model, *source) if source == (0, 0) or r == 0)
+
+    def edit(document: Editable) -> None:
+        nodes = document.json["nodes"]
+        if source == (0, 0):  # the node's own mesh becomes a part
+            part = {key: nodes[row][key] for key in ("mesh",)}
+            there = document.node(name_of(document, row, 0, 4))
+            part |= {key: there[key] for key in ("translation", "rotation") if key in there}
+            nodes.append({**part, "name": name_of(document, row, *target)})
+            document.json["scenes"][0]["nodes"].append(len(nodes) - 1)
+            del nodes[row]["mesh"]
+        else:
+            lod = document.node(name_of(document, row, 2, 0))
+            nodes[row]["mesh"] = lod["mesh"]
+            delete(document, lod["name"])
+
+    out = edited(tmp_path, PLANT, edit)
+    assert out.cell(row, *target) != NONE16
+    assert out.new.header.tobytes() != out.old.header.tobytes()

@@ -1,0 +1,92 @@
+"""Edits of parts in a glTF file, and what an import makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.pipeline.inspect_diff import diff_models
+from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.runs import to_gltf
+
+#: Six nodes; LOD 0 to 2 and groups 0 and 4 in use.
+PLANT = "spec__odd__B_PLANT_008"
+#: Two of its eight nodes are cockpit nodes.
+COCKPIT = "retail__odd__s_rock_009"
+DELETE = ImportOptions(allow_delete=True)
+Edit = Callable[[Editable], None]
+
+
+class Outcome(NamedTuple):
+    """What came back, the model before and after, and the rows that differ by table."""
+
+    back: ImportResult
+    old: MshModel
+    new: MshModel
+    tables: dict[str, list[int]]
+
+    @property
+    def changes(self) -> list[str]:
+        return [str(change) for change in self.back.changes]
+
+    def cell(self, row: int, lod: int, group: int) -> int:
+        return int(self.new.nodes["slot_index"][row, lod, group])
+
+
+def parse(data: bytes) -> MshModel:
+    return read_model(read_nres(data, "x"), "x")
+
+
+def edited(
+    folder: Path, name: str, edit: Edit, *options: object, given: ImportOptions | None = None
+) -> Outcome:
+    """Export a sample, edit the file, import it."""
+    sample = sample_called(name)
+    document = Editable(to_gltf(sample, folder / "m.glb", *options))
+    edit(document)
+    document.save(folder / "e.glb")
+    back = import_gltf(folder / "e.glb", folder / "m.msh-sidecar", given)
+    old, new = parse(sample.source), parse(back.data)
+    tables: dict[str, list[int]] = {}
+    for item in diff_models(old, new):
+        tables.setdefault(item["table"].partition(" ")[0], []).extend(item.get("rows", [-1]))
+    return Outcome(back, old, new, tables)
+
+
+def delete(document: Editable, *names: str) -> None:
+    """Take nodes out of every scene, as Blender leaves them."""
+    nodes = document.json["nodes"]
+    gone = {i for i, node in enumerate(nodes) if node["name"] in names}
+    assert len(gone) == len(names)
+    for scene in document.json["scenes"]:
+        scene["nodes"] = [i for i in scene["nodes"] if i not in gone]
+    document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
+    for node in nodes:
+        if gone & set(node.get("children", [])):
+            node["children"] = [i for i in node["children"] if i not in gone]
+
+
+def part_names(document: Editable) -> list[str]:
+    """The objects of parts outside the default scene."""
+    return [
+        node["name"] for node in document.json["nodes"] if "lod" in node.get("extras", {})["msh"]
+    ]
+
+
+def name_of(document: Editable, row: int, lod: int, group: int) -> str:
+    return f"{document.json['nodes'][row]['name']}.lod{lod}.group{group}"
+
+
+def cells_of(model: MshModel, lod: int, group: int) -> list[int]:
+    return np.flatnonzero(model.nodes["slot_index"][:, lod, group] != NONE16).tolist()
