@@ -161,7 +161,9 @@ def test_two_new_names_are_two_rows_and_a_number_is_none(tmp_path: Path) -> None
 
     def edit(document: Editable) -> None:
         for i, name in enumerate(["rust", "rust.001", "gold", "glass.002"]):
-            document.json["materials"].append({"name": name})
+            shown = dict(document.json["materials"][0], name=name)
+            document.json["materials"].append(shown)
+            del shown["extras"]
             document.primitives()[i]["material"] = len(document.json["materials"]) - 1
 
     back = edited(path, edit)
