@@ -339,6 +339,7 @@ def _most_votes(
     Raises:
         MissingPackage: two of them want the same, and SciPy is not installed to settle it.
     """
+    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the others decide nothing
     counted = np.where(allowed, votes, -1)[rows]
     best, ranked = counted.argmax(1), np.sort(counted, axis=1)
     clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())

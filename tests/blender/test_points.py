@@ -29,6 +29,7 @@ POINTS: list[Point] = [
     ("gone", 3, (0.5, 0.25, -0.125), (0.0, 0.0, 0.42)),
 ]
 EDIT = """
+import os
 import sys
 import bpy
 from mathutils import Quaternion, Vector
@@ -47,6 +48,7 @@ bpy.context.scene.collection.objects.link(new)
 new.parent, new.location = objects["Свет.point"].parent, (1, 2, 3)
 for extras in (False, True):
     bpy.ops.export_scene.gltf(filepath=f"{out}/edited{extras}.glb", export_extras=extras)
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends
 """
 
 

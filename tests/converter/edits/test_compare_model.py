@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -294,3 +295,9 @@ def test_materials_of_one_name_are_assigned_as_scipy_does() -> None:
         expected = {(i, k) for i, k in zip(*best, strict=True) if i in rows and votes[i, k] > 0}
         found = {(i, k) for i, k in _most_votes(votes, allowed, rows) if votes[i, k] > 0}
         assert {p for p in found if allowed[p]} == {p for p in expected if allowed[p]}
+
+
+def test_a_material_on_no_known_triangle_needs_no_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy.optimize", None)
+    votes, allowed = np.array([[3.0, 0.0], [0.0, 0.0]]), np.ones((2, 2), np.bool_)
+    assert _most_votes(votes, allowed, [0, 1]) == [(0, 0)]
