@@ -339,11 +339,11 @@ def _most_votes(
     Raises:
         MissingPackage: two of them want the same, and SciPy is not installed to settle it.
     """
-    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the others decide nothing
+    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
+    rows = [i for i in rows if (votes[i] * allowed[i]).any()]  # the rest decides nothing
     counted = np.where(allowed, votes, -1)[rows]
     best, ranked = counted.argmax(1), np.sort(counted, axis=1)
     clear = bool((ranked[:, -1] > np.maximum(ranked[:, -2], 0)).all())
-    others = np.asarray(np.delete(allowed, rows, axis=0).any(0), np.bool_)
     if clear and not others[best].any() and len(np.unique(best)) == len(best):
         return list(zip(rows, best.tolist(), strict=True))  # no sum can be larger
     with needed_for("telling several materials of one name apart", "materials"):
