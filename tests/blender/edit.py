@@ -7,6 +7,7 @@ Writes ``OUT_DIR/EDIT.glb`` per edit, with the stock exporter's defaults, or wit
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -209,3 +210,4 @@ for name in edits:
     bpy.context.view_layer.update()
     bpy.context.scene.frame_set(0)
     bpy.ops.export_scene.gltf(filepath=str(Path(out) / f"{name}.glb"), **OPTIONS.get(name, {}))
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends

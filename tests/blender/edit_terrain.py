@@ -7,6 +7,7 @@ Writes ``OUT_DIR/EDIT.glb`` per edit; ATTRIBUTES 1: with custom properties and a
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -96,3 +97,4 @@ for name in edits:
     bpy.ops.export_scene.gltf(
         filepath=str(Path(out) / f"{name}.glb"), export_extras=on, export_attributes=on
     )
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends
