@@ -14,6 +14,7 @@ SLOW = {
     "fuzz/": "run every fuzz target a few hundred times",
     "gallery/": "draw with VTK, drive a browser, build the viewer",
     "windows/": "run the commands under wine",
+    "converter/batch/test_added_entries.py": "whole runs, by worker processes",
     "converter/batch/test_dask.py": "start a cluster",
     "converter/batch/test_export_run.py": "whole runs, by worker processes",
     "converter/batch/test_faults.py": "stop whole runs at every step",

@@ -18,7 +18,8 @@ from time import perf_counter
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...importers.nres import read_file, read_nres
-from ..errors import ConversionError
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive
 from ..formats.names import readable
 from ..formats.sidecar import sha256
 from ..locks import no_run, only_run
@@ -300,19 +301,18 @@ class _Writer:
                     self._beside(path, edited)
                     return edited.data
                 archive = archive or read_nres(before, edited.source)
+                changed = archive
                 if edited.name is not None:
-                    assert edited.data is not None
-                    archive = add_entry(archive, edited.name, _MESH, edited.data)
-                    archive, messages = with_wear(archive, edited.name, edited.wear)
-                    outcome.warnings += messages
+                    changed = self._with_new(archive, edited, outcome)
                 elif edited.data is not None:
                     assert edited.index is not None
                     width, height = edited.sizes
-                    archive = replace_entry(
+                    changed = replace_entry(
                         archive, edited.index, edited.data, attr1=width, attr2=height
                     )
+                # only what fits as a whole: a model whose companion is refused stays, too
                 archive = with_companions(
-                    archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force
+                    changed, edited.model, edited.companions, HINT_OF_RUN, force=self._force
                 )
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
@@ -320,6 +320,33 @@ class _Writer:
             return None
         data = write_nres(archive)
         return None if data == before else data
+
+    def _with_new(self, archive: Archive, edited: Edited, outcome: Outcome) -> Archive:
+        """Return an archive with a new model and its ``.wea``; one that is there already stays.
+
+        Raises:
+            ConversionError: an entry of its name is another one, or the name does not fit.
+        """
+        assert edited.name is not None
+        assert edited.data is not None
+        found = archive.find(edited.name)
+        there = None if found is None else archive.entries[found]
+        if found is None or there is None or there.type_id != _MESH:
+            archive = add_entry(archive, edited.name, _MESH, edited.data)
+        elif there.payload == edited.data:  # by this command before, or by one that was killed
+            outcome.status, outcome.detail = "unchanged", "the game has it already"
+        elif self._force:
+            archive = replace_entry(archive, found, edited.data)
+            outcome.status = "changed"
+        else:
+            raise ConversionError(
+                "has an entry of this name already, which is another model", file=archive.label,
+                value=printable(there.name),
+                hint="--force replaces it, or give the new file another name",
+            )  # fmt: skip
+        archive, messages = with_wear(archive, edited.name, edited.wear)
+        outcome.warnings += messages
+        return archive
 
     def _beside(self, path: Path, edited: Edited) -> None:
         """Plan the files that change with a model that is a file of its own.
