@@ -42,11 +42,20 @@ def refuse_existing(paths: Sequence[Path], force: bool) -> None:
             raise cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
 
 
-def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
+def write_outputs(
+    files: Sequence[tuple[Path, bytes]], force: bool, *, durable: bool = False
+) -> None:
     """Write files under temporary names, then rename them all, in the given order.
 
     Missing directories are made, permissions of replaced files kept. On any failure no new output
     stays, and no temporary file; an interrupt waits for the renames.
+
+    Args:
+        files: each path and its bytes.
+        force: replace outputs that exist.
+        durable: what is written survives a power cut (docs/faults.md): the bytes are on the disk
+            before a file gets its name, and the name is there before this returns. For files of
+            the game; everything else can be made again.
 
     Raises:
         ConversionError: an output exists, or cannot be written.
@@ -64,6 +73,8 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
                 unfinished.file.flush()
                 with contextlib.suppress(FileNotFoundError):
                     os.chmod(unfinished.path, stat.S_IMODE(path.stat().st_mode))
+                if durable:
+                    os.fsync(unfinished.file.fileno())
             except OSError as error:
                 raise cannot_write(path, error) from error
         new: list[Path] = []
@@ -74,14 +85,21 @@ def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
                     unfinished.appear(force)
                     if not was_there:
                         new.append(unfinished.target)
+                    if durable:
+                        _sync_directory(unfinished.target)
             except ConversionError:
                 for path in new:
                     _remove(path)
                 raise
 
 
-def copy_output(source: Path, target: Path) -> None:
+def copy_output(source: Path, target: Path, *, durable: bool = False) -> None:
     """Copy a file with its times and permissions; the copy appears whole or not at all.
+
+    Args:
+        source: the file.
+        target: its copy.
+        durable: as of :func:`write_outputs`.
 
     Raises:
         ConversionError: it cannot be copied.
@@ -93,10 +111,35 @@ def copy_output(source: Path, target: Path) -> None:
                 shutil.copyfileobj(opened, unfinished.file, 1 << 20)
             unfinished.file.flush()
             shutil.copystat(source, unfinished.path)
+            if durable:
+                os.fsync(unfinished.file.fileno())
             with _undisturbed():
                 unfinished.appear(force=True)
+                if durable:
+                    _sync_directory(target)
     except OSError as error:
         raise cannot_write(target, error) from error
+
+
+def _sync_directory(path: Path) -> None:
+    """Wait until the name of a file is on the disk, where the system offers that.
+
+    Raises:
+        ConversionError: the disk reports an error.
+    """
+    if sys.platform == "win32":
+        return  # opens no directories
+    try:
+        directory = os.open(path.parent, os.O_RDONLY)
+    except OSError:
+        return  # one that may be written, and not read
+    try:
+        os.fsync(directory)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network disks have none
+            raise cannot_write(path, error) from error
+    finally:
+        os.close(directory)
 
 
 class _Unfinished:

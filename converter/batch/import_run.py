@@ -388,7 +388,7 @@ class _Writer:
             if self._places.new is None:
                 assert data is not None
                 if path not in self._made_from:
-                    write_outputs([(target, data)], force=False)
+                    write_outputs([(target, data)], force=False, durable=True)
                     return Outcome(id, "written")
                 if sha256(read_file(source)) != self._made_from[path]:
                     raise ConversionError("changed while this run was at work", hint="run it again")

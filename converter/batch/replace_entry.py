@@ -142,6 +142,9 @@ class Replaced(NamedTuple):
 def replace_file(path: Path, data: bytes, *, replace_backup: bool = False) -> Replaced:
     """Replace a file, after its backup was written. The caller holds the lock of the directory.
 
+    After a power cut the file is the old one or the new one, and the backup is there before the
+    new one is (docs/faults.md).
+
     Args:
         path: the file.
         data: its new bytes.
@@ -155,8 +158,8 @@ def replace_file(path: Path, data: bytes, *, replace_backup: bool = False) -> Re
     backup = Path(f"{path}{BACKUP}")
     written = replace_backup or not os.path.lexists(backup)
     if written:
-        copy_output(path, backup)
-    write_outputs([(path, data)], force=True)
+        copy_output(path, backup, durable=True)
+    write_outputs([(path, data)], force=True, durable=True)
     return Replaced(backup if written else None, message)
 
 
@@ -216,7 +219,7 @@ def replace_model(
             if path.is_file():
                 replace_file(path, content)
             else:
-                write_outputs([(path, content)], force=False)
+                write_outputs([(path, content)], force=False, durable=True)
             wrote = True
         return wrote
 
