@@ -21,7 +21,18 @@ def all_rules() -> dict[str, Rule]:
     Imports every module that declares one: rules found while reading bytes stand in ``formats``.
     """
     from ..findings import Rule
-    from ..formats import archive, areal_map, build_dat, control_points, material, texture, wear
+    from ..formats import (
+        archive,
+        areal_map,
+        build_dat,
+        control_points,
+        material,
+        mission,
+        registry,
+        texture,
+        unit,
+        wear,
+    )
     from ..formats import model as core_model
     from ..formats import terrain as terrain_data
     from . import (
@@ -56,6 +67,7 @@ def all_rules() -> dict[str, Rule]:
         terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
         areal_map, areal_records, areal_polygons, areal_cells,
         build_dat, wear, appearance, material, materials, texture, textures, control_points,
+        registry, unit, mission,
     )  # fmt: skip
     declared = (value for module in modules for value in vars(module).values())
     return {value.code: value for value in declared if isinstance(value, Rule)}

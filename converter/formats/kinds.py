@@ -23,6 +23,9 @@ class Kind(StrEnum):
     MATERIAL = "MAT0"
     CONTROL_POINTS = "control points"
     BUILD_DAT = "BuildDat.lst"
+    REGISTRY = "objects.rlb"
+    UNIT = "unit"
+    MISSION = "mission"
     UNKNOWN = "unknown"
 
     @property

@@ -1,7 +1,8 @@
 """Check a file of any kind, for ``msh-inspect --check``. No printing.
 
-A file is recognised by content (``BuildDat.lst`` and ``.wea``, which are plain text, by name). What
-cannot be read is a finding like any other; nothing is raised but for faults of the machine.
+A file is recognised by content; ``BuildDat.lst``, ``.wea`` and ``data.tma``, which have no mark of
+their own, by name. What cannot be read is a finding like any other; nothing is raised but for
+faults of the machine.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
 from ...importers.control_points import read_points
 from ...importers.material import read_material
+from ...importers.mission import read_mission
 from ...importers.msh import read_model
 from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.registry import is_registry, read_registry
 from ...importers.terrain import read_terrain
 from ...importers.texm import read_texm
+from ...importers.unit import is_unit, read_unit
 from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
 from ..checks.appearance import check_phase_textures, check_row_names
@@ -40,7 +44,9 @@ from ..formats.control_points import POINTS_TYPE, misplaced
 from ..formats.kinds import Kind, archive_kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE
+from ..formats.mission import MISSION_FILE
 from ..formats.texture import TEXM_MAGIC
+from ..formats.unit import UNIT_ENDING
 from ..scene.dialect import decide
 from .texture_lookup import Libraries
 
@@ -151,6 +157,10 @@ def _check(at: _Place, known: bool) -> Iterator[Checked]:
         yield at.checked(Kind.BUILD_DAT)
     elif name.endswith(".wea"):
         yield at.checked(Kind.WEAR)
+    elif name == MISSION_FILE:
+        yield at.checked(Kind.MISSION)
+    elif is_unit(at.data) or (known and name.endswith(UNIT_ENDING)):
+        yield at.checked(Kind.UNIT)
     elif magic == TEXM_MAGIC:
         yield at.checked(Kind.TEXTURE)
     elif known and magic[:3] != _RSLI_MAGIC:
@@ -166,7 +176,7 @@ def _check_nres(at: _Place) -> Iterator[Checked]:
         return
     at = replace(at, archive=archive)
     kind = _kind(archive, at.path.name)
-    yield at.checked(kind)
+    yield at.checked(Kind.REGISTRY if kind is Kind.ARCHIVE and is_registry(archive) else kind)
     if kind is Kind.ARCHIVE:
         for index, entry in enumerate(archive.entries):
             inner = _OF_TYPE.get(entry.type_id)
@@ -198,6 +208,21 @@ def _archive(at: _Place) -> Iterator[Finding]:
         [row for row, entry in meshes if not is_nres(entry.payload)],
         [r for r, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE],
     )
+
+
+def _registry(at: _Place) -> Iterator[Finding]:
+    yield from _archive(at)
+    yield from read_registry(at.file).check()
+
+
+def _unit(at: _Place) -> Iterator[Finding]:
+    read_unit(at.data, at.label)
+    yield from ()
+
+
+def _mission(at: _Place) -> Iterator[Finding]:
+    read_mission(at.data, at.label)
+    yield from ()
 
 
 def _entry_kind(entry: Entry) -> Kind | None:
@@ -373,6 +398,9 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.WEAR: _wear,
     Kind.MATERIAL: _material,
     Kind.CONTROL_POINTS: _points,
+    Kind.REGISTRY: _registry,
+    Kind.UNIT: _unit,
+    Kind.MISSION: _mission,
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
 }
 #: Kinds of the entries that are no containers.

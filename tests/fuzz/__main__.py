@@ -10,12 +10,13 @@ from pathlib import Path
 
 import numpy as np
 
+from tests.fuzz.assembly import ASSEMBLY
 from tests.fuzz.engine import Report, fuzz, minimise
 from tests.fuzz.roads import ROADS
 from tests.fuzz.targets import READERS
 
 REGRESSIONS = Path(__file__).parent / "regressions"
-TARGETS = {target.name: target for target in [*READERS, *ROADS]}
+TARGETS = {target.name: target for target in [*READERS, *ASSEMBLY, *ROADS]}
 #: What a run may allocate beyond what it has at its start.
 ROOM = 1 << 30
 

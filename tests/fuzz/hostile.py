@@ -26,6 +26,7 @@ def hostile() -> Iterator[Hostile]:
     yield from _documents()
     yield from _objects()
     yield from _pictures()
+    yield from _assembly()
 
 
 def _containers() -> Iterator[Hostile]:
@@ -259,3 +260,22 @@ def _pictures() -> Iterator[Hostile]:
     bomb = zlib.compress(bytes(64 << 20), 9)
     yield "text", "picture", png(4, 4, chunk(b"zTXt", b"a\0\0" + bomb))
     yield "profile", "picture", png(4, 4, chunk(b"iCCP", b"a\0\0" + bomb))
+
+
+def _assembly() -> Iterator[Hostile]:
+    from tests.support.assembly import component, full_mission, registry, unit
+
+    yield "children", "unit", struct.pack("<2I", 0xF0F1, 0) + component("a", children=0x7FFFFFFF)
+    yield "deep", "unit", unit([("a", 0, 0, 1)] * 3000 + [("a", 0, 0, 0)])
+    mission = full_mission()
+    yield "routes", "mission", mission[:4] + struct.pack("<I", HUGE) + mission[8:]
+    yield "points", "mission", mission[:12] + struct.pack("<I", HUGE) + mission[16:]
+    at = mission.index(b"Nature") - 4
+    for size in (HUGE, 0x7FFFFFFF):
+        yield (
+            f"text of {size}",
+            "mission",
+            mission[:at] + struct.pack("<I", size) + mission[at + 4 :],
+        )
+    parents = [("objects.rlb", f"k{i}") for i in range(200)]
+    yield "parents", "registry", registry({f"k{i}": ("FORT", parents) for i in range(200)})

@@ -25,12 +25,12 @@ from tests.fuzz.mutate import (
 from tests.fuzz.targets import (
     _OBJ,
     DATA,
-    _nres,
     areal_maps,
     as_file,
     gltf_seeds,
     is_json,
     models,
+    read_container,
     scratch,
     terrains,
 )
@@ -40,7 +40,7 @@ LIBS = DATA / "libs"
 
 def _out(data: bytes) -> Any:
     """The file and its archive: what is no container gets no further."""
-    return as_file(data, ".msh"), _nres(data)
+    return as_file(data, ".msh"), read_container(data)
 
 
 def _model_out(opened: Any, mode: Mode = "default", write: bool = False) -> None:
@@ -131,7 +131,7 @@ def _bare() -> Any:
 
 def _library(data: bytes) -> Any:
     """A folder with the bundled libraries, one of them replaced."""
-    archive = _nres(data)
+    archive = read_container(data)
     kinds = {entry.type_text for entry in archive.entries}
     name = "Material.lib" if "MAT0" in kinds else "Textures.lib"
     folder = scratch() / "libs"

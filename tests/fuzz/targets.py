@@ -90,14 +90,14 @@ def _nres_seeds() -> list[bytes]:
     ]  # fmt: skip
 
 
-def _nres(data: bytes) -> Any:
+def read_container(data: bytes) -> Any:
     from msh_gltf.importers.nres import read_nres
 
     return read_nres(data, "x")
 
 
 def _nres_first(data: bytes) -> Any:
-    return data, _nres(data)
+    return data, read_container(data)
 
 
 def _nres_rest(opened: Any) -> None:
@@ -233,7 +233,7 @@ def _materials() -> list[bytes]:
 
 
 def _material(data: bytes) -> Any:
-    archive = _nres(data)
+    archive = read_container(data)
     return archive, archive.entries[:4]
 
 
@@ -461,9 +461,9 @@ def _picture_rest(path: Any) -> None:
 
 READERS = [
     Target("nres", _nres_seeds, mutate_nres, _nres_first, _nres_rest, 1000),
-    Target("msh", models, mutate_nres, _nres, _msh_rest, 500),
-    Target("terrain", terrains, mutate_nres, _nres, _terrain_rest, 500),
-    Target("areal_map", areal_maps, mutate_nres, _nres, _areal_rest, 500),
+    Target("msh", models, mutate_nres, read_container, _msh_rest, 500),
+    Target("terrain", terrains, mutate_nres, read_container, _terrain_rest, 500),
+    Target("areal_map", areal_maps, mutate_nres, read_container, _areal_rest, 500),
     Target("build_dat", _build_dat_seeds, mutate_text, _build_dat, _build_dat_rest, 500),
     Target("wear", _wear_seeds, mutate_text, _wear, _wear_rest, 1000),
     Target("material", _materials, mutate_nres, _material, _material_rest, 1000),

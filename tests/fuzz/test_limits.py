@@ -92,9 +92,12 @@ def test_there_is_a_hostile_file_for_every_reader() -> None:
     covered = {target for _, target, _ in CASES}
     whole = {"msh": "model_out", "terrain": "terrain_out", "areal_map": "areal_out"}
     whole |= {"gltf": "gltf_new", "obj": "obj_new"}
+    from tests.fuzz.assembly import ASSEMBLY
     from tests.fuzz.targets import READERS
 
-    assert {whole.get(target.name, target.name) for target in READERS} <= covered | {"model_out"}
+    assert {whole.get(target.name, target.name) for target in [*READERS, *ASSEMBLY]} <= covered | {
+        "model_out"
+    }
 
 
 @pytest.mark.parametrize(

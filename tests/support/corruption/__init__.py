@@ -8,6 +8,7 @@ import it below.
 from tests.support.corruption import (  # noqa: F401
     animation,
     areal,
+    assembly,
     container,
     geometry,
     level,

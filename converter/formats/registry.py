@@ -1,0 +1,257 @@
+"""``objects.rlb`` as data: which model, material list and other files an object key means.
+
+An NRes archive; the entry's name is the key, its type says what the object is, its payload is rows
+of an archive's name and a member's name (docs/reference/registry.md). Reading is
+``importers.registry``, writing ``exporters.registry``; ``pipeline.game`` opens what a key means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple
+
+from ..errors import printable
+from ..findings import Finding, Rule
+from ..numeric.arrays import Records
+from .archive import Archive, decode_text
+from .assembly_tables import REGISTRY_ROW_DTYPE
+
+_rule = partial(Rule, "objects.rlb", source="docs/reference/registry.md#from-a-key-to-a-model")
+
+#: The file's name; case does not matter.
+REGISTRY = "objects.rlb"
+#: What messages call the rows of an entry.
+ROWS = "registry rows"
+#: What an object is, by the type of its entry.
+TAGS = {
+    "STAT": "scenery",
+    "INTO": "internal part",
+    "EXTO": "external part",
+    "BULL": "projectile",
+    "BTLU": "creature",
+    "FORT": "building",
+    "WPNS": "weapon",
+    "SUNO": "sun",
+}
+#: The same by type id.
+TAG_TYPES = {int.from_bytes(tag.encode(), "little"): tag for tag in TAGS}
+#: How many parents the game's readers follow one after the other.
+MAX_HOPS = 3
+#: How many parents of one key are followed in all: the game's entries have one or two.
+MAX_PARENTS = 16
+
+
+REGISTRY_SIZE = _rule(
+    "registry-size", "warning", "An entry of objects.rlb is rows of 64 bytes.",
+    source="docs/reference/registry.md", why="The last row is cut off and does not count.",
+    fix="Take the file from a backup.",
+)  # fmt: skip
+REGISTRY_CYCLE = _rule(
+    "registry-cycle", "error", "No object is its own parent.",
+    why="A key in a circle has no model; the game follows 3 parents and gives up.",
+    fix="Name another parent, or none.", drops="the object",
+)  # fmt: skip
+REGISTRY_PARENT = _rule(
+    "registry-parent", "warning", "A parent is an entry of objects.rlb, at most 3 steps away.",
+    why="What the object lacks is not found.", fix="Correct the row's member.",
+)  # fmt: skip
+
+
+def field_text(raw: Records) -> str:
+    """Return the text of a name field up to its NUL; all of it where there is none."""
+    return decode_text(raw.tobytes().partition(b"\0")[0])
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file that a row names.
+
+    Attributes:
+        archive: a path from the game's directory; empty in an empty slot.
+        name: an entry of that archive, or, without an ending, an entry of the registry.
+    """
+
+    archive: str
+    name: str
+
+    @property
+    def ending(self) -> str:
+        """``.msh`` in lower case; empty where there is none."""
+        stem, dot, ending = self.name.rpartition(".")
+        return dot + ending.lower() if stem or dot else ""
+
+    @property
+    def is_parent(self) -> bool:
+        """Whether it names another entry of the registry, which gives what this one lacks."""
+        file = self.archive.replace("\\", "/").rpartition("/")[2]
+        return bool(self.name) and not self.ending and file.lower() == REGISTRY
+
+    def __str__(self) -> str:
+        return f"{self.archive}::{self.name}"
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """What a key means.
+
+    Attributes:
+        key: as the registry spells it.
+        index: directory index of its entry.
+        tag: the type of its entry, a key of ``TAGS`` in the game's files.
+        members: the first row of each ending, the entry's own before its parents'.
+        chain: the parents that were followed, in that order; where they go in a circle, the
+            last one is the one that was followed already.
+        findings: circles, missing parents.
+    """
+
+    key: str
+    index: int
+    tag: str
+    members: dict[str, Member]
+    chain: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def model(self) -> Member | None:
+        """The ``.msh``; ``None``: the object is not geometric."""
+        return self.members.get(".msh")
+
+    @property
+    def wear(self) -> Member | None:
+        """The ``.wea`` that the object uses, which need not be the model's stem."""
+        return self.members.get(".wea")
+
+
+@dataclass
+class Registry:
+    """The object registry. To edit it, put other arrays in ``rows``.
+
+    Attributes:
+        archive: the file as it was read; the names and types of the entries are there.
+        rows: ``REGISTRY_ROW_DTYPE`` records of each entry, in directory order.
+        tails: the bytes after the last whole row of each entry.
+    """
+
+    archive: Archive
+    rows: list[Records]
+    tails: list[bytes]
+    _entries: dict[int, _Rows] = field(default_factory=dict, repr=False, compare=False)
+
+    def keys(self) -> list[str]:
+        """Return every key, in directory order."""
+        return [entry.name for entry in self.archive.entries]
+
+    def find(self, key: str | bytes) -> int | None:
+        """Return the directory index of a key, case ignored; ``None``: there is none."""
+        return self.archive.find(key)
+
+    def members(self, index: int) -> list[Member]:
+        """Return the rows of an entry, empty slots included."""
+        return [
+            Member(field_text(row["archive"]), field_text(row["member"]))
+            for row in self.rows[index]
+        ]
+
+    def resolve(self, key: str | bytes) -> Resolved | None:
+        """Follow a key to its files: its own rows, then those of its parents, at most 3 deep.
+
+        At most ``MAX_PARENTS`` are followed, each once: parents of parents may be very many.
+
+        Returns:
+            ``None`` where the registry has no such key.
+        """
+        index = self.find(key)
+        if index is None:
+            return None
+        entry = self.archive.entries[index]
+        walk = _Walk(self)
+        walk.follow(index, (index,))
+        return Resolved(
+            entry.name, index, entry.type_text, walk.members, tuple(walk.chain),
+            tuple(walk.findings),
+        )  # fmt: skip
+
+    def check(self) -> Iterator[Finding]:
+        """Yield what is wrong with the entries themselves; files are not opened."""
+        for index, entry in enumerate(self.archive.entries):
+            if self.tails[index]:
+                yield Finding(
+                    REGISTRY_SIZE,
+                    f"size of {printable(entry.name)!r} is not a number of whole rows",
+                    "NRes directory", index, value=f"{entry.size} bytes",
+                    expected=f"a multiple of {REGISTRY_ROW_DTYPE.itemsize}",
+                )  # fmt: skip
+            walk = _Walk(self)
+            walk.follow(index, (index,))
+            yield from walk.findings
+
+    def rows_of(self, index: int) -> _Rows:
+        """Return the rows of an entry by what they are for; read once."""
+        found = self._entries.get(index)
+        if found is None or found.source is not self.rows[index]:
+            members = self.members(index)
+            firsts: dict[str, Member] = {}
+            for member in members:
+                if member.ending:
+                    firsts.setdefault(member.ending, member)
+            parents = [(row, member) for row, member in enumerate(members) if member.is_parent]
+            found = self._entries[index] = _Rows(self.rows[index], firsts, parents)
+        return found
+
+
+class _Rows(NamedTuple):
+    """The rows of an entry: the first of each ending, and the parents with their rows."""
+
+    source: Records
+    firsts: dict[str, Member]
+    parents: list[tuple[int, Member]]
+
+
+class _Walk:
+    """One resolution: what was found, and which entries were read."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.registry = registry
+        self.members: dict[str, Member] = {}
+        self.chain: list[str] = []
+        self.findings: list[Finding] = []
+        self._seen: set[int] = set()
+
+    def follow(self, index: int, path: tuple[int, ...]) -> None:
+        """Take the rows of an entry, then of its parents; ``path`` leads to it, it included."""
+        self._seen.add(index)
+        rows = self.registry.rows_of(index)
+        self.members = {**rows.firsts, **self.members}
+        for row, member in rows.parents:
+            if len(self.chain) == MAX_PARENTS:
+                expected = f"at most {MAX_PARENTS}"
+                self._find(REGISTRY_PARENT, "too many parents", row, path, None, expected)
+                return
+            self._follow_parent(member, row, path)
+
+    def _follow_parent(self, member: Member, row: int, path: tuple[int, ...]) -> None:
+        name, parent = printable(member.name), self.registry.find(member.name)
+        if parent is None:
+            self._find(REGISTRY_PARENT, "registry does not have the parent", row, path, name)
+            return
+        key = self.registry.archive.entries[parent].name
+        if parent in path:
+            self.chain.append(key)
+            self._find(REGISTRY_CYCLE, "parents go in a circle", row, path, name)
+        elif len(path) > MAX_HOPS:
+            expected = f"at most {MAX_HOPS} steps"
+            self._find(REGISTRY_PARENT, "parent is too far away", row, path, name, expected)
+        elif parent not in self._seen:
+            self.chain.append(key)
+            self.follow(parent, (*path, parent))
+
+    def _find(
+        self, rule: Rule, problem: str, row: int, path: tuple[int, ...], value: str | None,
+        expected: str | None = None,
+    ) -> None:  # fmt: skip
+        if len(self.findings) < MAX_PARENTS:
+            key = printable(self.registry.archive.entries[path[-1]].name)
+            finding = Finding(rule, f"{problem} of {key!r}", ROWS, row, None, value, expected)
+            self.findings.append(finding)

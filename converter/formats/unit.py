@@ -1,0 +1,142 @@
+"""Unit and building assemblies (``UNITS/**/*.dat``) as data: a tree of components.
+
+A component names an object key and the node of its parent's model that it is mounted on
+(docs/reference/unit.md). Reading is ``importers.unit``, writing ``exporters.unit``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+
+from ..errors import ConversionError
+from ..findings import Rule
+from ..numeric.arrays import Ints, Records
+from .assembly_tables import COMPONENT_DTYPE, UNIT_HEADER_DTYPE
+from .registry import field_text
+from .tables import field_offset
+
+_rule = partial(Rule, "unit", source="docs/reference/unit.md")
+
+#: The first word of the file.
+UNIT_MAGIC = 0x0000F0F1
+#: Ending of a unit's file.
+UNIT_ENDING = ".dat"
+#: What messages call the records.
+COMPONENTS = "components"
+#: What a part is, by its class.
+CLASSES = ("chassis", "turret", "armour", "internal", "gun", "ammunition")
+CHASSIS, TURRET, ARMOUR, INTERNAL, GUN, AMMUNITION = range(6)
+#: Keys of class 2 that are guns all the same; case does not matter.
+_GUN_KEY = "e_gun_"
+
+UNIT_MAGIC_RULE = _rule(
+    "unit-magic", "error", "A unit starts with the word 0xF0F1.",
+    why="It is a file of another kind.", fix="Give the right file.",
+)  # fmt: skip
+UNIT_SIZE = _rule(
+    "unit-size", "error", "A unit is 8 bytes and a record of 112 for each component.",
+    why="A component would be read past the end.", fix="Take the file from a backup.",
+)  # fmt: skip
+UNIT_TREE = _rule(
+    "unit-tree", "error", "The child counts make one tree of all components.",
+    source="docs/reference/unit.md#the-tree",
+    why="The game reads past the file, or leaves components out.", fix="Correct the child counts.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Unit:
+    """An assembly of components, depth first: the root, its first child, that one's children.
+
+    Attributes:
+        type: the unit's class word.
+        records: ``COMPONENT_DTYPE``, (n,); the child counts make one tree of them.
+        parents: (n,) row of each component's parent, -1 for the root; made of the child counts.
+    """
+
+    type: int
+    records: Records
+    parents: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", tree_parents(self.records["child_count"]))
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def archive(self, row: int) -> str:
+        """Return the archive of a component's key: ``objects.rlb``."""
+        return field_text(self.records["archive"][row])
+
+    def key(self, row: int) -> str:
+        """Return the object key of a component."""
+        return field_text(self.records["key"][row])
+
+    def label(self, row: int) -> str:
+        """Return the display name of a component."""
+        return field_text(self.records["label"][row])
+
+    def part_class(self, row: int) -> int:
+        """Return the class of a component, an index of ``CLASSES`` in valid files."""
+        return int(self.records["part_class"][row])
+
+    def attach(self, row: int) -> int:
+        """Return what a component is mounted on: a node of its parent's model, or a slot."""
+        return int(self.records["attach"][row])
+
+    def is_gun(self, row: int) -> bool:
+        """Tell whether a component is a gun: some are written as armour."""
+        part = self.part_class(row)
+        return part == GUN or (part == ARMOUR and self.key(row).lower().startswith(_GUN_KEY))
+
+    def is_shown(self, row: int) -> bool:
+        """Tell whether a component is seen from outside: chassis, turrets and guns are."""
+        return self.part_class(row) in (CHASSIS, TURRET) or self.is_gun(row)
+
+
+def offset_of(row: int, name: str = "archive") -> int:
+    """Return where a field of a component lies in the file, bytes."""
+    size = UNIT_HEADER_DTYPE.itemsize
+    return size + row * COMPONENT_DTYPE.itemsize + field_offset(COMPONENT_DTYPE, name)
+
+
+def tree_parents(counts: Ints) -> Ints:
+    """Return the parent of each component of a tree that is written depth first. (n,) -> (n,).
+
+    Args:
+        counts: how many children each component has.
+
+    Raises:
+        ConversionError: no root, a negative count, components left over or missing.
+    """
+    parents = np.full(len(counts), -1, np.int64)
+    open_rows: list[list[int]] = [[-1, 1]]  # row, and how many children are still to come
+    for row, count in enumerate(counts.tolist()):
+        while open_rows and not open_rows[-1][1]:
+            open_rows.pop()
+        if not open_rows:
+            raise _broken("component is outside the tree", row, None, "the end of the file")
+        if count < 0:
+            raise _broken("child count is negative", row, count, "0 or more")
+        parents[row] = open_rows[-1][0]
+        open_rows[-1][1] -= 1
+        open_rows.append([row, count])
+    missing = [(row, left) for row, left in open_rows if left]
+    if missing:
+        row, left = missing[-1]
+        if row < 0:
+            raise _broken("has no component", None, 0, "at least 1")
+        count = int(counts[row])
+        raise _broken("component has too few children", row, count - left, count)
+    return parents
+
+
+def _broken(problem: str, row: int | None, value: object, expected: object) -> ConversionError:
+    return ConversionError(
+        problem, table=COMPONENTS, row=row,
+        offset=None if row is None else offset_of(row, "child_count"), value=value,
+        expected=expected, code=UNIT_TREE.code,
+    )  # fmt: skip

@@ -1,0 +1,85 @@
+"""Targets of the readers of registries, units and missions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.fuzz.engine import Target
+from tests.fuzz.mutate import mutate_bytes, mutate_nres
+from tests.fuzz.targets import read_container
+
+
+def _registry_seeds() -> list[bytes]:
+    from tests.support.assembly import registry
+
+    rows = [("static.rlb", "a.msh"), ("static.rlb", "a.wea"), ("", "")]
+    chain = {f"k{i}": ("FORT", [("objects.rlb", f"K{i + 1}")]) for i in range(5)}
+    return [registry({"a": ("STAT", rows)}), registry({**chain, "k5": ("EXTO", rows)})]
+
+
+def _registry(data: bytes) -> Any:
+    from msh_gltf.importers.registry import read_registry
+
+    return data, read_registry(read_container(data))
+
+
+def _registry_rest(opened: Any) -> None:
+    from msh_gltf.exporters.registry import write_registry
+
+    data, registry = opened
+    assert write_registry(registry) == data, "the bytes do not come back"
+    list(registry.check())
+    for key in [*registry.keys()[:8], "K0"]:
+        registry.resolve(key)
+
+
+def _unit_seeds() -> list[bytes]:
+    from tests.support.assembly import unit
+
+    parts = [("a", 0, -1, 2), ("b", 1, 3, 1), ("e_gun_c", 2, 2, 0), ("d", 3, 0, 0)]
+    return [unit([("a", 0, -1, 0)]), unit(parts)]
+
+
+def _unit(data: bytes) -> Any:
+    from msh_gltf.importers.unit import read_unit
+
+    return data, read_unit(data, "x.dat")
+
+
+def _unit_rest(opened: Any) -> None:
+    from msh_gltf.exporters.unit import write_unit
+
+    data, unit = opened
+    assert write_unit(unit) == data, "the bytes do not come back"
+    for row in range(len(unit)):
+        _ = unit.key(row), unit.label(row), unit.is_shown(row), unit.parents[row]
+
+
+def _mission_seeds() -> list[bytes]:
+    from tests.support.assembly import full_mission, mission
+
+    return [mission(), *(full_mission(version) for version in (10, 8, 5, 2))]
+
+
+def _mission(data: bytes) -> Any:
+    from msh_gltf.importers.mission import read_mission
+
+    return data, read_mission(data, "data.tma")
+
+
+def _mission_rest(opened: Any) -> None:
+    from msh_gltf.exporters.mission import write_mission
+
+    data, mission = opened
+    assert write_mission(mission) == data, "the bytes do not come back"
+    _ = mission.map, mission.hosts()
+    for placed in mission.objects:
+        _ = placed.reference, placed.title, placed.host, placed.scale
+        _ = [(each.title, each.number) for each in placed.properties]
+
+
+ASSEMBLY = [
+    Target("registry", _registry_seeds, mutate_nres, _registry, _registry_rest, 500),
+    Target("unit", _unit_seeds, mutate_bytes, _unit, _unit_rest, 500),
+    Target("mission", _mission_seeds, mutate_bytes, _mission, _mission_rest, 1000),
+]
