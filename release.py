@@ -173,6 +173,8 @@ def check_wheel() -> None:
     tracked = git("ls-files", "-z", *PACKAGES).split("\0")
     # three of the packages lie at the top of the repository, and below msh_gltf/ in a wheel
     wanted = {f"msh_gltf/{name.removeprefix('msh_gltf/')}" for name in tracked if name}
+    manual = f"{STEM}.data/data/share/man/man1"
+    wanted |= {f"{manual}/{path.name}" for path in (ROOT / "docs/man").glob("*.1")}
     require_same(names, wanted, WHEEL)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)

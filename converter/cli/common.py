@@ -15,6 +15,7 @@ import click
 
 from .. import __version__
 from ..errors import ConversionError, printable
+from .options import option, write_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,32 +39,62 @@ def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return apply
 
 
-dialect_option = click.option(
+dialect_option = option(
+    "input",
     "--dialect",
     type=click.Choice(["auto", "spec", "retail"]),
     default="auto",
     show_default=True,
     help="How to read the fields that readers of the game disagree on; auto decides from the "
     "file and says why.",
+    example="{one} --dialect retail",
 )
-entry_option = click.option(
-    "--entry", metavar="NAME", help="The model inside an archive, by entry name or number."
+entry_option = option(
+    "input",
+    "--entry",
+    metavar="NAME",
+    help="The model inside an archive, by entry name or number.",
+    example="{library} --entry r_h_01.msh",
 )
 output_options = options(
-    click.option("--force", is_flag=True, help="Replace outputs that exist."),
-    click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors."),
-    click.option("-v", "--verbose", is_flag=True, help="Say more: evidence, findings, notes."),
+    option(
+        "output",
+        "--force",
+        is_flag=True,
+        help="Replace outputs that exist.",
+        example="{one} --force",
+    ),
+    option(
+        "report",
+        "-q",
+        "--quiet",
+        is_flag=True,
+        help="Say nothing but errors.",
+        example="{one} --force --quiet",
+    ),
+    option(
+        "report",
+        "-v",
+        "--verbose",
+        is_flag=True,
+        help="Say more: evidence, findings, notes.",
+        example="{one} --force --verbose",
+    ),
 )
 mode_options = options(
-    click.option(
+    option(
+        "input",
         "--strict",
         is_flag=True,
         help="Refuse what breaks any rule, as msh-inspect --check --strict.",
+        example="msh2gltf robot.msh --strict -o strict/",
     ),
-    click.option(
+    option(
+        "input",
         "--tolerant",
         is_flag=True,
         help="Leave out what is broken locally and say so; the way back restores it.",
+        example="msh2gltf broken.msh --tolerant -o whole/",
     ),
 )
 version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
@@ -74,6 +105,9 @@ class Command(click.Command):
 
     click would exit with 1, which means something here.
     """
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_options(self, ctx, formatter)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         with _may_lose_reader():
@@ -205,22 +239,44 @@ def _in_json(character: str) -> str:
 
 
 batch_options = options(
-    click.option(
+    option(
+        "run",
         "-j",
         "--jobs",
         type=click.IntRange(1, 256),
         metavar="N",
-        help="Processes to work with.  [default: one per core]",
+        help="Processes to work with.",
+        default_text="one per core",
+        example="{run} --jobs 2",
     ),
-    click.option("--fail-fast", is_flag=True, help="Stop after the first failure."),
-    click.option(
+    option(
+        "run",
+        "--fail-fast",
+        is_flag=True,
+        help="Stop after the first failure.",
+        example="{run} --fail-fast",
+    ),
+    option(
+        "run",
         "--dask",
         metavar="ADDRESS",
         help="Work on the dask.distributed cluster of this scheduler; it must see the same paths.",
+        example="{run} --dask tcp://192.168.0.2:8786",
     ),
-    click.option("--dry-run", is_flag=True, help="Say what would be done; write nothing."),
-    click.option(
-        "--log-file", type=FILE, metavar="FILE", help="Append a line per model to this file."
+    option(
+        "run",
+        "--dry-run",
+        is_flag=True,
+        help="Say what would be done; write nothing.",
+        example="{run} --dry-run",
+    ),
+    option(
+        "report",
+        "--log-file",
+        type=FILE,
+        metavar="FILE",
+        help="Append a line per model to this file.",
+        example="{run} --log-file run.log",
     ),
 )
 
@@ -241,6 +297,6 @@ def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> No
     Raises:
         click.UsageError: one was given.
     """
-    for name, option in given_options(context).items():
+    for name, written in given_options(context).items():
         if name in only:
-            raise click.UsageError(f"{option} is for directories, archives and several inputs")
+            raise click.UsageError(f"{written} is for directories, archives and several inputs")

@@ -20,6 +20,7 @@ from .common import (
     version_option,
 )
 from .given import ToInspect
+from .options import option
 
 
 @click.command(
@@ -49,37 +50,93 @@ with --tolerant only errors that cannot be left out.
 """,
 )
 @click.argument("sources", metavar="FILE...", nargs=-1, type=FILE)
-@click.option("--diff", is_flag=True, help="Compare two models, row by row; exit 1 if they differ.")
-@click.option("--check", is_flag=True, help="Check files, archives, directories; exit 1 on errors.")
-@click.option("--strict", is_flag=True, help="With --check: warnings count as well.")
-@click.option(
+@option(
+    "task",
+    "--diff",
+    is_flag=True,
+    help="Compare two models, row by row; exit 1 if they differ.",
+    example="msh-inspect --diff robot.msh new/robot.msh",
+)
+@option(
+    "task",
+    "--check",
+    is_flag=True,
+    help="Check files, archives, directories; exit 1 on errors.",
+    example="msh-inspect --check GAME",
+)
+@option(
+    "input",
+    "--strict",
+    is_flag=True,
+    help="With --check: warnings count as well.",
+    example="msh-inspect --check robot.msh --strict",
+)
+@option(
+    "input",
     "--tolerant",
     is_flag=True,
     help="With --check: errors that concern a part which can be left out do not count; with "
     "--roundtrip: leave it out.",
+    example="msh-inspect --check broken.msh --tolerant",
 )
-@click.option(
-    "--ignore", multiple=True, metavar="CODE", help="With --check: not this code; may be repeated."
+@option(
+    "selection",
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    help="With --check: not this code; may be repeated.",
+    example="msh-inspect --check GAME --ignore wear-id",
 )
-@click.option(
+@option(
+    "task",
     "--roundtrip",
     is_flag=True,
     help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where "
     "a byte differs.",
+    example="msh-inspect --roundtrip GAME",
 )
-@click.option("--explain", metavar="CODE", help="Say what a code of --check means, or list them.")
+@option(
+    "task",
+    "--explain",
+    metavar="CODE",
+    help="Say what a code of --check means, or list them.",
+    example="msh-inspect --explain slot-box",
+)
 @entry_option
 @dialect_option
-@click.option(
+@option(
+    "run",
     "-j",
     "--jobs",
     type=click.IntRange(1, 256),
     metavar="N",
     help="Processes, with --check or --roundtrip.",
+    example="msh-inspect --check GAME --jobs 2",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
-@click.option("-q", "--quiet", is_flag=True, help="With --check or --roundtrip: failures only.")
-@click.option("-v", "--verbose", is_flag=True, help="With --check: list every finding, notes too.")
+@option(
+    "report",
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON for programs.",
+    example="msh-inspect robot.msh --json",
+)
+@option(
+    "report",
+    "-q",
+    "--quiet",
+    is_flag=True,
+    help="With --check or --roundtrip: failures only.",
+    example="msh-inspect --check GAME --quiet",
+)
+@option(
+    "report",
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="With --check: list every finding, notes too.",
+    example="msh-inspect --check robot.msh --verbose",
+)
 @version_option
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
@@ -103,9 +160,9 @@ def command(context: click.Context, /, **_: object) -> None:
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
         check(given)
         return
-    for name, option in options.items():
+    for name, written in options.items():
         if name in _OF_CHECK and not (given.roundtrip and name in _OF_ROUNDTRIP):
-            raise click.UsageError(f"{option} goes with --check")
+            raise click.UsageError(f"{written} goes with --check")
     if given.roundtrip:
         from .roundtrip import roundtrip
 

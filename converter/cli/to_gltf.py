@@ -25,6 +25,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
+from .options import option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,114 +69,202 @@ which says what came from where; the same command again converts only what chang
 """,
 )
 @click.argument("sources", metavar="INPUT...", nargs=-1, required=True, type=FILE)
-@click.option(
+@option(
+    "output",
     "-o",
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .glb, .gltf or .obj file, a directory (made if need be), or - for standard output.  "
-    "[default: NAME.glb here]",
+    help="A .glb, .gltf or .obj file, a directory (made if need be), or - for standard output.",
+    default_text="NAME.glb here",
+    example="msh2gltf robot.msh -o json/robot.gltf",
 )
 @entry_option
 @dialect_option
-@click.option(
+@option(
+    "animation",
     "--fps",
+    metavar="FPS",
     type=click.FloatRange(0, min_open=True),
     default=24.0,
     show_default=True,
     help="Frames per second of the clip; Blender's importer works at 24.",
+    example="msh2gltf robot.msh --fps 30 -o fps/",
 )
-@click.option(
+@option(
+    "selection",
     "--lod",
+    metavar="N",
     type=click.IntRange(0, 2),
     default=0,
     show_default=True,
     help="Level of detail that the default scene shows.",
+    example="msh2gltf robot.msh --lod 1 -o lod/",
 )
-@click.option(
+@option(
+    "selection",
     "--group",
+    metavar="N",
     type=click.IntRange(0, 4),
     default=0,
     show_default=True,
     help="Group that the default scene shows.",
+    example="msh2gltf robot.msh --group 1 -o damaged/",
 )
-@click.option(
+@option(
+    "selection",
     "--parts",
     type=click.Choice(["all", "visible"]),
     default="all",
     show_default=True,
     help="Every part, or only those of the default scene.",
+    example="msh2gltf robot.msh --parts visible -o parts/",
 )
-@click.option(
+@option(
+    "animation",
     "--subframes",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
     metavar="K",
     help="Samples per frame of the clip.",
+    example="msh2gltf robot.msh --subframes 4 -o smooth/",
 )
-@click.option(
-    "--frame", type=float, metavar="T", help="Pose of an OBJ, in frames.  [default: 0, at rest]"
+@option(
+    "animation",
+    "--frame",
+    type=float,
+    metavar="T",
+    help="Pose of an OBJ, in frames.",
+    default_text="0, at rest",
+    example="msh2gltf robot.msh --frame 12 -o frame12.obj",
 )
-@click.option(
-    "--up", type=click.Choice(["y", "z"]), help="Axis of an OBJ that points up.  [default: y]"
+@option(
+    "output",
+    "--up",
+    type=click.Choice(["y", "z"]),
+    help="Axis of an OBJ that points up.",
+    default_text="y",
+    example="msh2gltf robot.msh --up z -o z_up.obj",
 )
-@click.option("--keys", is_flag=True, help="Export the stored keys instead of samples.")
-@click.option("--vertex-ids", is_flag=True, help="Add _MSH_VID, the vertex index + 1.")
-@click.option("--paths", is_flag=True, help="Show the interior path graph as lines.")
-@click.option(
+@option(
+    "animation",
+    "--keys",
+    is_flag=True,
+    help="Export the stored keys instead of samples.",
+    example="msh2gltf robot.msh --keys -o keys/",
+)
+@option(
+    "output",
+    "--vertex-ids",
+    is_flag=True,
+    help="Add _MSH_VID, the vertex index + 1.",
+    example="msh2gltf robot.msh --vertex-ids -o ids/",
+)
+@option(
+    "selection",
+    "--paths",
+    is_flag=True,
+    help="Show the interior path graph as lines.",
+    example="msh2gltf robot.msh --paths -o paths/",
+)
+@option(
+    "selection",
     "--points/--no-points",
     default=True,
     show_default=True,
     help="Show the control points (.cpt) as empties.",
+    example="msh2gltf GAME/static.rlb --entry r_h_01.msh --no-points -o bare/",
 )
-@click.option(
+@option(
+    "appearance",
     "--game",
     type=FILE,
     metavar="DIR",
-    help="Look here for Material.lib and Textures.lib.  [default: beside the model]",
+    help="Look here for Material.lib and Textures.lib.",
+    default_text="beside the model",
+    example="msh2gltf robot.msh --game GAME -o textured/",
 )
-@click.option(
+@option(
+    "appearance",
     "--textures",
     type=FILE,
     metavar="DIR",
     multiple=True,
     help="Look here first; may be repeated.",
+    example="msh2gltf robot.msh --textures GAME -o other/",
 )
-@click.option(
+@option(
+    "appearance",
     "--embed-textures",
     is_flag=True,
-    help="Put textures into the glTF, not into textures/ beside it.  [default: into a single .glb]",
+    help="Put textures into the glTF, not into textures/ beside it.",
+    default_text="into a single .glb",
+    example="msh2gltf robot.msh --game GAME --embed-textures -o embedded.gltf",
 )
-@click.option("--no-textures", is_flag=True, help="Show a plain colour per material.")
-@click.option(
+@option(
+    "appearance",
+    "--no-textures",
+    is_flag=True,
+    help="Show a plain colour per material.",
+    example="msh2gltf robot.msh --no-textures -o plain/",
+)
+@option(
+    "appearance",
     "--lightmaps",
     type=click.Choice(["on", "off"]),
     default="on",
     show_default=True,
     help="Show lightmaps, as light that comes from the surface.",
+    example="msh2gltf GAME/DATA/MAPS/Tut_1/Land.msh --game GAME --lightmaps off -o dark/",
 )
-@click.option(
+@option(
+    "report",
     "--thumbnails",
     is_flag=True,
     help="Draw every model, and make OUT_DIR/index.html: a page to look through them.",
+    example="msh2gltf GAME -o pictures/ --include '*r_h_01*' --thumbnails",
 )
-@click.option("--no-sidecar", is_flag=True, help="Write no sidecar: the way back is a rebuild.")
-@click.option(
+@option(
+    "output",
+    "--no-sidecar",
+    is_flag=True,
+    help="Write no sidecar: the way back is a rebuild.",
+    example="msh2gltf robot.msh --no-sidecar -o alone/",
+)
+@option(
+    "selection",
     "--include",
     multiple=True,
     metavar="GLOB",
     help="Only models whose path::entry (or path) this fits; may be repeated.",
+    example="msh2gltf GAME -o some/ --include '*.rlb::r_*'",
 )
-@click.option("--exclude", multiple=True, metavar="GLOB", help="None of these; may be repeated.")
-@click.option("--list", "list_only", is_flag=True, help="List the models and stop.")
+@option(
+    "selection",
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="None of these; may be repeated.",
+    example="msh2gltf GAME -o others/ --exclude '*.rlb::r_*'",
+)
+@option(
+    "selection",
+    "--list",
+    "list_only",
+    is_flag=True,
+    help="List the models and stop.",
+    example="msh2gltf GAME --list",
+)
 @mode_options
 @batch_options
-@click.option(
+@option(
+    "report",
     "--report",
     type=FILE,
     metavar="FILE",
     help="Write what became of every model as JSON.",
+    example="msh2gltf GAME -o reported/ --report reported.json",
 )
 @output_options
 @version_option

@@ -24,6 +24,7 @@ from .common import (
     write_stdout,
 )
 from .given import ToMsh
+from .options import option
 from .textures import import_entry, is_entry_file
 
 if TYPE_CHECKING:
@@ -61,108 +62,197 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
 """,
 )
 @click.argument("source", metavar="INPUT", type=FILE)
-@click.option(
+@option(
+    "output",
     "-o",
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .msh (or .map) file, a directory (made if need be), or - for standard output.  "
-    "[default: NAME.msh here]",
+    help="A .msh (or .map) file, a directory (made if need be), or - for standard output.",
+    default_text="NAME.msh here",
+    example="gltf2msh robot.glb -o new/",
 )
-@click.option(
+@option(
+    "input",
     "--sidecar",
     "sidecar_file",
     metavar="PATH",
     type=FILE,
-    help="The sidecar.  [default: named in the glTF, else beside it]",
+    help="The sidecar.",
+    default_text="named in the glTF, else beside it",
+    example="gltf2msh robot.glb --sidecar robot.msh-sidecar -o named/",
 )
-@click.option("--no-sidecar", is_flag=True, help="Ignore the sidecar and rebuild everything.")
-@click.option(
+@option(
+    "input",
+    "--no-sidecar",
+    is_flag=True,
+    help="Ignore the sidecar and rebuild everything.",
+    example="gltf2msh robot.glb --no-sidecar -o rebuilt/",
+)
+@option(
+    "input",
     "--dialect",
     type=click.Choice(["auto", "spec", "retail"]),
     default="auto",
     show_default=True,
     help="What to write; auto takes the sidecar's, the file's, else spec.",
+    example="gltf2msh tower.glb --dialect retail -o towers/",
 )
-@click.option("--scene", metavar="NAME", help="Read this scene only, by name or number.")
-@click.option("--clip", metavar="NAME", help="The animation to take.  [default: the first]")
-@click.option(
+@option(
+    "selection",
+    "--scene",
+    metavar="NAME",
+    help="Read this scene only, by name or number.",
+    example="gltf2msh tower.glb --scene 0 -o scene/",
+)
+@option(
+    "selection",
+    "--clip",
+    metavar="NAME",
+    help="The animation to take.",
+    default_text="the first",
+    example="gltf2msh robot.glb --clip robot -o clip/",
+)
+@option(
+    "animation",
     "--fps",
+    metavar="FPS",
     type=click.FloatRange(0, min_open=True),
-    help="Frames per second of the clip.  [default: by evidence: the rate that the file states, "
-    "the spacing of its keys, the sidecar's clip]",
+    help="Frames per second of the clip.",
+    default_text="by evidence: the rate that the file states, the spacing of its keys, the "
+    "sidecar's clip",
+    example="gltf2msh robot.glb --fps 24 -o fps/",
 )
-@click.option("--frame", type=float, metavar="T", help="Pose of an OBJ.  [default: as it says]")
-@click.option(
-    "--up", type=click.Choice(["y", "z"]), help="Axis of an OBJ that points up.  [default: y]"
+@option(
+    "animation",
+    "--frame",
+    type=float,
+    metavar="T",
+    help="Pose of an OBJ.",
+    default_text="as it says",
+    example="gltf2msh obj/robot.obj --frame 0 -o pose/",
 )
-@click.option("--no-reduce", is_flag=True, help="Keep a key per frame.")
-@click.option("--rigid-skin", is_flag=True, help="Bind each triangle of a skin to one joint.")
-@click.option("--ignore-scale", is_flag=True, help="Pass by animated scale.")
-@click.option(
+@option(
+    "input",
+    "--up",
+    type=click.Choice(["y", "z"]),
+    help="Axis of an OBJ that points up.",
+    default_text="y",
+    example="gltf2msh tower.obj --up z -o z_up/",
+)
+@option(
+    "animation",
+    "--no-reduce",
+    is_flag=True,
+    help="Keep a key per frame.",
+    example="gltf2msh robot.glb --no-reduce -o keys/",
+)
+@option(
+    "animation",
+    "--rigid-skin",
+    is_flag=True,
+    help="Bind each triangle of a skin to one joint.",
+    example="gltf2msh tower.glb --rigid-skin -o rigid/",
+)
+@option(
+    "animation",
+    "--ignore-scale",
+    is_flag=True,
+    help="Pass by animated scale.",
+    example="gltf2msh tower.glb --ignore-scale -o unscaled/",
+)
+@option(
+    "output",
     "--generate-lods",
     metavar="A,B",
     help="Make LOD 1 and 2 with these shares of the triangles, e.g. 0.5,0.25.",
+    example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
 )
-@click.option(
+@option(
+    "output",
     "--weld",
     type=click.FloatRange(0, min_open=True),
     metavar="EPS",
     help="Snap positions to multiples of EPS, so that near vertices become one (not with a "
     "sidecar).",
+    example="gltf2msh tower.glb --weld 0.001 -o welded/",
 )
-@click.option(
+@option(
+    "run",
     "--verify/--no-verify",
     default=True,
     show_default=True,
     help="Read what was written again and compare it with the input.",
+    example="gltf2msh robot.glb --no-verify -o unread/",
 )
-@click.option(
+@option(
+    "selection",
     "--allow-delete",
     is_flag=True,
     help="Delete what is missing, even if hidden parts or most nodes are.",
+    example="gltf2msh robot.glb --allow-delete -o deleted/",
 )
-@click.option(
+@option(
+    "run",
     "--require-all",
     is_flag=True,
     help="Write nothing, and exit with 1, where a difference cannot be applied.",
+    example="gltf2msh robot.glb --require-all -o all/",
 )
-@click.option(
+@option(
+    "report",
     "--report",
     metavar="FILE",
     type=FILE,
     help="Write what was kept, rebuilt, new and deleted as JSON.",
+    example="gltf2msh robot.glb --report changes.json -o reported/",
 )
-@click.option(
+@option(
+    "input",
     "--game",
     metavar="DIR",
     type=FILE,
     help="The game's directory, for a directory of glTF; it is read, not written.",
+    example="gltf2msh out/ --game GAME -o NEW_GAME",
 )
-@click.option(
+@option(
+    "output",
     "--in-place",
     is_flag=True,
     help="Change the game itself; what is changed is copied to NAME.bak first.",
+    example="gltf2msh out/ --game GAME_COPY --in-place",
 )
-@click.option(
-    "--add", is_flag=True, help="Make new entries of new glTF files in an archive's folder."
+@option(
+    "output",
+    "--add",
+    is_flag=True,
+    help="Make new entries of new glTF files in an archive's folder.",
+    example="gltf2msh out/ --game GAME --add -o BIGGER_GAME",
 )
-@click.option(
+@option(
+    "appearance",
     "--texm",
     type=click.Choice(["8888", "888", "565", "4444"]),
-    help="Format of a picture's texture.  [default: 888, or 8888 where it has alpha]",
+    help="Format of a picture's texture.",
+    default_text="888, or 8888 where it has alpha",
+    example="gltf2msh WALL.png --texm 565 -o textures/",
 )
-@click.option(
+@option(
+    "appearance",
     "--mips",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Levels of a picture's texture.  [default: as many as there can be]",
+    help="Levels of a picture's texture.",
+    default_text="as many as there can be",
+    example="gltf2msh WALL.png --mips 1 -o flat/",
 )
-@click.option(
+@option(
+    "output",
     "--into",
     type=FILE,
     metavar="LIB",
     help="Put a picture's texture, or an entry (WALL.0, STEEL.mat0), into this library.",
+    example="gltf2msh WALL.png --into GAME_COPY/Textures.lib",
 )
 @batch_options
 @output_options

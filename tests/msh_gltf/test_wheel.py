@@ -36,6 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, source)
+    shutil.copytree(ROOT / "docs/man", source / "docs/man")
     code = "from setuptools import build_meta; build_meta.build_wheel('dist')"
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -84,7 +85,11 @@ def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:
         names = set(opened.namelist())
         about = f"msh_gltf-{__version__}.dist-info"
         assert opened.read(f"{about}/top_level.txt").split() == [b"msh_gltf"]
-    assert {name.partition("/")[0] for name in names} == {"msh_gltf", about}
+    manual = f"msh_gltf-{__version__}.data"
+    assert {name.partition("/")[0] for name in names} == {"msh_gltf", about, manual}
+    assert {name for name in names if name.startswith(manual)} == {
+        f"{manual}/data/share/man/man1/{path.name}" for path in (ROOT / "docs/man").glob("*.1")
+    }
     modules = {
         f"msh_gltf/{path.relative_to(ROOT).as_posix().removeprefix('msh_gltf/')}"
         for package in PACKAGES

@@ -389,7 +389,7 @@ def test_inspect_archive(tmp_path: Path) -> None:
 def test_help_starts_with_examples(command: str) -> None:
     out = run(command, "--help")
     assert out.returncode == 0
-    assert out.stdout.index("Examples:") < out.stdout.index("Options:")
+    assert out.stdout.index("Examples:") < out.stdout.index("Input:\n")
     assert run(command, "--version").stdout.startswith("msh-gltf, version ")
 
 

@@ -1,0 +1,113 @@
+"""The command reference, the man pages, ``--help`` and the completion come from one place."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from docs.make_commands import DOCS, REFERENCES, Reference, example, files, name_of
+from msh_gltf.converter.cli.options import GROUPS, Option, option
+
+every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
+
+
+def options_of(reference: Reference) -> list[click.Option]:
+    return [p for p in reference.command.params if isinstance(p, click.Option)]
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: path.name)
+def test_pages_are_current(path: Path) -> None:
+    assert path.read_text("utf-8") == files()[path], "run python docs/make_commands.py"
+
+
+def test_no_page_is_left_over() -> None:
+    made = {path.name for path in files()}
+    assert {p.name for d in ("commands", "man") for p in (DOCS / d).iterdir()} == made
+
+
+@every_command
+def test_every_option_has_a_group_and_an_example_that_uses_it(reference: Reference) -> None:
+    for one in options_of(reference):
+        if one.name == "version":
+            continue
+        assert isinstance(one, Option), f"{one.opts}: use converter.cli.options.option"
+        assert one.group in GROUPS, one.opts
+        words = example(one, reference).split()
+        assert words[0] == reference.command.name, one.opts
+        assert {*one.opts, *one.secondary_opts} & {*words}, f"{one.opts}: {words}"
+
+
+@every_command
+def test_help_has_the_groups_of_the_page(reference: Reference) -> None:
+    shown = CliRunner().invoke(reference.command, ["--help"]).output
+    page = (DOCS / "commands" / f"{name_of(reference)}.md").read_text("utf-8")
+    options = re.split(r"^(?=(?:Task|Input):$)", shown, maxsplit=1, flags=re.MULTILINE)[1]
+    in_help = re.findall(r"^(\w+):$|^  (?:-\w, )?(--[\w-]+)", options, re.MULTILINE)
+    in_page = re.findall(r"^## (\w+)$|^### `(--[\w-]+)`$", page, re.MULTILINE)
+    assert in_help == [names for names in in_page if names[0] != "Examples"]
+    assert ("Options", "") not in in_help
+
+
+def test_columns_of_the_groups_are_in_line() -> None:
+    @click.command(cls=type(REFERENCES[0].command))
+    @option("input", "--long-name", metavar="FILE", help="One.", example="")
+    @option("run", "-x", is_flag=True, help="Two.", example="")
+    def command() -> None: ...
+
+    shown = CliRunner().invoke(command, ["--help"]).output
+    assert (
+        len(
+            {
+                line.index(text)
+                for line in shown.splitlines()
+                for text in ("One.", "Two.")
+                if text in line
+            }
+        )
+        == 1
+    )
+
+
+def test_a_default_that_is_no_value_is_shown() -> None:
+    one = Option(["--jobs"], group="run", example="", help="Work.", default_text="one per core")
+    assert one.help == "Work.  [default: one per core]"
+    assert one.description == "Work."
+
+
+@every_command
+def test_man_pages_are_valid(reference: Reference) -> None:
+    if (groff := shutil.which("groff")) is None:
+        pytest.skip("no groff")
+    path = DOCS / "man" / f"{name_of(reference)}.1"
+    done = subprocess.run(
+        [groff, "-man", "-ww", "-Tutf8", path], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    shown = re.sub(r"\x1b\[\d+m|.\x08", "", done.stdout)
+    for one in options_of(reference):
+        assert one.opts[-1] in shown.replace("‐", "-"), one.opts
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="click completes in bash, zsh and fish")
+@every_command
+def test_the_shell_completes(reference: Reference) -> None:
+    name = name_of(reference)
+    code = "import sys; from msh_gltf.converter import cli; getattr(cli, sys.argv[1])([])"
+    variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
+    done = subprocess.run(
+        [sys.executable, "-c", code, name.replace("-", "_")],
+        env=os.environ
+        | {variable: "bash_complete", "COMP_WORDS": f"{name} --dia", "COMP_CWORD": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["plain,--dialect"]
