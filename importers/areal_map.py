@@ -6,7 +6,7 @@ Source: docs/reference/areal_map.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,17 @@ from ..converter.formats.areal_map import (
     ArealMap,
     areal_entry,
 )
-from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
-from ..converter.numeric.arrays import Ints, Records
+from ..converter.formats.tables import (
+    AREAL_DTYPE,
+    AREAL_LINK_DTYPE,
+    AREAL_VERTEX_DTYPE,
+    field_offset,
+)
+from ..converter.numeric.arrays import Ints
 
 _Row = TypeVar("_Row", bound=np.generic)
+#: Where in a record its numbers of vertices and of polys stand: uint32 each.
+_COUNTS = tuple(field_offset(AREAL_DTYPE, name) for name in ("vertex_count", "poly_count"))
 
 
 def read_areal_map(archive: Archive) -> ArealMap:
@@ -51,12 +58,12 @@ def read_areal_map(archive: Archive) -> ArealMap:
     size, cell_start, cell_ids = _read_grid(data, at)
     return ArealMap(
         archive,
-        _joined(polygons.records, np.empty(0, AREAL_DTYPE)),
-        _joined(polygons.vertices, np.empty((0, 3), np.float32)),
-        _starts(polygons.vertices),
-        _joined(polygons.links, np.empty(0, AREAL_LINK_DTYPE)),
-        _joined(polygons.extra_links, np.empty(0, AREAL_LINK_DTYPE)),
-        _starts(polygons.extra_links),
+        _joined(polygons.records, AREAL_DTYPE),
+        _joined(polygons.vertices, AREAL_VERTEX_DTYPE),
+        _starts(polygons.vertices, AREAL_VERTEX_DTYPE),
+        _joined(polygons.links, AREAL_LINK_DTYPE),
+        _joined(polygons.extra_links, AREAL_LINK_DTYPE),
+        _starts(polygons.extra_links, AREAL_LINK_DTYPE),
         polygons.polys,
         *size,
         _frozen(cell_start),
@@ -84,24 +91,23 @@ class _Data:
 
 
 class _Polygons(NamedTuple):
-    """What the areals consist of, an item per areal."""
+    """What the areals consist of: bytes, an item per areal."""
 
-    records: list[Records]
-    vertices: list[NDArray[np.float32]]
-    links: list[Records]
-    extra_links: list[Records]
+    records: list[memoryview]
+    vertices: list[memoryview]
+    links: list[memoryview]
+    extra_links: list[memoryview]
     polys: list[bytes]
 
 
 def _read_polygons(data: _Data, count: int) -> tuple[_Polygons, int]:
     """The areals, and where the grid starts."""
     out = _Polygons([], [], [], [], [])
-    at = 0
+    given, at = data.bytes, 0
     for row in range(count):
         data.require(AREAL_DTYPE.itemsize, at, row, "an areal")
         end = at + AREAL_DTYPE.itemsize
-        record = np.frombuffer(data.bytes[at:end], AREAL_DTYPE)
-        corners, parts = int(record["vertex_count"][0]), int(record["poly_count"][0])
+        corners, parts = (int.from_bytes(given[at + k : at + k + 4], "little") for k in _COUNTS)
         points, links, extra = (
             corners * AREAL_VERTEX_DTYPE.itemsize,
             corners * AREAL_LINK_DTYPE.itemsize,
@@ -109,19 +115,19 @@ def _read_polygons(data: _Data, count: int) -> tuple[_Polygons, int]:
         )
         what = f"{corners} vertices and {parts} polys"
         data.require(points + links + extra + 4 * parts, end, row, what)
+        out.records.append(given[at:end])
         at, end = end, end + points
-        out.vertices.append(np.frombuffer(data.bytes[at:end], AREAL_VERTEX_DTYPE))
+        out.vertices.append(given[at:end])
         at, end = end, end + links
-        out.links.append(np.frombuffer(data.bytes[at:end], AREAL_LINK_DTYPE))
+        out.links.append(given[at:end])
         at, end = end, end + extra
-        out.extra_links.append(np.frombuffer(data.bytes[at:end], AREAL_LINK_DTYPE))
+        out.extra_links.append(given[at:end])
         at = end
         for _ in range(parts):
-            words = 3 * int.from_bytes(data.bytes[at : at + 4], "little") + 1
+            words = 3 * int.from_bytes(given[at : at + 4], "little") + 1
             data.require(4 * words, at, row, "a poly")
             at += 4 * words
-        out.records.append(record)
-        out.polys.append(bytes(data.bytes[end:at]))
+        out.polys.append(bytes(given[end:at]))
     return out, at
 
 
@@ -174,12 +180,14 @@ def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
     return heads[: cells + 1]
 
 
-def _joined(parts: list[NDArray[_Row]], none: NDArray[_Row]) -> NDArray[_Row]:
-    return _frozen(np.concatenate([none, *parts]))
+def _joined(parts: list[memoryview], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The rows of all parts, read-only; bytes are joined, for NumPy compares types part by part."""
+    return np.frombuffer(b"".join(parts), dtype)
 
 
-def _starts(parts: list[NDArray[_Row]]) -> Ints:
-    return _frozen(np.cumsum([0, *map(len, parts)], dtype=np.int64))
+def _starts(parts: list[memoryview], dtype: np.dtype[Any]) -> Ints:
+    rows = [len(part) // dtype.itemsize for part in parts]
+    return _frozen(np.cumsum([0, *rows], dtype=np.int64))
 
 
 def _frozen(array: NDArray[_Row]) -> NDArray[_Row]:

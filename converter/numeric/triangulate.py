@@ -8,6 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+#: From so many corners on arrays are faster than plain floats.
+_MANY = 64
+
 
 def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the triangles of polygons, ``n - 2`` per polygon, in order.
@@ -22,7 +25,7 @@ def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArra
     count = np.diff(start)
     triangles = np.maximum(count - 2, 0)
     polygon = np.repeat(np.arange(len(count)), triangles)
-    first = np.concatenate([[0], np.cumsum(triangles)[:-1]]) if len(count) else np.zeros(0, int)
+    first = np.cumsum(triangles) - triangles
     step = np.arange(int(triangles.sum())) - first[polygon]
     base = start[polygon]
     out = np.stack([base, base + step + 1, base + step + 2], axis=1)
@@ -30,24 +33,49 @@ def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArra
     ahead, beyond = b - a, c - a
     bent = ahead[:, 0] * beyond[:, 1] - ahead[:, 1] * beyond[:, 0] <= 0
     for number in np.unique(polygon[bent]).tolist():
-        rows = np.flatnonzero(polygon == number)
         low, high = int(start[number]), int(start[number + 1])
-        out[rows] = low + np.array(_clip_ears(points[low:high]))
+        row = int(first[number])
+        out[row : row + high - low - 2] = low + np.array(_clip_ears(points[low:high]))
     return out
 
 
 def _clip_ears(points: NDArray[np.float64]) -> list[tuple[int, int, int]]:
     """Triangles of one simple polygon; where no ear is left, a fan of what remains."""
     left = list(range(len(points)))
+    corners = [(x, y) for x, y in points.tolist()]
     out = []
     while len(left) > 3:
-        ear = next((i for i in range(len(left)) if _is_ear(points, left, i)), 1)
+        if len(left) > _MANY:
+            ears = (i for i in range(len(left)) if _is_ear_of_many(points, left, i))
+        else:
+            ears = (i for i in range(len(left)) if _is_ear(corners, left, i))
+        ear = next(ears, 1)
         out.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
         del left[ear]
     return [*out, (left[0], left[1], left[2])]
 
 
-def _is_ear(points: NDArray[np.float64], left: list[int], i: int) -> bool:
+def _is_ear(points: list[tuple[float, float]], left: list[int], i: int) -> bool:
+    """Whether a corner sticks out, and no other corner lies in its triangle."""
+    before, own, after = left[i - 1], left[i], left[(i + 1) % len(left)]
+    (ax, ay), (bx, by), (cx, cy) = points[before], points[own], points[after]
+    abx, aby, bcx, bcy, cax, cay = bx - ax, by - ay, cx - bx, cy - by, ax - cx, ay - cy
+    if abx * (cy - ay) - aby * (cx - ax) <= 0:
+        return False
+    for k in left:
+        x, y = points[k]
+        if (
+            abx * (y - ay) - aby * (x - ax) >= 0
+            and bcx * (y - by) - bcy * (x - bx) >= 0
+            and cax * (y - cy) - cay * (x - cx) >= 0
+            and k not in (before, own, after)
+        ):
+            return False
+    return True
+
+
+def _is_ear_of_many(points: NDArray[np.float64], left: list[int], i: int) -> bool:
+    """The same in arrays, which pays where there are many other corners."""
     a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
     corner = points[[a, b, c]]
     if _side(corner[0], corner[1], corner[2:3])[0] <= 0:

@@ -1,0 +1,59 @@
+"""Ear clipping: triangles fill their polygons, by plain floats as by arrays."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.numeric import triangulate as module
+from msh_gltf.converter.numeric.triangulate import triangulate
+
+
+def stars(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Star-shaped polygons of 3 to 40 corners, counter-clockwise; some corners are in a line."""
+    chance = np.random.default_rng(seed)
+    shapes = []
+    for _ in range(count):
+        corners = int(chance.integers(3, 41))
+        angle = 2 * np.pi * (np.arange(corners) + chance.uniform(0, 0.9, corners)) / corners
+        shape = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        shape *= chance.uniform(0.3, 1, (corners, 1))
+        shape[1::3] = (shape[0::3][: len(shape[1::3])] + shape[1::3]) / 2
+        shapes.append(shape)
+    return np.concatenate(shapes), np.cumsum([0, *map(len, shapes)])
+
+
+def areas(corner: np.ndarray) -> np.ndarray:
+    ahead, beyond = corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]
+    return (ahead[:, 0] * beyond[:, 1] - ahead[:, 1] * beyond[:, 0]) / 2
+
+
+def test_triangles_of_concave_polygons_fill_them() -> None:
+    points, start = stars(1, 200)
+    area = areas(points[triangulate(points, start)])
+    assert (area > -1e-12).all()
+    at = 0
+    for low, high in pairwise(start):
+        x, y = points[low:high].T
+        shoelace = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
+        assert area[at : at + high - low - 2].sum() == pytest.approx(shoelace)
+        at += high - low - 2
+
+
+def test_polygons_of_many_corners_are_cut_as_those_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    points, start = stars(2, 100)
+    wild = np.random.default_rng(3).normal(size=points.shape)  # edges cross: any answer, but one
+    for given in (points, wild):
+        found = []
+        for many in (0, 1000):
+            monkeypatch.setattr(module, "_MANY", many)
+            found.append(triangulate(given, start))
+        assert np.array_equal(*found)
+
+
+def test_polygons_without_triangles_have_none() -> None:
+    points = np.array([[0, 0], [1, 0], [0, 0], [2, 0], [0, 1]], float)
+    assert triangulate(points, np.array([0, 2, 2, 5])).tolist() == [[2, 3, 4]]
+    assert triangulate(points[:0], np.array([0])).shape == (0, 3)
