@@ -27,24 +27,35 @@ TEMPORARY = ".msh-gltf-"
 _ENDING = ".tmp"
 
 
-def refuse_existing(paths: Sequence[Path], force: bool) -> None:
-    """Stop before any work if an output exists, or a directory is in its place.
+def refuse_existing(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
+    """Stop before anything is written if another output exists, or a directory is in its place.
 
     Raises:
-        ConversionError: an output exists and ``force`` is not set; a directory is never replaced.
+        ConversionError: an output exists with other bytes and ``force`` is not set; a directory is
+            never replaced.
     """
-    for path in paths:
-        if not force and os.path.lexists(path):
-            raise ConversionError(
-                "output exists already", file=str(path), hint="--force replaces it"
-            )
+    for path, data in files:
+        if not force and os.path.lexists(path) and not _holds(path, data):
+            raise _exists(path)
         if os.path.isdir(path) and not os.path.islink(path):
             raise cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
 
 
+def _exists(path: Path) -> ConversionError:
+    return ConversionError("output exists already", file=str(path), hint="--force replaces it")
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """Whether a file has these bytes: the same command wrote it before, or one that was killed."""
+    try:
+        return path.is_file() and path.stat().st_size == len(data) and path.read_bytes() == data
+    except OSError:
+        return False
+
+
 def write_outputs(
     files: Sequence[tuple[Path, bytes]], force: bool, *, durable: bool = False
-) -> None:
+) -> list[Path]:
     """Write files under temporary names, then rename them all, in the given order.
 
     Missing directories are made, permissions of replaced files kept. On any failure no new output
@@ -52,21 +63,27 @@ def write_outputs(
 
     Args:
         files: each path and its bytes.
-        force: replace outputs that exist.
+        force: replace outputs that exist; without it one that has the same bytes stays, any other
+            is refused.
         durable: what is written survives a power cut (docs/faults.md): the bytes are on the disk
             before a file gets its name, and the name is there before this returns. For files of
             the game; everything else can be made again.
 
+    Returns:
+        What was written.
+
     Raises:
         ConversionError: an output exists, or cannot be written.
     """
-    refuse_existing([path for path, _ in files], force)
+    refuse_existing(files, force)
+    for directory in dict.fromkeys(path.parent for path, _ in files):
+        _tidy(directory)
+    files = [(path, data) for path, data in files if force or not os.path.lexists(path)]
     with contextlib.ExitStack() as stack:
         waiting = []
         for path, data in files:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                _tidy(path.parent)
                 unfinished = stack.enter_context(_Unfinished(path))
                 waiting.append(unfinished)
                 unfinished.file.write(data)
@@ -91,6 +108,7 @@ def write_outputs(
                 for path in new:
                     _remove(path)
                 raise
+    return [path for path, _ in files]
 
 
 def copy_output(source: Path, target: Path, *, durable: bool = False) -> None:
@@ -192,9 +210,10 @@ class _Unfinished:
                 os.rename(self.path, self.target)
             else:
                 self._link()
-        except FileExistsError:
-            refuse_existing([self.target], force)
-            raise
+        except FileExistsError as error:
+            if not force:
+                raise _exists(self.target) from error
+            raise cannot_write(self.target, error) from error
         except OSError as error:
             raise cannot_write(self.target, error) from error
 
@@ -202,10 +221,12 @@ class _Unfinished:
         """Take the name if it is free: a rename would replace, a link does not."""
         try:
             os.link(self.path, self.target)
+            _remove(self.path)  # here, where no interrupt comes between
         except FileExistsError:
             raise
         except OSError:  # FAT has no links
-            refuse_existing([self.target], force=False)
+            if os.path.lexists(self.target):
+                raise _exists(self.target) from None
             os.replace(self.path, self.target)
 
 

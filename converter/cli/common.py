@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +133,15 @@ def write_stdout(data: bytes) -> None:
         raise ConversionError("standard output is closed", hint="-o FILE writes a file")
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def say_written(files: Sequence[tuple[Path, bytes]], written: Collection[Path]) -> None:
+    """Print a line for each output: what was written, and what had these bytes already."""
+    for path, data in files:
+        if path in written:
+            say(f"  wrote {path} ({len(data):,} bytes)")
+        else:
+            say(f"  {path} is there already, with the same bytes")
 
 
 def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]) -> Path:

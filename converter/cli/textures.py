@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .common import STDOUT, output_path, say, write_stdout
+from .common import STDOUT, output_path, say, say_written, write_stdout
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +27,10 @@ def export_texture(texture: LoadedTexture, output: str | None, force: bool, quie
         write_stdout(png_file(texture, Path(STDOUT))[1])
         return
     target, data = png_file(texture, output_path(output, f"{escape(name)}.png", (".png",)))
-    write_outputs([(target, data)], force)
+    written = write_outputs([(target, data)], force)
     if not quiet:
         say(f"{name}: {texture.summary}")
-        say(f"  wrote {target} ({len(data):,} bytes)")
+        say_written([(target, data)], written)
 
 
 def import_picture(given: ToMsh) -> None:
@@ -66,10 +66,10 @@ def import_picture(given: ToMsh) -> None:
             f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it "
             "into a library)"
         )
-    write_outputs([(target, data)], given.force)
+    written = write_outputs([(target, data)], given.force)
     if not given.quiet:
         say(f"{picture.name}: {texture_summary(texm)}")
-        say(f"  wrote {target} ({len(data):,} bytes)")
+        say_written([(target, data)], written)
 
 
 def is_entry_file(path: Path) -> bool:

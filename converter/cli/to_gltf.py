@@ -21,6 +21,7 @@ from .common import (
     refuse_batch_options,
     refuse_other_direction,
     say,
+    say_written,
     version_option,
     write_stdout,
 )
@@ -356,11 +357,9 @@ def _is_many(given: ToGltf) -> bool:
 
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
     from ..formats.names import file_stem
-    from ..formats.sidecar import sidecar_path
     from ..pipeline.export_model import LoadedModel
-    from ..pipeline.gltf_output import buffer_path
     from ..pipeline.texture import texture_at
-    from ..storage import refuse_existing, write_outputs
+    from ..storage import write_outputs
 
     source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
     if (texture := texture_at(source, given.entry)) is not None:
@@ -377,12 +376,8 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
     target = output_path(output, f"{file_stem(loaded.name)}.glb", SUFFIXES)
-    outputs = [target, *([sidecar_path(target)] if sidecar else [])]
-    if target.suffix.lower() == ".gltf":
-        outputs.append(buffer_path(target))
-    refuse_existing(outputs, given.force)
     files = make_files(target, sidecar)
-    write_outputs(files, given.force)
+    written = write_outputs(files, given.force)
     if given.quiet:
         return
     if _ends_in(given, ".obj") and isinstance(loaded, LoadedModel):
@@ -401,8 +396,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
                 f"{decision.identity_keys or 'not looked at'}, "
                 f"batch words say {decision.batch_words}"
             )
-    for path, content in files:
-        say(f"  wrote {path} ({len(content):,} bytes)")
+    say_written(files, written)
 
 
 def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path, bool], Files]]:

@@ -20,6 +20,7 @@ from .common import (
     refuse_batch_options,
     refuse_other_direction,
     say,
+    say_written,
     version_option,
     write_stdout,
 )
@@ -351,7 +352,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result.not_applied += refused(result.library)
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
-    refuse_existing([path for path, _ in files], given.force)
+    refuse_existing(files, given.force)
     if not given.quiet:
         for warning in result.warnings:
             say(f"warning: {source}: {warning}", error=True)
@@ -360,13 +361,12 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
         sys.exit(1)
-    write_outputs(files, given.force)
+    written = write_outputs(files, given.force)
     if target is None:
         write_stdout(result.data)
     elif not given.quiet:
         _show_result(result, given.verbose)
-        for path, data in files:
-            say(f"  wrote {path} ({len(data):,} bytes)")
+        say_written(files, written)
 
 
 def _show_result(result: ImportResult, verbose: bool) -> None:

@@ -29,6 +29,19 @@ def test_existing_outputs_are_refused(tmp_path: Path) -> None:
     assert b.read_bytes() == b"2"
 
 
+def test_an_output_with_the_same_bytes_is_not_in_the_way(tmp_path: Path) -> None:
+    """The same command wrote it, and perhaps was killed before it wrote the others."""
+    a, b = tmp_path / "a", tmp_path / "b"
+    a.write_bytes(b"1")
+    before = a.stat()
+    assert write_outputs([(a, b"1"), (b, b"2")], force=False) == [b]
+    assert a.stat() == before
+    assert write_outputs([(a, b"1"), (b, b"2")], force=False) == []
+    b.write_bytes(b"3")
+    with pytest.raises(ConversionError, match="b: output exists already; --force"):
+        write_outputs([(a, b"1"), (b, b"2")], force=False)
+
+
 def test_nothing_is_left_when_a_write_fails(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_bytes(b"")

@@ -163,6 +163,8 @@ def test_nothing_is_replaced_unless_forced(tmp_path: Path) -> None:
     assert snapshot(tmp_path) == before
     msh_gltf.export_gltf(model, tmp_path / "m.glb", sidecar=False, force=True)
     msh_gltf.write_msh(model, tmp_path / "m.msh")
+    msh_gltf.write_msh(model, tmp_path / "m.msh")  # the same bytes: nothing to replace
+    (tmp_path / "m.msh").write_bytes(b"mine")
     with pytest.raises(msh_gltf.ConversionError, match="exists already"):
         msh_gltf.write_msh(model, tmp_path / "m.msh")
 

@@ -37,9 +37,12 @@ def test_there_and_back_with_defaults(tmp_path: Path) -> None:
         f"  wrote робот.msh-sidecar ({(tmp_path / 'робот.msh-sidecar').stat().st_size:,} bytes)",
         f"  wrote робот.glb ({(tmp_path / 'робот.glb').stat().st_size:,} bytes)",
     ]
-    again = run("gltf2msh", "робот.glb", cwd=tmp_path)
-    assert again.returncode == 2
-    assert "робот.msh: output exists already; --force replaces it" in again.stderr
+    again = run("msh2gltf", "робот.msh", cwd=tmp_path)
+    assert (again.returncode, again.stderr) == (0, "")
+    assert "  робот.glb is there already, with the same bytes" in again.stdout.splitlines()
+    other = run("gltf2msh", "робот.glb", "--no-sidecar", cwd=tmp_path)
+    assert other.returncode == 2
+    assert "робот.msh: output exists already; --force replaces it" in other.stderr
     back = run("gltf2msh", "робот.glb", "-o", "back/", cwd=tmp_path)
     assert back.returncode == 0, back.stderr
     assert "unchanged, restored byte for byte" in back.stdout
@@ -429,7 +432,7 @@ def test_obj_and_back(tmp_path: Path) -> None:
     assert back.returncode == 0, back.stderr
     assert "unchanged, restored byte for byte" in back.stdout
     assert (tmp_path / "back.msh").read_bytes() == ROBOT.source
-    again = run("msh2gltf", ROBOT.path, "-o", target)
+    again = run("msh2gltf", ROBOT.path, "-o", target, "--frame", 7)
     assert again.returncode == 2
     assert "output exists already" in again.stderr
     level = DATA / "maps/spec__AutoMAP_00/Land.msh"

@@ -79,6 +79,26 @@ def test_a_pair_is_never_mixed_silently(
     assert at > 4
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_the_same_command_completes(number: signal.Signals, tmp_path: Path) -> None:
+    """Also without --force: what it wrote before it was stopped is not in its way."""
+    out, whole = tmp_path / "out", tmp_path / "whole"
+    expected = pair(whole, ".gltf", MODEL)
+    at = 0
+    while True:
+        at += 1
+        shutil.rmtree(out, ignore_errors=True)
+        out.mkdir()
+        arguments = (MODEL, "-o", out / "x.gltf", "-q")
+        job = struck(at, number, out, cli.msh2gltf, *arguments)
+        if job.code == 0:
+            break
+        assert job.code == (128 + number if number == signal.SIGINT else -number), job.said
+        again(cli.msh2gltf, *arguments)
+        assert snapshot(out) == expected
+    assert at > 4
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_stopped_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
     """Every signal that asks for an end is like Ctrl-C; the code says which one it was."""
