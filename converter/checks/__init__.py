@@ -48,8 +48,10 @@ def all_rules() -> dict[str, Rule]:
         header,
         level,
         materials,
+        missions,
         names,
         nodes,
+        objects,
         slots,
         terrain_draw,
         terrain_faces,
@@ -57,6 +59,7 @@ def all_rules() -> dict[str, Rule]:
         terrain_tables,
         textures,
         triangles,
+        units,
         vertices,
     )
 
@@ -67,7 +70,7 @@ def all_rules() -> dict[str, Rule]:
         terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
         areal_map, areal_records, areal_polygons, areal_cells,
         build_dat, wear, appearance, material, materials, texture, textures, control_points,
-        registry, unit, mission,
+        registry, objects, unit, units, mission, missions,
     )  # fmt: skip
     declared = (value for module in modules for value in vars(module).values())
     return {value.code: value for value in declared if isinstance(value, Rule)}

@@ -19,13 +19,12 @@ from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
 from ...importers.control_points import read_points
 from ...importers.material import read_material
-from ...importers.mission import read_mission
 from ...importers.msh import read_model
 from ...importers.nres import is_nres, read_file, read_nres
-from ...importers.registry import is_registry, read_registry
+from ...importers.registry import is_registry
 from ...importers.terrain import read_terrain
 from ...importers.texm import read_texm
-from ...importers.unit import is_unit, read_unit
+from ...importers.unit import is_unit
 from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
 from ..checks.appearance import check_phase_textures, check_row_names
@@ -48,6 +47,8 @@ from ..formats.mission import MISSION_FILE
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import UNIT_ENDING
 from ..scene.dialect import decide
+from .check_assembly import check_mission_file, check_registry_file, check_unit_file, game_of
+from .game import Game
 from .texture_lookup import Libraries
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
@@ -212,17 +213,11 @@ def _archive(at: _Place) -> Iterator[Finding]:
 
 def _registry(at: _Place) -> Iterator[Finding]:
     yield from _archive(at)
-    yield from read_registry(at.file).check()
+    yield from check_registry_file(at.file, _game(at))
 
 
-def _unit(at: _Place) -> Iterator[Finding]:
-    read_unit(at.data, at.label)
-    yield from ()
-
-
-def _mission(at: _Place) -> Iterator[Finding]:
-    read_mission(at.data, at.label)
-    yield from ()
+def _game(at: _Place) -> Game | None:
+    return game_of(at.path, [Path(folder) for folder in at.folders])
 
 
 def _entry_kind(entry: Entry) -> Kind | None:
@@ -399,8 +394,8 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.MATERIAL: _material,
     Kind.CONTROL_POINTS: _points,
     Kind.REGISTRY: _registry,
-    Kind.UNIT: _unit,
-    Kind.MISSION: _mission,
+    Kind.UNIT: lambda at: check_unit_file(at.data, at.label, _game(at)),
+    Kind.MISSION: lambda at: check_mission_file(at.data, at.label, _game(at)),
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
 }
 #: Kinds of the entries that are no containers.

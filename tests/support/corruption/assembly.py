@@ -6,9 +6,11 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.support import assembly as make
-from tests.support.corruption.base import Nres, kinds
+from tests.support.assembled_game import FULL, GROUND, ROBOT, GameParts
+from tests.support.corruption.base import INF, NAN, Nres, kinds
 
 
 @dataclass(frozen=True)
@@ -171,3 +173,168 @@ def mission_route_of_many_points(data: bytearray) -> None:
 def mission_clan_with_a_long_name(data: bytearray) -> None:
     at = data.index(b"Nature") - 4
     struct.pack_into("<I", data, at, 0xFFFFFFF0)
+
+
+# ------------------------------------------------------------------ against the game they are in
+
+
+@dataclass(frozen=True)
+class WholeGame:
+    """A valid game, made anew each time."""
+
+    id: str = "game"
+
+
+def _write_game(checked: str) -> Callable[..., Path]:
+    def write(folder: Path, sample: WholeGame, change: Callable[[GameParts], None]) -> Path:
+        parts = GameParts()
+        change(parts)
+        parts.write(folder)
+        return folder / checked
+
+    return write
+
+
+def _game(checked: str) -> Any:
+    return kinds(f"game, {checked}", lambda: [WholeGame()], _write_game(checked))
+
+
+of_objects = _game("objects.rlb")
+of_robot = _game("UNITS/robot.dat")
+of_placed = _game("MISSIONS/Single.01/data.tma")
+
+
+@of_objects("object-model")
+def object_without_its_archive(game: GameParts) -> None:
+    game.objects["s_rock"] = ("STAT", [("nowhere.rlb", "a.msh"), ("static.rlb", "rock.msh")])
+
+
+@of_objects("object-model")
+def object_outside_the_game(game: GameParts) -> None:
+    game.objects["s_rock"] = ("STAT", [("..\\static.rlb", "rock.msh")])
+
+
+@of_objects("object-file")
+def object_without_its_points(game: GameParts) -> None:
+    game.objects["s_rock"][1].append(("static.rlb", "rock.cpt"))
+
+
+@of_robot("unit-class")
+def part_of_class_9(game: GameParts) -> None:
+    game.units[ROBOT][2] = ("i_comp", 9, 0, 0)
+
+
+@of_robot("unit-key")
+def part_that_nobody_knows(game: GameParts) -> None:
+    game.units[ROBOT][2] = ("i_nothing", 3, 0, 0)
+
+
+@of_robot("unit-key")
+def part_without_its_model(game: GameParts) -> None:
+    game.objects["e_gun_1"] = ("EXTO", [("static.rlb", "gone.msh")])
+
+
+@of_robot("unit-socket")
+def gun_on_no_node(game: GameParts) -> None:
+    game.units[ROBOT][1] = ("e_gun_1", 4, 12, 0)
+
+
+@of_robot("unit-socket")
+def gun_of_armour_on_no_node(game: GameParts) -> None:
+    game.units[ROBOT][1] = ("E_GUN_1", 2, -1, 0)
+
+
+@of_robot("unit-mount")
+def gun_on_geometry(game: GameParts) -> None:
+    game.units[ROBOT][1] = ("e_gun_1", 4, FULL, 0)
+
+
+@of_placed("mission-kind")
+def object_of_kind_4(game: GameParts) -> None:
+    game.placed[3]["kind"] = 4
+
+
+@of_placed("mission-place")
+def object_nowhere(game: GameParts) -> None:
+    game.placed[3]["place"] = (NAN, 1.0, 1.0)
+
+
+@of_placed("mission-place")
+def object_of_no_size(game: GameParts) -> None:
+    game.placed[3]["scale"] = INF
+
+
+@of_placed("mission-clan")
+def unit_of_clan_2(game: GameParts) -> None:
+    game.placed[2]["clan"] = 2
+
+
+@of_placed("mission-id")
+def id_twice(game: GameParts) -> None:
+    game.placed[2]["id"] = 100
+
+
+@of_placed("mission-property")
+def property_of_another_id(game: GameParts) -> None:
+    game.placed[0]["id"] = 103
+    game.placed[1]["host"] = (103, 3)
+
+
+@of_placed("mission-host")
+def host_that_is_missing(game: GameParts) -> None:
+    game.placed[1]["host"] = (999, 3)
+
+
+@of_placed("mission-host")
+def host_that_is_a_unit(game: GameParts) -> None:
+    game.placed[1]["host"] = (102, 3)
+
+
+@of_placed("mission-host")
+def host_without_a_vertex(game: GameParts) -> None:
+    game.placed[1]["host"] = (100, -1)
+
+
+@of_placed("mission-host")
+def host_with_too_few_vertices(game: GameParts) -> None:
+    game.placed[1]["host"] = (100, 11)
+
+
+@of_placed("mission-path")
+def unit_that_is_missing(game: GameParts) -> None:
+    game.placed[2]["path"] = "UNITS\\nobody.dat"
+
+
+@of_placed("mission-path")
+def unit_outside_the_game(game: GameParts) -> None:
+    game.placed[2]["path"] = "..\\..\\robot.dat"
+
+
+@of_placed("mission-path")
+def rock_that_nobody_knows(game: GameParts) -> None:
+    game.placed[3]["path"] = "s_nothing"
+
+
+@of_placed("mission-path")
+def rock_without_a_model(game: GameParts) -> None:
+    game.placed[3]["path"] = "i_comp"
+
+
+@of_placed("mission-map")
+def mission_without_its_level(game: GameParts) -> None:
+    game.map = "DATA\\MAPS\\Nowhere\\land"
+
+
+@of_placed("mission-outside")
+def object_off_the_map(game: GameParts) -> None:
+    game.placed[3]["place"] = (-5.0, 100.0, 0.0)
+
+
+@of_placed("mission-ground")
+def object_below_the_ground(game: GameParts) -> None:
+    game.placed[3]["place"] = (100.0, 100.0, GROUND - 3)
+
+
+@of_placed("mission-ground")
+def object_in_the_sky(game: GameParts) -> None:
+    game.placed[2]["place"] = (100.0, 100.0, GROUND + 60)

@@ -1,0 +1,83 @@
+"""A game of a registry, a robot, a building and a mission, which can be broken part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.support import assembly as make
+from tests.support.corpus import DATA
+from tests.support.game import MESH, WEAR, archive, entry, model, write
+
+#: Has geometry-less nodes 2, 8 and 11, and a path graph of 11 points.
+ROOM = "retail__static__i_room_006"
+ROCK = "retail__odd__s_rock_009"
+SOCKET, FULL = 2, 0
+ROBOT, BASE = "UNITS\\robot.dat", "UNITS\\BUILDS\\base.dat"
+#: The ground of the level at x, y = 100, 100.
+GROUND = 6.17
+
+
+def _objects() -> dict[str, tuple[str, list[tuple[str, str]]]]:
+    room = [("static.rlb", "room.msh"), ("static.rlb", "room.wea")]
+    return {
+        "u_robot": ("EXTO", room),
+        "e_gun_1": ("EXTO", [("static.rlb", "rock.msh")]),
+        "i_comp": ("INTO", [("", "")]),
+        "b_base": ("EXTO", room),
+        "fr_base": ("FORT", [("objects.rlb", "b_base")]),
+        "s_rock": ("STAT", [("static.rlb", "rock.msh")]),
+    }
+
+
+def _units() -> dict[str, list[make.Part]]:
+    robot = [("u_robot", 0, -1, 2), ("e_gun_1", 4, SOCKET, 0), ("i_comp", 3, 0, 0)]
+    return {ROBOT: robot, BASE: [("fr_base", 0, -1, 0)]}
+
+
+def _placed() -> list[dict[str, Any]]:
+    place = (100.0, 100.0, GROUND)
+    owned = {"clan": 1, "place": place}
+    base = [(1, 100, "LogicalID"), (1, 1, "ClanID")]
+    return [
+        {"kind": 0, "path": BASE, "id": 100, "name": "Base", "properties": base, **owned},
+        {"kind": 1, "path": ROBOT.lower(), "id": 101, "name": "Герой", "host": (100, 3), **owned},
+        {"kind": 1, "path": ROBOT, "id": 102, "name": "Guard", **owned},
+        {"kind": 3, "path": "S_ROCK", "clan": 77, "place": place, "scale": 1.5},
+    ]
+
+
+@dataclass
+class GameParts:
+    """What the game is made of; change it, then write it."""
+
+    objects: dict[str, tuple[str, list[tuple[str, str]]]] = field(default_factory=_objects)
+    units: dict[str, list[make.Part]] = field(default_factory=_units)
+    placed: list[dict[str, Any]] = field(default_factory=_placed)
+    map: str = "DATA\\MAPS\\M1\\land"
+
+    @property
+    def mission(self) -> bytes:
+        clans = [make.clan("Nature", 0, [[(50, 50, 0, 5, 9)]]), make.clan("Игрок")]
+        objects = [make.placed(**one) for one in self.placed]
+        return make.mission(
+            objects, clans=clans, map=self.map, routes=[(7, [(1, 1, 0), (9, 1, 0), (9, 9, 0)])],
+            lodes=[(20.0, 30.0, 5.0, 1000.0)],
+        )  # fmt: skip
+
+    def write(self, root: Path) -> Path:
+        """Write the game below a directory; returns its mission."""
+        room, rock = model(ROOM), model(ROCK)
+        wear = (DATA / f"{ROOM}.wea").read_bytes()
+        rows = [(MESH, b"room.msh", room), (WEAR, b"room.wea", wear), (MESH, b"rock.msh", rock)]
+        write(root / "static.rlb", archive([entry(*row) for row in rows]))
+        write(root / "objects.rlb", make.registry(self.objects))
+        for path, parts in self.units.items():
+            write(root / path.replace("\\", "/"), make.unit(parts))
+        level = DATA / "maps/spec__AutoMAP_00"
+        for name in ("Land.msh", "Land.map", "Land1.wea", "Land2.wea"):
+            write(root / "DATA/MAPS/M1" / name, (level / name).read_bytes())
+        mission = root / "MISSIONS/Single.01/data.tma"
+        write(mission, self.mission)
+        return mission
