@@ -5,6 +5,7 @@
   so that one link serves the site and a repository's own pages.
 - ``folder/`` in the navigation is the folder's index page and what it links to, in that order.
 - The API pages show the packages as they are installed, below ``msh_gltf``.
+- The contents of a long API page are its modules, not everything that is in them.
 - Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation of their own.
 """
 
@@ -21,6 +22,7 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.pages import Page
+from mkdocs.structure.toc import AnchorLink
 
 ROOT = Path(__file__).parent.parent.parent
 #: Pages that lie elsewhere in the repository, by their place in the site.
@@ -33,6 +35,8 @@ PAGES = {
 #: Where mkdocstrings reads the packages: it does not follow links, nor run ``__init__.py``.
 API = ROOT / "build" / "api" / "msh_gltf"
 RUSSIAN = ".ru.md"
+#: Lines of contents that are too many to look through.
+LONG_CONTENTS = 60
 #: A Markdown link or picture that is no address and no anchor of the same page.
 LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=[)\s])")
 FENCE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
@@ -106,6 +110,18 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     parts = FENCE.split(markdown)  # every second one is code
     parts[::2] = [LINK.sub(moved, part) for part in parts[::2]]
     return "".join(parts)
+
+
+def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
+    """Shorten the contents of a long API page to its modules."""
+    for title in page.toc.items if page.file.src_uri.startswith("api/") else ():
+        if sum(map(_size, title.children)) > LONG_CONTENTS:
+            for module in title.children:
+                module.children = []
+
+
+def _size(item: AnchorLink) -> int:
+    return 1 + sum(map(_size, item.children))
 
 
 def _copied(path: str, config: MkDocsConfig, files: Files, page: str) -> str:

@@ -8,6 +8,7 @@ A page is run from top to bottom in a scratch folder of its own:
   follows; blanks at the ends of lines do not count, a line ``...`` stands for any lines. A block
   without any output only has to succeed. A command that fails must be followed by ``$ echo $?``.
 - ``python``: run in one namespace per page, in the same folder.
+- ``output``: what the ``python`` blocks since the last one printed, compared like that of commands.
 - ``<!-- skip: next "reason" -->``: the next block is not run.
 - ``<!-- begins with: GAME, robot.msh -->``: what lies in the folder beforehand (``materials.py``).
   A copy of ``examples`` is always there.
@@ -34,7 +35,8 @@ from unittest import SkipTest
 
 from sybil import Example
 from sybil.document import Document
-from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser, SkipParser
+from sybil.evaluators.python import PythonEvaluator
+from sybil.parsers.markdown import CodeBlockParser, SkipParser
 
 from msh_gltf.converter import cli
 from tests.docs.materials import lay_out
@@ -167,6 +169,7 @@ class Page:
     renew: bool = False
     skipped: list[str] = field(default_factory=list)
     _new: list[tuple[int, int, str]] = field(default_factory=list)
+    _printed: io.StringIO = field(default_factory=io.StringIO)
 
     def run(self) -> None:
         """Run all blocks.
@@ -181,7 +184,8 @@ class Page:
         document = Document.parse(
             str(self.path),
             CodeBlockParser("console", self._console),
-            PythonCodeBlockParser(),
+            CodeBlockParser("python", self._python),
+            CodeBlockParser("output", self._output),
             SkipParser(),
         )
         with _modules_as_before(self.folder):
@@ -198,6 +202,26 @@ class Page:
         for start, end, block in reversed(self._new):
             text = text[:start] + block + text[end:]
         return text
+
+    def _python(self, example: Example) -> None:
+        with contextlib.redirect_stdout(self._printed):
+            PythonEvaluator()(example)
+
+    def _output(self, example: Example) -> str | None:
+        printed = [line.rstrip() for line in self._printed.getvalue().splitlines()]
+        self._printed = io.StringIO()
+        shown = [line.rstrip() for line in example.parsed.splitlines()]
+        if fits(shown, printed):
+            return None
+        if not self.renew or ANY in shown:
+            return "\n".join(difflib.unified_diff(shown, printed, "shown", "printed", lineterm=""))
+        self._replace(example, "".join(f"{line}\n" for line in printed))
+        return None
+
+    def _replace(self, example: Example, block: str) -> None:
+        """Put a text in place of what a block holds, once the page is written again."""
+        start = example.start + example.parsed.offset
+        self._new.append((start, start + len(example.parsed), block))
 
     def _console(self, example: Example) -> str | None:
         steps = steps_of(example.parsed)
@@ -216,13 +240,12 @@ class Page:
                 return f"$ {step.command}\n" + "\n".join(different)
             step.shown = printed
         if self.renew:
-            start = example.start + example.parsed.offset
             block = "".join(
                 "$ " + "\n> ".join(step.command.split("\n")) + "\n"
                 + "".join(f"{line}\n" for line in step.shown)
                 for step in steps
             )  # fmt: skip
-            self._new.append((start, start + len(example.parsed), block))
+            self._replace(example, block)
         return None
 
 

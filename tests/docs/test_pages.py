@@ -71,6 +71,17 @@ def test_unshown_output_of_a_block_with_outputs(tmp_path: Path) -> None:
         shown.run()
 
 
+def test_output_of_python_is_compared(tmp_path: Path) -> None:
+    """Of all blocks since the last output; what a page does not show is not looked at."""
+    blocks = "```python\nprint(1)\n```\n\n```python\nprint(2)\n```\n\n```output\n1\n{}\n```\n"
+    with pytest.raises(AssertionError, match=r"(?s)-3\n\+2"):
+        page(tmp_path, blocks.format(3)).run()
+    (tmp_path / "again").mkdir()
+    renewed = page(tmp_path / "again", blocks.format(3), renew=True)
+    renewed.run()
+    assert renewed.renewed() == blocks.format(2)
+
+
 def test_a_command_that_fails_is_shown_to_fail(tmp_path: Path) -> None:
     failing = "$ msh-inspect --explain nonsense\n"
     with pytest.raises(AssertionError, match="failed with 2"):

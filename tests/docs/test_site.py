@@ -89,6 +89,19 @@ def test_every_module_is_on_an_api_page(pages: dict[str, HtmlPage]) -> None:
     assert "msh_gltf.api" in anchors
 
 
+def test_contents_of_api_pages_are_short(site: Path) -> None:
+    """A page of many modules lists these, a page of one module what is in it."""
+    for name, shown, listed in (("pipeline", "pipeline.verify", False), ("functions", "api", True)):
+        text = (site / f"api/{name}.html").read_text("utf-8")
+        contents = re.findall(
+            r'<nav class="md-nav md-nav--secondary".*?</nav>\s*</div>', text, re.S
+        )[-1]
+        anchors = re.findall(r'href="#([^"]+)"', contents)
+        assert len(anchors) <= 70, name
+        members = [a for a in anchors if re.search(rf"{re.escape(shown)}\.\w+$", a)]
+        assert bool(members) == listed, name
+
+
 def test_no_role_or_code_mark_is_left(site: Path) -> None:
     """Docstrings are translated: roles became links, double backticks code."""
     for path in (site / "api").glob("*.html"):
