@@ -179,6 +179,30 @@ def add_entry(
     return _checked(archive, entries, unindexed, end)
 
 
+def remove_entry(archive: Archive, index: int) -> Archive:
+    """The archive without one entry; the sort table keeps its order.
+
+    Its bytes and their alignment gap go, and what follows moves up, unless other entries share
+    them. Every other byte stays. The last entry that :func:`add_entry` added goes without a trace.
+
+    Args:
+        archive: what to change; it is not modified.
+        index: directory index of the entry.
+    """
+    old = archive.entries[index]
+    if old.size:
+        archive = replace_entry(archive, index, b"")
+    entries = [
+        replace(entry, sort_index=sort - (sort > index))
+        for entry, sort in zip(
+            [entry for i, entry in enumerate(archive.entries) if i != index],
+            [entry.sort_index for entry in archive.entries if entry.sort_index != index],
+            strict=True,
+        )
+    ]
+    return _checked(archive, entries, list(archive.unindexed), archive.directory)
+
+
 def repack(archive: Archive) -> Archive:
     """The canonical form: payloads in file order, 8-aligned, zero gaps, sort table rebuilt.
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from .converter.batch.check import check_tasks
 from .converter.batch.engine import Engine, Progress
 from .converter.batch.export_run import export_run, found_in, run_options
-from .converter.batch.import_run import Places, import_run
+from .converter.batch.import_run import import_run
 from .converter.batch.outcome import Outcome, Run
 from .converter.batch.walk import select, walk
+from .converter.batch.write_game import Places
 from .converter.errors import ConversionError, fault_of
 from .converter.findings import Finding
 from .converter.formats.archive import Archive

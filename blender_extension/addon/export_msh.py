@@ -11,9 +11,10 @@ from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
 from .converter.batch.replace_entry import replace_model
+from .converter.batch.written import history_text, read_history
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
-from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.formats.sidecar import sidecar_path
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.import_result import ImportResult
@@ -207,9 +208,9 @@ class MSH_OT_put_back(bpy.types.Operator):
             result = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, *state.written.split()} - {""}
             companions = [*result.companions, *result.kept_companions]
-            wrote = replace_model(state.origin, result.data, known, companions)
-            files = (result.data, *(one.data for one in companions))
-            state.written = " ".join(map(sha256, files))
+            history = read_history(state.history, "what was put back") if state.history else {}
+            wrote = replace_model(state.origin, result.data, known, companions, history)
+            state.history = history_text(history)
             _report(self, result, state)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")

@@ -23,6 +23,7 @@ from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
 from .resume import Journal
 from .walk import MANIFEST, Found, Item, Skipped, common_root, select, walk
+from .written import WRITTEN
 
 
 def found_in(
@@ -138,6 +139,8 @@ def export_run(
         run.textures = [o for i, o in outcomes.items() if items[i].kind is Kind.TEXTURE]
         if not dry_run:
             _write_manifest(out, manifest, run)
+            if {"converted"} == {outcome.status for outcome in run.everything}:
+                (out / WRITTEN).unlink(missing_ok=True)  # the game as it is now is the original
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")

@@ -18,10 +18,11 @@ from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
-from .export_item import archive_majority, open_archive
+from .export_item import archive_majority
 from .manifest import Record
 from .outcome import Outcome, guarded
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
+from .written import Rows, as_converted, converted_archive, digests_written
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class ImportTask:
         record: what the manifest says; ``None``: it is new.
         options: how glTF becomes a model.
         force: write it even where the game has another model now.
+        history: what was written into that file, or into files of that folder.
     """
 
     id: str
@@ -47,6 +49,7 @@ class ImportTask:
     record: Record | None
     options: ImportOptions
     force: bool = False
+    history: Rows = ()
 
     @property
     def is_texture(self) -> bool:
@@ -99,7 +102,8 @@ def _import_known(task: ImportTask) -> Outcome:
     if not gltf.is_file():
         other = gltf.with_suffix(".gltf")
         if not other.is_file():
-            return Outcome(task.id, "kept", "its glTF is gone: kept as it is in the game")
+            problem = "its glTF is gone: kept as it is in the game"
+            return Outcome(task.id, "kept", problem, is_gone=True)
         gltf = other
     elif replace(
         task.options, verify=True, allow_delete=False, libraries=False
@@ -155,7 +159,8 @@ def _import_texture(task: ImportTask) -> Outcome:
     started = perf_counter()
     picture = Path(task.out, *task.target.split("/"))
     if not picture.is_file():
-        return Outcome(task.id, "kept", "its picture is gone: kept as it is in the game")
+        problem = "its picture is gone: kept as it is in the game"
+        return Outcome(task.id, "kept", problem, is_gone=True)
     outcome = Outcome(task.id, "unchanged")
     if _untouched(task, record):
         return outcome
@@ -172,7 +177,7 @@ def _import_texture(task: ImportTask) -> Outcome:
         archive,
         bytes.fromhex(record.raw_name or ""),
         record.index,
-        known={record.sha256},
+        known={record.sha256, *_written(task)},
         is_new=is_new,
         hint=HINT_OF_RUN,
         force=task.force,
@@ -204,7 +209,14 @@ def _untouched(task: ImportTask, record: Record) -> bool:
 
 def _game_archive(task: ImportTask) -> Archive:
     assert task.game_file is not None
-    return open_archive(task.game_file, task.source, stamp(task.game_file))
+    return converted_archive(task.game_file, task.source, stamp(task.game_file), task.history)
+
+
+def _written(task: ImportTask) -> set[str]:
+    """SHA-256 of all that earlier runs wrote for a task."""
+    record = task.record
+    assert record is not None
+    return digests_written(task.history, task.source, record.name, record.raw_name or "")
 
 
 def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
@@ -216,17 +228,19 @@ def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | 
     """
     assert task.game_file is not None
     if record.index is None:
-        now = read_file(Path(task.game_file))
+        path, rows = Path(task.game_file), dict(task.history).get(task.source, ())
+        now = as_converted(path, task.source, rows).data
         if now == data:
             return False, None
-        if sha256(now) != record.sha256 and not task.force:
+        known = {record.sha256, *_written(task)}
+        if (now is None or sha256(now) not in known) and not task.force:
             raise changed_since(task.source, None, HINT_OF_RUN)
         return True, None
     index = entry_to_replace(
         _game_archive(task),
         bytes.fromhex(record.raw_name or ""),
         record.index,
-        known={record.sha256},
+        known={record.sha256, *_written(task)},
         is_new=lambda entry: entry.payload == data,
         hint=HINT_OF_RUN,
         force=task.force,

@@ -14,16 +14,22 @@ from ..formats.library import MATERIALS, LibraryEdit
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..pipeline.library_edits import edited_entry, merged
 from ..scene.differences import Change, NotApplied
-from .export_item import open_archive
 from .import_item import Edited
 from .manifest import Manifest
 from .outcome import Outcome, Run, guarded
 from .replace_entry import HINT_OF_RUN, entry_to_replace
 from .walk import text_of
+from .written import History, converted_archive, digests_written, rows_of
 
 
 def add_library_edits(
-    run: Run, game: Path, out: Path, manifest: Manifest, *, force: bool = False
+    run: Run,
+    game: Path,
+    out: Path,
+    manifest: Manifest,
+    *,
+    history: History,
+    force: bool = False,
 ) -> None:
     """Join what the models of a run change in the game's libraries; an outcome for each entry.
 
@@ -35,6 +41,7 @@ def add_library_edits(
         game: the game's directory.
         out: the directory that ``msh2gltf`` wrote.
         manifest: what is in it.
+        history: what earlier runs wrote into the game.
         force: replace entries that are not the ones that were converted.
     """
     found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
@@ -55,7 +62,7 @@ def add_library_edits(
     for edit in joined:
         entry = edit.entry
         id = f"{entry.library}::{entry.name}"
-        made = guarded(id, partial(_import_entry, id, edit, game, force))
+        made = guarded(id, partial(_import_entry, id, edit, game, history, force))
         painted = next((one for one in pictures if _same_place(one, made)), None)
         if painted is None:
             if made.status == "changed" and users[entry.key] > 1:
@@ -103,22 +110,24 @@ def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
     return users
 
 
-def _import_entry(id: str, edit: LibraryEdit, game: Path, force: bool) -> Outcome:
+def _import_entry(id: str, edit: LibraryEdit, game: Path, history: History, force: bool) -> Outcome:
     library = edit.entry.library
     path = find_library(game, library)
     if path is None:
         raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
     source = text_of(path.relative_to(game))
-    archive = open_archive(str(path), source, stamp(path))
+    rows = rows_of(history, source)
+    archive = converted_archive(str(path), source, stamp(path), rows)
+    raw = encode_name(edit.entry.name)
 
     def is_new(entry: Entry) -> bool:
         return edited_entry(edit, entry, source) is None
 
     index = entry_to_replace(
         archive,
-        encode_name(edit.entry.name),
+        raw,
         -1,
-        known={edit.entry.digest},
+        known={edit.entry.digest, *digests_written(rows, source, edit.entry.name, raw.hex())},
         is_new=is_new,
         hint=HINT_OF_RUN,
         force=force,

@@ -23,7 +23,8 @@ class Outcome:
 
     Attributes:
         id: ``path::entry``, or the path alone.
-        status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added`` or ``failed``.
+        status: ``converted``, ``unchanged``, ``kept``, ``changed``, ``added``, ``restored`` (an
+            edit that was written before is undone) or ``failed``.
         detail: the error, or why it was kept.
         warnings: what the user should know.
         not_applied: differences of an edited file that are not applied.
@@ -31,6 +32,7 @@ class Outcome:
         seconds: time by stage.
         result: what the caller needs: a record, or the model's bytes. Not reported.
         library: what it changes in the game's libraries; not reported, its entries are.
+        is_gone: its file is gone, so that what was written for it stays.
     """
 
     id: str
@@ -42,6 +44,12 @@ class Outcome:
     result: Any = None
     not_applied: list[NotApplied] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    is_gone: bool = False
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether nothing is known of what its file shows."""
+        return self.is_gone or self.status == FAILED
 
 
 def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:

@@ -24,6 +24,7 @@ from ..pipeline.companions import companions_beside
 from ..pipeline.import_result import Companion
 from ..storage import copy_output, link_message, write_outputs
 from .walk import BACKUP
+from .written import Converted, History, as_converted, remember, written
 
 #: What to do in a run where the game's file is not the one that was converted.
 HINT_OF_RUN = "convert the game again, or replace it with --force"
@@ -183,6 +184,7 @@ def replace_model(
     data: bytes,
     known: Collection[str],
     companions: Sequence[Companion] = (),
+    history: History | None = None,
 ) -> bool:
     """Write an edited model into the file or the archive that it came from.
 
@@ -193,35 +195,72 @@ def replace_model(
             there since.
         companions: files of the model's name that change with it, or that did not: these come back
             where one that was written here has taken their place.
+        history: what was written there before, by file name, which is taken back first; what is
+            written now is added.
 
     Returns:
-        Whether anything was written; not where the new bytes are there already.
+        Whether anything was written or removed; not where the new bytes are there already.
 
     Raises:
         ConversionError: another model is there now, the file is gone or cannot be written,
             or another run is at work in its directory.
     """
+    history = {} if history is None else history
     with only_run(origin.path.absolute().parent):
-        before = bytes(read_file(origin.path))
-        new = {origin.path: _with_model(origin, before, data, known, companions)}
+        now, was = _as_it_was(origin.path, history)
+        before = was.data
+        assert before is not None  # a file that an edit made has no origin
+        rows = history.get(origin.path.name, ())
+        known = {*known, *(entry.after for one in rows for entry in one.entries)}
+        new: dict[Path, tuple[bytes | None, bytes | None, Converted]] = {}
+        new[origin.path] = _with_model(origin, before, data, known, companions), now, was
         beside = companions_beside(origin.path, companions) if origin.index is None else []
         for (path, content), one in zip(beside, companions, strict=False):
-            now = read_file(path) if path.is_file() else None
-            if _stays(one, now, known):
-                continue
-            new[path] = content
-            if now is not None and not may_replace(one, now, known):
-                raise changed_since(str(path), None, HINT_OF_COPY)
-        wrote = False
-        for path, content in new.items():
-            if path.is_file() and read_file(path) == content:
-                continue
+            there, was = None, Converted(None)
             if path.is_file():
-                replace_file(path, content)
-            else:
-                write_outputs([(path, content)], force=False, durable=True)
-            wrote = True
+                there, was = _as_it_was(path, history)
+            stays = _stays(one, was.data, known)
+            if not stays and was.data is not None and not may_replace(one, was.data, known):
+                raise changed_since(str(path), None, HINT_OF_COPY)
+            new[path] = (was.data if stays else content), there, was
+        left = {origin.path.with_name(name) for name in history} - new.keys()
+        for path in filter(Path.is_file, sorted(left)):  # companions that an edit made or changed
+            present, original = _as_it_was(path, history)
+            new[path] = original.data, present, original
+        wrote = False
+        for path, (after, on_disk, converted) in new.items():
+            if after is not None and after != converted.data:
+                names = dict.fromkeys(_names(origin, companions), "") if path == origin.path else {}
+                remember(history, path.name, written(converted, after, names))
+            if after != on_disk:
+                _put(path, after, is_new=on_disk is None)
+                wrote = True
         return wrote
+
+
+def _as_it_was(path: Path, history: History) -> tuple[bytes, Converted]:
+    """A file as it is, and as it was before what is written in a history was written."""
+    now = bytes(read_file(path))
+    rows = history.get(path.name)
+    return now, as_converted(path, str(path), rows) if rows else Converted(now)
+
+
+def _names(origin: Origin, companions: Sequence[Companion]) -> list[bytes]:
+    """The entries that a model may change; none of a file of its own."""
+    if origin.index is None:
+        return []
+    model = stem(decode_text(origin.raw_name))
+    return [origin.raw_name, *(encode_name(f"{model}{one.ending}") for one in companions)]
+
+
+def _put(path: Path, content: bytes | None, *, is_new: bool) -> None:
+    """Write a file, with a backup of what is there, or remove it (``None``)."""
+    if content is None:
+        path.unlink(missing_ok=True)
+    elif is_new:
+        write_outputs([(path, content)], force=False, durable=True)
+    else:
+        replace_file(path, content)
 
 
 def _with_model(

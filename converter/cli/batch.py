@@ -12,9 +12,10 @@ import click
 from ..batch.console import open_log, progress_bar, show_summary, write_report
 from ..batch.engine import Engine
 from ..batch.export_run import export_run, found_in, run_options
-from ..batch.import_run import Places, import_run
+from ..batch.import_run import import_run
 from ..batch.outcome import Run
 from ..batch.workers import cores
+from ..batch.write_game import Places
 from ..errors import plural
 from ..formats.library import MATERIALS
 from ..pipeline.options import ExportOptions, ImportOptions

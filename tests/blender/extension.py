@@ -214,7 +214,7 @@ def archive(out):
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
     facts["changed"] = report()
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
-    bpy.context.scene.msh_gltf.written = ""
+    bpy.context.scene.msh_gltf.history = ""
     node.location.z += 1
     facts["another"] = error_of(bpy.ops.export_scene.msh_put_back)
     return facts
@@ -245,8 +245,13 @@ def materials(out):
         material.name = "armour"
     facts["undone"] = put_back(path, out / "undone.rlb")
     meshes = [o for o in bpy.context.scene.objects if o.type == "MESH"]
+    old = meshes[0].data.materials[0]
     meshes[0].data.materials[0] = bpy.data.materials.new("gold")
     facts["added"] = put_back(path, out / "added.rlb")
+    meshes[0].data.materials[0] = bpy.data.materials.new("silver")
+    facts["again"] = put_back(path, out / "again.rlb")
+    meshes[0].data.materials[0] = old
+    facts["removed"] = put_back(path, out / "removed.rlb")
     return facts
 
 

@@ -355,7 +355,7 @@ def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
     facts, out = seen.facts["materials"], seen.out / "materials"
     before = read_nres((seen.out.parent / "reskinned.rlb.bak").read_bytes(), "x")
     wears = {}
-    for name in ("renamed", "undone", "added"):
+    for name in ("renamed", "undone", "added", "again", "removed"):
         assert not [row for row in facts[name]["warnings"] if "not applied" in row]
         now = read_nres((out / f"{name}.rlb").read_bytes(), "x")
         pairs = list(zip(before.entries, now.entries, strict=True))
@@ -367,6 +367,8 @@ def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
     assert wears["undone"] == (set(), old)
     assert (out / "undone.rlb").read_bytes() == (seen.out.parent / "reskinned.rlb.bak").read_bytes()
     assert wears["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
+    assert wears["again"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "silver"])
+    assert (out / "removed.rlb").read_bytes() == (out / "undone.rlb").read_bytes()
 
 
 # ------------------------------------------------------------------ errors

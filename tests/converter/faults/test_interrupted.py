@@ -16,7 +16,8 @@ from msh_gltf.converter import cli
 from msh_gltf.converter import storage as files
 from msh_gltf.converter.batch.console import progress_bar
 from msh_gltf.converter.batch.engine import Engine
-from msh_gltf.converter.batch.import_run import Places, import_run
+from msh_gltf.converter.batch.import_run import import_run
+from msh_gltf.converter.batch.write_game import Places
 from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
