@@ -125,7 +125,7 @@ def open_nres(path: Path, label: str) -> Archive:
     """
     with _unreadable(path), path.open("rb") as file:
         about = os.fstat(file.fileno())
-        before = _stamp(about)
+        before = stamp_of(about)
         _require_file(path, about)
         version, directory = _header(memoryview(file.read(_HEADER_SIZE)), about.st_size, label)
         file.seek(directory)
@@ -144,7 +144,7 @@ def open_nres(path: Path, label: str) -> Archive:
 def _read_part(path: Path, before: Stamp, start: int, size: int) -> bytes:
     """A part of a file that is still the one whose directory was read."""
     with _unreadable(path), path.open("rb", buffering=0) as file:
-        now = _stamp(os.fstat(file.fileno()))
+        now = stamp_of(os.fstat(file.fileno()))
         file.seek(start)
         data = file.read(size)
     if now != before or len(data) != size:
@@ -158,10 +158,11 @@ def stamp(path: str | Path) -> Stamp:
     Raises:
         OSError: there is no file.
     """
-    return _stamp(os.stat(path))
+    return stamp_of(os.stat(path))
 
 
-def _stamp(about: os.stat_result) -> Stamp:
+def stamp_of(about: os.stat_result) -> Stamp:
+    """Return the same of a file that is open, or that was looked at already."""
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 

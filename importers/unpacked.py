@@ -7,6 +7,8 @@ the directory says of an entry is lost: a material's draw mode, for one.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -32,15 +34,27 @@ def find_library(folder: Path, name: str) -> Path | None:
     Raises:
         OSError: the folder cannot be listed.
     """
-    stem = name.lower().rpartition(".")[0]
-    unpacked = None
-    for file in sorted(os.listdir(folder)):
-        path, lower = folder / file, file.lower()
-        if lower == name.lower():
-            return path
-        if lower == stem and path.is_dir() and _holds_entries(path, name, folder_stamp(path)):
-            unpacked = unpacked or path
-    return unpacked
+    return find_libraries(folder, [name]).get(name)
+
+
+def find_libraries(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Find several libraries in a folder, which is listed once; as :func:`find_library`."""
+    files = [(file.lower(), file) for file in sorted(os.listdir(folder))]
+    found: dict[str, Path] = {}
+    for name in names:
+        wanted = name.lower()
+        stem = wanted.rpartition(".")[0]
+        for lower, file in files:
+            if lower == wanted:
+                found[name] = folder / file
+                break
+        else:
+            for path in (folder / file for lower, file in files if lower == stem):
+                with suppress(OSError):  # what cannot be listed is not a library
+                    if path.is_dir() and _holds_entries(path, name, folder_stamp(path)):
+                        found[name] = path
+                        break
+    return found
 
 
 @lru_cache(maxsize=16)

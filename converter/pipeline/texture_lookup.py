@@ -7,14 +7,17 @@ in any case; what is not found or cannot be read is a warning, and the material 
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
 from ...importers.material import read_material
-from ...importers.nres import Stamp, open_nres, stamp
+from ...importers.nres import Stamp, open_nres, stamp_of
 from ...importers.texm import read_texm
-from ...importers.unpacked import find_library, folder_stamp, open_unpacked
+from ...importers.unpacked import find_libraries, folder_stamp, open_unpacked
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
 from ..formats.library import (
@@ -47,11 +50,12 @@ def libraries(folders: Sequence[Path]) -> Libraries:
         folders: where they are looked for, in this order.
     """
     found = Libraries(folders)
-    stamps = tuple(
-        (str(path), folder_stamp(path) if path.is_dir() else (stamp(path),))
-        for path in found.files.values()
-    )
-    return _opened(tuple(found.folders), stamps)
+    stamps = []
+    for path in map(str, found.files.values()):
+        about = os.stat(path)
+        is_folder = stat.S_ISDIR(about.st_mode)
+        stamps.append((path, folder_stamp(Path(path)) if is_folder else (stamp_of(about),)))
+    return _opened(tuple(found.folders), tuple(stamps))
 
 
 @lru_cache(maxsize=4)
@@ -75,6 +79,7 @@ class Libraries:
         self._open: dict[str, Archive] = {}
         self._pictures: dict[tuple[str, str], Picture] = {}
         self._entries: dict[tuple[str, str], LibraryEntry] = {}
+        self._materials: dict[str, tuple[MaterialAppearance, list[str]]] = {}
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -84,10 +89,9 @@ class Libraries:
         """
         found: dict[str, Path] = {}
         for folder in self.folders:
-            for name in (MATERIALS, TEXTURES, LIGHTMAPS):
-                with contextlib.suppress(OSError):  # no such folder: nothing is there
-                    if name not in found and (path := find_library(folder, name)) is not None:
-                        found[name] = path
+            wanted = [name for name in (MATERIALS, TEXTURES, LIGHTMAPS) if name not in found]
+            with contextlib.suppress(OSError):  # no such folder: nothing is there
+                found |= find_libraries(folder, wanted)
         return found
 
     def library(self, name: str) -> Archive | None:
@@ -106,11 +110,20 @@ class Libraries:
         return self._open[name]
 
     def material(self, name: str) -> MaterialAppearance:
-        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first."""
+        """What a WEAR row's name leads to: that material, ``DEFAULT``, or the first.
+
+        A name is looked up once; what cannot be read is tried again.
+        """
+        known = self._materials.get(name)
+        if known is not None:
+            for text in known[1]:
+                self._warn(text)
+            return known[0]
         library = self.library(MATERIALS)
         found = None if library is None else find_material(library, name)
         if library is None or found is None:
             return missing_material(name)
+        warning = ""
         if found.step == "first" and self.files[MATERIALS].is_dir():
             self._warn(
                 f"{Path(library.label).name} has no material {printable(name)!r}, and does not "
@@ -119,14 +132,18 @@ class Libraries:
             return missing_material(name)
         entry = library.entries[found.index]
         if found.step != "name":
-            self._warn(
+            warning = (
                 f"{Path(library.label).name} has no material {printable(name)!r}: "
                 f"{printable(entry.name)!r} is shown"
             )
+            self._warn(warning)
         try:
-            material = read_material(entry, library.label)
-            self._note(MATERIALS, entry, bytes(entry.payload))
-            return appearance_of(name, material, found.step)
+            data = bytes(entry.payload)
+            material = read_material(replace(entry, payload=data), library.label)
+            self._note(MATERIALS, entry, data)
+            appearance = appearance_of(name, material, found.step)
+            self._materials[name] = appearance, [warning] if warning else []
+            return appearance
         except ConversionError as error:
             self._unreadable(error, library)
             return missing_material(name)
