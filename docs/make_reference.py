@@ -27,6 +27,10 @@ FIELDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
 )
 #: How a fact can be known; ``docs/reference/index.md`` says what the words mean.
 EVIDENCE = ("source", "measured", "derived", "unknown", "ours")
+#: The sources that evidence names: what ``sources.md`` has a section for.
+SOURCES = re.findall(r"^### (.+)$", (FOLDER / "sources.md").read_text("utf-8"), re.MULTILINE)
+#: Longer names first: one holds another.
+CITED = re.compile("|".join(map(re.escape, sorted(SOURCES, key=len, reverse=True))))
 BLOCK = re.compile(
     r"(<!-- made by docs/make_reference\.py: (?P<name>.+?) -->\n).*?(<!-- end -->\n)", re.DOTALL
 )
@@ -74,9 +78,19 @@ def type_name(dtype: np.dtype[np.generic]) -> str:
 
 
 def evidence(text: str) -> list[tuple[str, str]]:
-    """``source: core page, 5.1; unknown: 12`` as pairs of kind and place."""
+    """``source: msh-core, 5.1; unknown: 12`` as pairs of kind and place."""
     pairs = (part.strip().partition(":") for part in re.split(r";(?= \w+:)", text))
     return [(kind, place.strip()) for kind, _, place in pairs]
+
+
+def linked(place: str) -> str:
+    """A place with a link behind every source that it names."""
+    return CITED.sub(lambda found: f"[{found[0]}](sources.md#{slug(found[0])})", place)
+
+
+def slug(heading: str) -> str:
+    """The anchor of a heading, as the site and repositories make it."""
+    return heading.lower().replace(" ", "-")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -94,7 +108,7 @@ def record_table(record: str) -> str:
     for offset, kind, name in rows_of(record):
         text = FIELDS[record][name]
         lines = [f"**{name}**", kind, *([f"*{text['alias']}*"] if "alias" in text else [])]
-        known = "; ".join(f"**{k}**: {place}" for k, place in evidence(text["evidence"]))
+        known = "; ".join(f"**{k}**: {linked(place)}" for k, place in evidence(text["evidence"]))
         place, shown = f"{offset}<br>{offset:#x}", "<br>".join(lines)
         rows.append((place, shown, text["meaning"], known, text["writer"]))
     name = record.partition(" in ")[0]

@@ -119,6 +119,31 @@ def test_citations_can_be_opened() -> None:
         assert not anchor or anchor in anchors(ROOT / page), f"{path}: {name}"
 
 
+def test_evidence_names_a_source_that_has_a_section() -> None:
+    """``sources.md`` says of each who published it, and where."""
+    named = set()
+    for record, fields in FIELDS.items():
+        for name, text in fields.items():
+            for kind, place in MAKE["evidence"](text["evidence"]):
+                found = MAKE["CITED"].findall(place)
+                assert found or kind not in ("source", "measured"), f"{record}.{name}: {place}"
+                named |= set(found)
+    assert len(named) >= 6
+    sources = TEXTS["sources.md"].split("## By format")[0].split("## What is cited")[1]
+    for section in sources.split("### ")[1:]:
+        title, _, body = section.partition("\n")
+        assert "https://" in body or title.endswith("measurements"), title
+
+
+@pytest.mark.parametrize("page", sorted(set(TEXTS) - {"sources.md"}))
+def test_sources_are_links(page: str) -> None:
+    """Where a page says that a fact has a source, one can follow it."""
+    text = re.sub(r"\[[^\]]*\]\([^)]*\)", "LINK", TEXTS[page])
+    bare = [name for name in MAKE["SOURCES"] if re.search(rf"[:(,;] {re.escape(name)}[,;.)]", text)]
+    assert bare == []
+    assert not re.search(r"\b(core|evidence|terrain|animation|container|assembly) page\b", text)
+
+
 def test_every_record_is_on_one_page() -> None:
     made = [found["name"] for text in TEXTS.values() for found in MAKE["BLOCK"].finditer(text)]
     assert sorted(made) == sorted([*FIELDS, *MAKE["BLOCKS"]])
