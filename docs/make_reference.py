@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -188,7 +189,7 @@ def extras_tables() -> str:
     """The keys of ``extras.msh``, a table for each kind of glTF object."""
     out = []
     head = ("key", "type", "files", "meaning", "range", "written by", "read by")
-    types = {int: "integer", float: "number", str: "text"}
+    types: dict[Any, str] = {int: "integer", float: "number", str: "text"}
     for kind in OBJECTS.values():
         rows = []
         for name, form, key in schema(kind):
@@ -196,7 +197,9 @@ def extras_tables() -> str:
             given = kind is SceneExtras and name in SourceExtras.__annotations__
             writer = "pipeline" if given else "exporters"
             files, readers = (", ".join(words.split()) for words in (key.files, key.readers))
-            rows.append((f"`{name}`", types[form], files, key.meaning, most, writer, readers))
+            rows.append(
+                (f"`{name}`", types.get(form, "object"), files, key.meaning, most, writer, readers)
+            )
         title = (kind.__doc__ or "").removeprefix("Keys of ").rstrip(".")
         out.append(f"\n### On {title.replace('``', '`')}\n\n{table(head, rows)}")
     return f"{''.join(out)}\n"

@@ -5,29 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.gltf import Json, Mode
-from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
 from ..converter.scene.extras import (
-    MaterialExtras,
-    MeshExtras,
     NodeExtras,
     SceneExtras,
     SourceExtras,
     to_extras,
 )
-from ..converter.scene.points import length_of, rotation_of
-from ..converter.scene.scene import Channel, Material, Node, Part, Scene, Track
-from .gltf_appearance import Pictures, set_appearance
-from .gltf_file import Builder, Document, row_colour
-from .gltf_json import Text
+from ..converter.scene.scene import Node, Part, Scene
+from .gltf_appearance import Pictures
+from .gltf_file import Builder, Document
+from .gltf_nodes import (
+    add_clip,
+    material_object,
+    mesh_object,
+    node_object,
+    placed,
+    point_object,
+)
 from .gltf_primitives import add_primitives
 
 
@@ -91,7 +93,7 @@ class _Writer:
             file.scenes.append({"name": name, "nodes": nodes})
         if file.meshes:
             self._add_materials()
-        _add_clip(file, scene.name, scene.tracks, self.options.fps)
+        add_clip(file, scene.name, [(0, scene.tracks)], self.options.fps)
         return file.document()
 
     def _cells(self) -> tuple[dict[int, Part], list[tuple[str, list[Part]]]]:
@@ -133,55 +135,26 @@ class _Writer:
         nodes = self.scene.nodes
         if not nodes:
             return
-        placed = _placed(
+        places = placed(
             np.stack([node.translation for node in nodes]),
             np.stack([node.rotation for node in nodes]),
         )
-        for i, (node, place) in enumerate(zip(nodes, placed, strict=True)):
+        for i, (node, place) in enumerate(zip(nodes, places, strict=True)):
             self.file.add_node(self._node(node, place, shown.get(i)))
         for i, node in enumerate(nodes):
             if node.parent >= 0:
                 self.file.nodes[node.parent].setdefault("children", []).append(i)
 
     def _node(self, node: Node, place: Json, part: Part | None) -> Json:
-        out: Json = {"name": node.name}
-        if part is not None:
-            out["mesh"] = self.mesh_of[part.mesh]
-        out |= place
-        values = NodeExtras()
-        if node.index is not None:
-            values["node"] = node.index
-        if node.flags is not None:
-            values["flags"] = node.flags
-        if node.label:
-            values["label"] = node.label
-        if node.animated:
-            values["fps"] = self.options.fps
-            values["frame_count"] = self.scene.frame_count
-        if part is not None and (flags := self.scene.meshes[part.mesh].common_flags):
-            values["tri_flags"] = flags
-        return {**out, "extras": to_extras(values)} if values else out
+        mesh = None if part is None else self.mesh_of[part.mesh]
+        clip = self.options.fps, self.scene.frame_count
+        flags = None if part is None else self.scene.meshes[part.mesh].common_flags
+        return node_object(node, place, mesh, clip, flags)
 
     def _add_points(self) -> None:
         """Control points, as nodes without a mesh below the nodes they are on."""
         for point in self.scene.points:
-            moved = game_to_gltf(np.array(point.position, np.float32)).tolist()
-            out: Json = {"name": point.name}
-            if any(moved):
-                out["translation"] = moved
-            turned = rotation_to_gltf(rotation_of(point.direction)).tolist()
-            if turned != [0, 0, 0, 1]:
-                out["rotation"] = turned
-            values = NodeExtras(
-                kind="point",
-                point=point.row,
-                index=point.row,
-                direction=" ".join(f"{value:.9g}" for value in point.direction),
-                length=length_of(point.direction),
-                flags=point.flags,
-                node2=point.node2,
-            )
-            number = self.file.add_node({**out, "extras": to_extras(values)})
+            number = self.file.add_node(point_object(point))
             self.file.nodes[point.node].setdefault("children", []).append(number)
 
     def _add_part(self, part: Part) -> int:
@@ -209,7 +182,7 @@ class _Writer:
     def _placed_at_rest(self) -> list[Json]:
         """Every node in model space, at rest."""
         rotations, translations = rest_pose(self.scene)
-        return _placed(translations, rotations)
+        return placed(translations, rotations)
 
     def _add_paths(self, segments: NDArray[np.float64]) -> int:
         """The interior path graph as one node of lines; returns the node."""
@@ -232,13 +205,7 @@ class _Writer:
         ids = self.options.vertex_ids
         texts = iter(add_primitives(self.file, scene.streams, primitives, vertex_ids=ids))
         for i in wanted:
-            mesh = scene.meshes[i]
-            text = ",".join(islice(texts, len(mesh.primitives)))
-            out: Json = {"name": mesh.name, "primitives": [Text(text)]}
-            if mesh.slot is not None:
-                values = MeshExtras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
-                out["extras"] = to_extras(values)
-            self.mesh_of[i] = self.file.add_mesh(out)
+            self.mesh_of[i] = self.file.add_mesh(mesh_object(scene.meshes[i], texts))
 
     def _add_materials(self) -> None:
         """Materials, and the pictures that they need, each once."""
@@ -246,82 +213,4 @@ class _Writer:
         streams = self.scene.streams
         lit = streams.uv0 is not None and streams.uv1 is not None
         for material in self.scene.materials:
-            self.file.add_material(_material(material, pictures, lit))
-
-
-def _placed(translations: NDArray[Any], rotations: NDArray[np.float64]) -> list[Json]:
-    """Translation and rotation of nodes in glTF axes, float32, without what is the identity.
-
-    Args:
-        translations: (N, 3), game axes.
-        rotations: (N, 4), game axes.
-    """
-    moved = game_to_gltf(translations.astype(np.float32)).tolist()
-    turned = rotation_to_gltf(rotations).astype(np.float32).tolist()
-    out: list[Json] = []
-    for move, turn in zip(moved, turned, strict=True):
-        place: Json = {}
-        if any(move):
-            place["translation"] = move
-        if turn != [0.0, 0.0, 0.0, 1.0]:
-            place["rotation"] = turn
-        out.append(place)
-    return out
-
-
-def _material(material: Material, pictures: Pictures, lit: bool) -> Json:
-    """A material as it appears (``docs/reference/gltf.md``), else with a colour per row.
-
-    Args:
-        material: the scene's material.
-        pictures: the document's images, and the appearance of rows.
-        lit: whether the model has lightmap coordinates.
-    """
-    values = MaterialExtras(
-        row=material.row,
-        lightmap=material.lightmap,
-        batch_flags=material.batch_flags,
-        w2=material.w2,
-        w4=material.w4,
-        w6=material.w6,
-    )
-    out: Json = {
-        "name": material.name,
-        "pbrMetallicRoughness": row_colour(material.row),
-        "doubleSided": True,
-    }
-    shown, picture = pictures.appearance.of(material.row)
-    if shown is not None and shown.step != "missing":
-        light = pictures.appearance.lightmaps.get(material.lightmap) if lit else None
-        set_appearance(out, values, shown, picture, pictures=pictures, light=light)
-        if light is not None:
-            values["light"] = light.name
-    return {**out, "extras": to_extras(values)}
-
-
-def _add_clip(file: Builder, name: str, tracks: Sequence[Track], fps: float) -> None:
-    """One animation; channels with the same frames have the same time accessor."""
-    samplers: list[Json] = []
-    channels: list[Json] = []
-    times: dict[bytes, int] = {}
-    for track in tracks:
-        for path, channel in (("translation", track.translation), ("rotation", track.rotation)):
-            if channel is None or not len(channel.frames):
-                continue
-            key = channel.frames.tobytes()
-            if key not in times:
-                seconds = (channel.frames / fps).astype(np.float32)
-                times[key] = file.add_accessor(seconds, bounds=True)
-            target = {"node": track.node, "path": path}
-            channels.append({"sampler": len(samplers), "target": target})
-            output = file.add_accessor(_values(path, channel))
-            samplers.append({"input": times[key], "output": output})
-    if channels:
-        file.animations.append({"name": name, "channels": channels, "samplers": samplers})
-
-
-def _values(path: str, channel: Channel) -> NDArray[np.float32]:
-    """Values of a channel in glTF axes, float32."""
-    if path == "translation":
-        return game_to_gltf(channel.values).astype(np.float32)
-    return rotation_to_gltf(channel.values).astype(np.float32)
+            self.file.add_material(material_object(material, pictures, lit))

@@ -25,6 +25,12 @@ class Pictures:
         self._file = file
         self._textures: dict[Picture, int] = {}
 
+    def of(self, appearance: Appearance) -> Pictures:
+        """Return the textures of the same document for another model."""
+        out = Pictures(self._file, appearance)
+        out._textures = self._textures
+        return out
+
     def texture(self, picture: Picture) -> int:
         """Return the index of a picture's texture; adds it where it is new."""
         number = self._textures.get(picture)

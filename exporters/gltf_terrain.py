@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..converter.formats.gltf import Json
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
@@ -40,14 +42,37 @@ def export_terrain(
         visible_only: leave the coarse level out.
     """
     file = Builder()
-    pictures = Pictures(file, appearance or Appearance())
-    attributes: Json = {}
-    for level in (FINE,) if visible_only else (FINE, COARSE):
+    levels = (FINE,) if visible_only else (FINE, COARSE)
+    nodes = add_levels(file, scene, Pictures(file, appearance or Appearance()), levels)
+    for level in levels:
         out: Json = {"name": scene.name if level == FINE else LEVELS[COARSE]}
         if level == FINE:
             values = SceneExtras(format=1, kind="terrain")
             out["extras"] = to_extras({**values, **source})
+        if level in nodes:
+            out["nodes"] = [nodes[level]]
         file.scenes.append(out)
+    return file.document()
+
+
+def add_levels(
+    file: Builder, scene: TerrainScene, pictures: Pictures, levels: Sequence[int]
+) -> dict[int, int]:
+    """Add a node for each level of a terrain that has triangles, their meshes and materials.
+
+    Args:
+        file: the document.
+        scene: the terrain.
+        pictures: the document's textures, and the appearance of the terrain's rows.
+        levels: ``FINE``, ``COARSE`` or both.
+
+    Returns:
+        The node of each level in the document.
+    """
+    attributes: Json = {}
+    nodes: dict[int, int] = {}
+    first = len(file.materials)
+    for level in levels:
         if not scene.primitives[level]:
             continue
         attributes = attributes or _attributes(file, scene)
@@ -55,18 +80,18 @@ def export_terrain(
             {
                 "attributes": attributes,
                 "indices": file.add_indices(scene.vertex[rows].reshape(-1), len(scene.positions)),
-                "material": material,
+                "material": first + material,
             }
             for material, rows in scene.primitives[level]
         ]
         name, extras = NODE_NAMES[level], to_extras(MeshExtras(level=level))
         mesh = file.add_mesh({"name": name, "primitives": primitives, "extras": extras})
         extras = to_extras(NodeExtras(level=level))
-        out["nodes"] = [file.add_node({"name": name, "mesh": mesh, "extras": extras})]
-    if file.meshes:
+        nodes[level] = file.add_node({"name": name, "mesh": mesh, "extras": extras})
+    if nodes:
         for pair in scene.material_pairs:
             file.add_material(_material(pair, pictures))
-    return file.document()
+    return nodes
 
 
 def _attributes(file: Builder, scene: TerrainScene) -> Json:

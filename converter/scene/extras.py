@@ -16,9 +16,10 @@ from ..formats.tables import GROUP_COUNT, LOD_COUNT
 #: The one key of an object's ``extras`` under which all of this lies.
 NAMESPACE = "msh"
 #: Kinds of files by ``kind`` of scene 0.
-_MODEL, _TERRAIN, _AREALS = "model", "terrain", "areal_map"
-_LINES = f"{_MODEL} {_AREALS}"
-_LEVELS, _ALL = f"{_MODEL} {_TERRAIN}", f"{_MODEL} {_TERRAIN} {_AREALS}"
+_MODEL, _TERRAIN, _AREALS, _UNIT, _MISSION = "model", "terrain", "areal_map", "unit", "mission"
+_PLACED = f"{_UNIT} {_MISSION}"
+_PARTS, _GROUND = f"{_MODEL} {_PLACED}", f"{_TERRAIN} {_MISSION}"
+_LEVELS, _ALL = f"{_MODEL} {_TERRAIN} {_PLACED}", f"{_MODEL} {_TERRAIN} {_AREALS} {_PLACED}"
 _LOD, _GROUP, _WORD, _DWORD = LOD_COUNT - 1, GROUP_COUNT - 1, 0xFFFF, 0xFFFFFFFF
 _LOW, _HIGH = -(2**31), 2**31
 
@@ -56,14 +57,19 @@ class SceneExtras(SourceExtras, total=False):
     """Keys of scene 0."""
 
     format: Annotated[int, Key("version of this schema, 1", _ALL)]
-    kind: Annotated[str, Key("`model`, `terrain` or `areal_map`", _ALL, "pipeline viewer")]
-    fps: Annotated[float, Key("frames per second", _MODEL, "importers")]
-    frame_count: Annotated[int, Key("length of the clip in frames", _MODEL, "batch")]
-    lod: Annotated[int, Key("level of detail that is shown", _MODEL, "pipeline viewer", _LOD)]
-    group: Annotated[int, Key("group that is shown", _MODEL, "pipeline viewer", _GROUP)]
+    kind: Annotated[
+        str,
+        Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "pipeline viewer"),
+    ]
+    fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
+    frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "batch")]
+    lod: Annotated[int, Key("level of detail that is shown", _PARTS, "pipeline viewer", _LOD)]
+    group: Annotated[int, Key("group that is shown", _PARTS, "pipeline viewer", _GROUP)]
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
+    map: Annotated[str, Key("path of the level, as in the file", _MISSION)]
+    clans: Annotated[str, Key("names of the clans, a line each", _MISSION)]
 
 
 class FileInfo(SceneExtras, total=False):
@@ -78,66 +84,108 @@ class FileInfo(SceneExtras, total=False):
     lost: str
 
 
-class NodeExtras(TypedDict, total=False):
+_ClassKey = TypedDict(  # ``class`` is a word of Python
+    "_ClassKey", {"class": Annotated[int, Key("class of the component", _PLACED)]}, total=False
+)
+
+
+class NodeExtras(_ClassKey, total=False):
     """Keys of a node."""
 
     node: Annotated[
-        int, Key("row of the node, or of the node of a part", _MODEL, "edits batch viewer", _WORD)
+        int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)
     ]
     flags: Annotated[
-        int, Key("flags of the node, or of the control point", _MODEL, "edits viewer", _DWORD)
+        int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)
     ]
-    label: Annotated[str, Key("socket label of the node (`retail`), unless empty", _MODEL, "edits")]
-    fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _MODEL, "importers")]
-    frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _MODEL)]
-    lod: Annotated[int, Key("level of detail of a part", _MODEL, "edits viewer", _LOD)]
-    group: Annotated[int, Key("group of a part", _MODEL, "edits viewer", _GROUP)]
+    label: Annotated[
+        str,
+        Key(
+            "socket label of the node (`retail`), unless empty; name of the component",
+            _PARTS,
+            "edits",
+        ),
+    ]
+    fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _PARTS, "importers")]
+    frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _PARTS)]
+    lod: Annotated[int, Key("level of detail of a part", _PARTS, "edits viewer", _LOD)]
+    group: Annotated[int, Key("group of a part", _PARTS, "edits viewer", _GROUP)]
     tri_flags: Annotated[
-        int, Key("flags of all triangles of its part, unless 0 (3)", _MODEL, "importers")
+        int, Key("flags of all triangles of its part, unless 0 (3)", _PARTS, "importers")
     ]
     kind: Annotated[
-        str, Key("`point`: control point; `paths`, `borders`: lines", _LINES, "scene edits")
+        str,
+        Key(
+            "`point`: control point; `paths`, `borders`, `route`: lines; `unit`, `component`, "
+            "`object`, `zone`, `lode`: what it is",
+            _ALL,
+            "scene edits",
+        ),
     ]
-    point: Annotated[int, Key("row of the control point", _MODEL, "scene")]
+    point: Annotated[int, Key("row of the control point", _PARTS, "scene")]
     direction: Annotated[
-        str, Key("of the control point: three numbers as text, the game's axes", _MODEL)
+        str, Key("of the control point: three numbers as text, the game's axes", _PARTS)
     ]
-    index: Annotated[int, Key("row of the control point", _MODEL)]
-    length: Annotated[float, Key("length of the control point's direction", _MODEL, "edits")]
-    node2: Annotated[int, Key("second node of the control point", _MODEL, "edits")]
-    level: Annotated[int, Key("0 fine, 1 coarse", _TERRAIN, "edits", _WORD)]
+    index: Annotated[
+        int, Key("row of the control point, component, object, route, zone or lode", _PARTS)
+    ]
+    length: Annotated[float, Key("length of the control point's direction", _PARTS, "edits")]
+    node2: Annotated[int, Key("second node of the control point", _PARTS, "edits")]
+    level: Annotated[int, Key("0 fine, 1 coarse", _GROUND, "edits", _WORD)]
     class_id: Annotated[int, Key("class of the areals", _AREALS)]
+    type: Annotated[int, Key("class word of the unit; type of the lode", _PLACED)]
+    key: Annotated[str, Key("object key of the component", _PLACED)]
+    attach: Annotated[int, Key("node or slot that the component is on, -1 = none", _PLACED)]
+    object_kind: Annotated[
+        int, Key("0 building, 1 unit, 2 vegetation, 3 rock", _MISSION, most=_DWORD)
+    ]
+    path: Annotated[str, Key("`.dat` or object key of the object", _MISSION)]
+    clan: Annotated[
+        int, Key("row of the clan; any word on scenery without one", _MISSION, most=_DWORD)
+    ]
+    logical_id: Annotated[int, Key("number of the object, -1 = none", _MISSION)]
+    start: Annotated[int, Key("start flag of the object", _MISSION)]
+    host: Annotated[int, Key("`logical_id` of the building that it starts in", _MISSION)]
+    vertex: Annotated[int, Key("point of that building's path graph", _MISSION)]
+    hosted: Annotated[int, Key("1: it stands at that point", _MISSION)]
+    properties: Annotated[
+        dict[str, float | int | str], Key("properties of the object by name", _MISSION)
+    ]
+    route: Annotated[int, Key("number of the route", _MISSION)]
+    inner: Annotated[float, Key("inner radius of the zone", _MISSION)]
+    amount: Annotated[float, Key("amount of the lode", _MISSION)]
+    found: Annotated[int, Key("whether the lode is found", _MISSION)]
 
 
 class MeshExtras(TypedDict, total=False):
     """Keys of a mesh."""
 
-    slot: Annotated[int, Key("row of the slot", _MODEL, "importers", _WORD)]
-    lod: Annotated[int, Key("level of detail of the slot's first use", _MODEL, "importers", _LOD)]
-    group: Annotated[int, Key("group of the slot's first use", _MODEL, "importers", _GROUP)]
-    level: Annotated[int, Key("0 fine, 1 coarse", _TERRAIN)]
+    slot: Annotated[int, Key("row of the slot", _PARTS, "importers", _WORD)]
+    lod: Annotated[int, Key("level of detail of the slot's first use", _PARTS, "importers", _LOD)]
+    group: Annotated[int, Key("group of the slot's first use", _PARTS, "importers", _GROUP)]
+    level: Annotated[int, Key("0 fine, 1 coarse", _GROUND)]
 
 
 class MaterialExtras(TypedDict, total=False):
     """Keys of a material."""
 
-    row: Annotated[int, Key("row in the WEAR", _MODEL, "importers", _WORD)]
-    lightmap: Annotated[int, Key("row of the lightmap, 255 = none", _MODEL, "importers", _WORD)]
-    batch_flags: Annotated[int, Key("flags of its batches", _MODEL, "importers", _DWORD)]
-    w2: Annotated[int, Key("word of its batches at +2", _MODEL, "importers", _WORD)]
-    w4: Annotated[int, Key("word of its batches at +4", _MODEL, "importers", _WORD)]
-    w6: Annotated[int, Key("word of its batches at +6", _MODEL, "importers", _WORD)]
-    first: Annotated[int, Key("row in `Land1.wea`", _TERRAIN, "edits", _WORD)]
-    second: Annotated[int, Key("the other row, 255 = none", _TERRAIN, "edits", _WORD)]
-    tri_flags: Annotated[int, Key("flags of the triangles that have it (3)", _MODEL, "importers")]
-    microtexture: Annotated[str, Key("name of the first row's microtexture", _TERRAIN)]
-    microtexture2: Annotated[str, Key("name of the second row's microtexture", _TERRAIN)]
+    row: Annotated[int, Key("row in the WEAR", _PARTS, "importers", _WORD)]
+    lightmap: Annotated[int, Key("row of the lightmap, 255 = none", _PARTS, "importers", _WORD)]
+    batch_flags: Annotated[int, Key("flags of its batches", _PARTS, "importers", _DWORD)]
+    w2: Annotated[int, Key("word of its batches at +2", _PARTS, "importers", _WORD)]
+    w4: Annotated[int, Key("word of its batches at +4", _PARTS, "importers", _WORD)]
+    w6: Annotated[int, Key("word of its batches at +6", _PARTS, "importers", _WORD)]
+    first: Annotated[int, Key("row in `Land1.wea`", _GROUND, "edits", _WORD)]
+    second: Annotated[int, Key("the other row, 255 = none", _GROUND, "edits", _WORD)]
+    tri_flags: Annotated[int, Key("flags of the triangles that have it (3)", _PARTS, "importers")]
+    microtexture: Annotated[str, Key("name of the first row's microtexture", _GROUND)]
+    microtexture2: Annotated[str, Key("name of the second row's microtexture", _GROUND)]
     material: Annotated[str, Key("entry of `Material.lib` (2)", _LEVELS)]
     phases: Annotated[int, Key("number of its phases; the first is shown (2)", _LEVELS)]
     additive: Annotated[int, Key("1 if it is added to what is behind it (2)", _LEVELS, "viewer")]
     animation: Annotated[str, Key("all phases as JSON, if there are several (2)", _LEVELS)]
     cell: Annotated[int, Key("rectangle of the texture's `Page`, if any (2)", _LEVELS)]
-    light: Annotated[str, Key("name of the lightmap, if it is shown (2)", _MODEL)]
+    light: Annotated[str, Key("name of the lightmap, if it is shown (2)", _PARTS)]
     class_id: Annotated[int, Key("class of the areals", _AREALS)]
 
 

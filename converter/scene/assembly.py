@@ -1,0 +1,191 @@
+"""Models that are placed together: units and missions. Format-neutral, game axes.
+
+``converter.pipeline.unit`` and ``converter.pipeline.mission`` make an assembly,
+``exporters.gltf_assembly`` writes it. A model is there once, however often it is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..formats.mission import FLOAT, Property
+from ..numeric.pose import F64, multiply, rotate
+from .appearance import Appearance
+from .extras import NodeExtras
+from .scene import F32, Scene
+from .terrain import TerrainScene
+
+_IDENTITY = (1.0, 0.0, 0.0, 0.0)
+#: The longest name of a custom property in Blender, bytes of UTF-8.
+_MAX_NAME = 63
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A place: scaled, then turned, then moved.
+
+    Attributes:
+        translation: (3,) float64.
+        rotation: (4,) float64, unit, textbook sense, ``[w, x, y, z]``.
+        scale: (3,) float64.
+    """
+
+    translation: F64 = field(default_factory=lambda: np.zeros(3))
+    rotation: F64 = field(default_factory=lambda: np.array(_IDENTITY))
+    scale: F64 = field(default_factory=lambda: np.ones(3))
+
+    def inverse(self) -> Pose:
+        """Return the place that takes this one back; scale must be 1."""
+        turned = self.rotation * [1.0, -1.0, -1.0, -1.0]
+        return Pose(-rotate(turned, self.translation), turned)
+
+    def apply(self, point: F64) -> F64:
+        """Return a point of this place's frame in the frame around it. (3,) -> (3,)."""
+        moved: F64 = rotate(self.rotation, point * self.scale) + self.translation
+        return moved
+
+
+@dataclass(frozen=True)
+class AssembledModel:
+    """A model with the materials that its object has.
+
+    Attributes:
+        scene: the model; what a single model's default scene shows of it is shown.
+        appearance: its materials and textures; ``None``: a colour for each row.
+    """
+
+    scene: Scene
+    appearance: Appearance | None = None
+
+
+@dataclass
+class Placement:
+    """A node of the assembly; below it are the nodes of its model.
+
+    Attributes:
+        name: made unique where it is written.
+        extras: its ``extras.msh``.
+        parent: the placement that it is below, -1 = none; earlier in the list.
+        socket: node of the parent's model that it is below; ``None``: the parent itself.
+        model: row of ``Assembly.models``; ``None``: it shows nothing.
+        pose: relative to what it is below.
+    """
+
+    name: str
+    extras: NodeExtras
+    parent: int = -1
+    socket: int | None = None
+    model: int | None = None
+    pose: Pose = field(default_factory=Pose)
+
+
+@dataclass
+class Marker:
+    """A thing of a mission that is not an object: an empty, or lines.
+
+    Attributes:
+        name: made unique where it is written.
+        extras: its ``extras.msh``.
+        pose: its place.
+        outline: (n, 3) float32 corners of a closed outline; ``None``: it is an empty.
+    """
+
+    name: str
+    extras: NodeExtras
+    pose: Pose = field(default_factory=Pose)
+    outline: F32 | None = None
+
+
+@dataclass
+class Assembly:
+    """Models and where they are placed.
+
+    Attributes:
+        name: of the scene.
+        models: each once.
+        placements: parents first.
+        terrain: the ground, and how it looks; ``None``: there is none.
+        markers: further scenes, by name.
+    """
+
+    name: str
+    models: list[AssembledModel] = field(default_factory=list)
+    placements: list[Placement] = field(default_factory=list)
+    terrain: tuple[TerrainScene, Appearance | None] | None = None
+    markers: dict[str, list[Marker]] = field(default_factory=dict)
+
+
+def root_pose(scene: Scene) -> Pose:
+    """Return the rest pose of a model's first node, which a mounted part is placed by."""
+    if not scene.nodes:
+        return Pose()
+    node = scene.nodes[0]
+    return Pose(node.translation.astype(np.float64), node.rotation)
+
+
+def turned(turns: Sequence[float]) -> F64:
+    """Return the rotation of a placed object, ``[w, x, y, z]``.
+
+    Args:
+        turns: about x, y and z in radians, applied in this order (docs/reference/mission.md).
+    """
+    out = np.array(_IDENTITY)
+    for axis, angle in enumerate(turns):
+        step = np.zeros(4)
+        step[0], step[1 + axis] = np.cos(angle / 2), np.sin(angle / 2)
+        out = multiply(step, out)
+    return out
+
+
+def unique_label(name: str, taken: dict[str, int]) -> str:
+    """Return a name that no node of a document has yet: ``name``, else ``name#2`` and so on.
+
+    Args:
+        name: what it should be called.
+        taken: the names that are there, and how often each was asked for. Changed in place.
+    """
+    label = name
+    while label in taken:
+        taken[name] += 1
+        label = f"{name}#{taken[name]}"
+    taken[label] = 1
+    return label
+
+
+def property_labels(properties: Sequence[Property]) -> list[str]:
+    """Return the keys under which the extras of an object have its properties.
+
+    Their names; ``name#2`` where a name was there already, and ``property_{row}`` where Blender
+    could not keep the name: it is empty, or longer than 63 bytes.
+    """
+    taken: dict[str, int] = {}
+    out = []
+    for row, each in enumerate(properties):
+        name = each.title
+        if not 0 < len(name.encode()) <= _MAX_NAME - 4:
+            name = f"property_{row}"
+        out.append(unique_label(name, taken))
+    return out
+
+
+def property_values(properties: Sequence[Property]) -> dict[str, float | int | str]:
+    """Return the properties of an object as its extras have them.
+
+    A number that JSON lacks (infinity, NaN), or of an unknown type, is its word as text.
+    """
+    values: dict[str, float | int | str] = {}
+    for label, each in zip(property_labels(properties), properties, strict=True):
+        known = each.type <= 1 and (each.type != FLOAT or np.isfinite(each.number))
+        values[label] = each.number if known else f"{each.value:#x}"
+    return values
+
+
+def closed_segments(outline: F32) -> NDArray[np.float32]:
+    """Return the sides of a closed outline. (n, 3) -> (n, 2, 3); of two corners, one side."""
+    ends = np.roll(outline, -1, axis=0)
+    sides = np.stack([outline, ends], axis=1)
+    return sides if len(outline) > 2 else sides[: len(outline) - 1]

@@ -1,0 +1,215 @@
+"""Models that are placed together as glTF: what is shared, where everything stands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.scene.assembly import (
+    AssembledModel,
+    Assembly,
+    Marker,
+    Placement,
+    Pose,
+    root_pose,
+    turned,
+    unique_label,
+)
+from msh_gltf.converter.scene.decode import decode, rest_pose
+from msh_gltf.converter.scene.dialect import decide
+from msh_gltf.converter.scene.extras import NodeExtras
+from msh_gltf.exporters.gltf_assembly import AssemblyOptions, export_assembly
+from msh_gltf.exporters.gltf_file import glb_bytes
+from msh_gltf.importers.msh import read_msh
+from tests.support.corpus import DATA
+from tests.support.gltf_view import TO_GAME, GltfView
+from tests.support.validator import issues
+
+#: Animated, with geometry-less nodes.
+ROOM, ROCK = "retail__static__i_room_006", "retail__odd__s_rock_009"
+
+
+def assembled(name: str) -> AssembledModel:
+    model = read_msh(DATA / f"{name}.msh", None)
+    wear = (DATA / f"{name}.wea").read_text("cp1251").splitlines()[1:]
+    return AssembledModel(decode(model, decide(model).dialect, name, wear=wear))
+
+
+@pytest.fixture(scope="module")
+def models() -> list[AssembledModel]:
+    return [assembled(ROOM), assembled(ROCK)]
+
+
+def mounted(models: list[AssembledModel], socket: int) -> list[Placement]:
+    """A room, and a rock on one of its nodes; then the same again elsewhere."""
+    place = Pose(np.array([5.0, -7.0, 2.0]), turned([0, 0, 0.7]))
+    out = []
+    for pose in (Pose(), place):
+        row = len(out)
+        inverse = root_pose(models[1].scene).inverse()
+        out += [
+            Placement("hall", NodeExtras(kind="component", index=0), model=0, pose=pose),
+            Placement(
+                "gun", NodeExtras(kind="component", index=1), row, socket, 1, pose=inverse
+            ),
+        ]  # fmt: skip
+    return out
+
+
+def written(assembly: Assembly, path: Path, **options: object) -> GltfView:
+    path.write_bytes(glb_bytes(export_assembly(assembly, AssemblyOptions(**options))))  # type: ignore[arg-type]
+    return GltfView(path)
+
+
+def game_matrix(view: GltfView, node: int) -> np.ndarray:
+    """World matrix of a node in game axes."""
+    turn = np.eye(4)
+    turn[:3, :3] = TO_GAME
+    return np.asarray(turn @ view.world(node) @ turn.T)
+
+
+def named(view: GltfView, name: str) -> int:
+    return next(i for i, node in enumerate(view["nodes"]) if node["name"] == name)
+
+
+def test_a_model_that_is_placed_twice_has_its_meshes_once(
+    models: list[AssembledModel], tmp_path: Path
+) -> None:
+    once = written(Assembly("a", models, mounted(models, 2)[:2]), tmp_path / "once.glb")
+    twice = written(Assembly("a", models, mounted(models, 2)), tmp_path / "twice.glb")
+    for part in ("meshes", "materials", "accessors", "bufferViews"):
+        assert twice[part] == once[part], part
+    assert len(twice.buffer) == len(once.buffer)
+    uses = Counter(node["mesh"] for node in twice["nodes"] if "mesh" in node)
+    assert set(uses.values()) == {2}
+    assert len(uses) == len(twice["meshes"])
+
+
+def test_every_node_has_a_name_of_its_own(models: list[AssembledModel], tmp_path: Path) -> None:
+    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb")
+    names = [node["name"] for node in view["nodes"]]
+    assert len(set(names)) == len(names)
+    assert {"hall", "hall#2", "gun", "gun#2"} <= set(names)
+
+
+def test_labels_are_unique_whatever_is_asked_for() -> None:
+    taken: dict[str, int] = {}
+    labels = [unique_label(name, taken) for name in ("a", "a#2", "a", "a", "a#2")]
+    assert labels == ["a", "a#2", "a#3", "a#4", "a#2#2"]
+
+
+@pytest.mark.parametrize("socket", [2, 8])
+def test_the_root_of_a_part_takes_the_pose_of_its_socket(
+    models: list[AssembledModel], tmp_path: Path, socket: int
+) -> None:
+    """world(part) = world(socket) * inverse(rest pose of the part's root)."""
+    view = written(Assembly("a", models, mounted(models, socket)), tmp_path / "a.glb")
+    for hall, gun in (("hall", "gun"), ("hall#2", "gun#2")):
+        at = game_matrix(view, named(view, hall))
+        turns, moves = rest_pose(models[0].scene)
+        at = at @ matrix(moves[socket], turns[socket])
+        root = next(
+            c for c in view["nodes"][named(view, gun)]["children"]
+            if view["nodes"][c]["extras"]["msh"]["node"] == 0
+        )  # fmt: skip
+        np.testing.assert_allclose(game_matrix(view, root), at, atol=1e-5)
+        own = root_pose(models[1].scene)
+        part = at @ np.linalg.inv(matrix(own.translation, own.rotation))
+        np.testing.assert_allclose(game_matrix(view, named(view, gun)), part, atol=1e-5)
+
+
+def matrix(translation: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = rotation_matrix(rotation), translation
+    return out
+
+
+def test_turns_are_applied_about_x_then_y_then_z() -> None:
+    x, y, z = 0.3, -0.5, 1.2
+    c, s = np.cos, np.sin
+    about_x = np.array([[1, 0, 0], [0, c(x), -s(x)], [0, s(x), c(x)]])
+    about_y = np.array([[c(y), 0, s(y)], [0, 1, 0], [-s(y), 0, c(y)]])
+    about_z = np.array([[c(z), -s(z), 0], [s(z), c(z), 0], [0, 0, 1]])
+    np.testing.assert_allclose(
+        rotation_matrix(turned([x, y, z])), about_z @ about_y @ about_x, atol=1e-12
+    )
+
+
+def test_only_the_vertices_that_are_shown_are_written(
+    models: list[AssembledModel], tmp_path: Path
+) -> None:
+    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb")
+    stored = sum(len(m.scene.streams.positions) for m in models)
+    positions = {p["attributes"]["POSITION"] for mesh in view["meshes"] for p in mesh["primitives"]}
+    views = {view["accessors"][i]["bufferView"] for i in positions}
+    assert sum(view["bufferViews"][i]["byteLength"] // 12 for i in views) < stored
+    # and they are the same triangles as with all of them
+    whole = written(
+        Assembly("a", models, mounted(models, 2)), tmp_path / "ids.glb", vertex_ids=True
+    )
+    for number, node in enumerate(view["nodes"]):
+        if "mesh" in node:
+            one, other = view.soup(number), whole.soup(number)
+            for key in one:
+                np.testing.assert_array_equal(one[key], other[key])
+
+
+def test_the_clip_moves_every_copy_with_shared_samplers(
+    models: list[AssembledModel], tmp_path: Path
+) -> None:
+    view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb", fps=12.0)
+    (clip,) = view["animations"]
+    assert clip["name"] == "a"
+    tracks = sum(len(model.scene.tracks) for model in models)
+    assert tracks
+    assert len(clip["channels"]) == 4 * tracks  # two copies, two paths
+    assert len(clip["samplers"]) == 2 * tracks
+    for channel in clip["channels"]:
+        node = view["nodes"][channel["target"]["node"]]
+        assert node["extras"]["msh"]["fps"] == 12.0
+    assert view.info["fps"] == 12.0
+    still = written(Assembly("a", models, mounted(models, 2)), tmp_path / "s.glb", clips=False)
+    assert not still["animations"]
+    assert "fps" not in still.info
+
+
+def test_markers_are_scenes_of_their_own(tmp_path: Path) -> None:
+    corners = np.array([[0, 0, 0], [4, 0, 0], [4, 4, 1]], np.float32)
+    markers = {
+        "routes": [
+            Marker("route_7", NodeExtras(kind="route", index=0), outline=corners),
+            Marker("route_8", NodeExtras(kind="route", index=1), outline=corners[:1]),
+        ],
+        "zones": [
+            Marker(
+                "zone", NodeExtras(kind="zone", index=0, inner=2.0),
+                Pose(np.array([1.0, 2.0, 3.0]), scale=np.full(3, 9.0)),
+            )
+        ],
+    }  # fmt: skip
+    view = written(Assembly("m", markers=markers), tmp_path / "a.glb")
+    assert [scene["name"] for scene in view["scenes"]] == ["m", "routes", "zones"]
+    lines, alone, zone = view["nodes"]
+    primitive = view["meshes"][lines["mesh"]]["primitives"][0]
+    assert primitive["mode"] == 1
+    points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
+    np.testing.assert_array_equal(points, corners[[0, 1, 1, 2, 2, 0]])
+    assert "mesh" not in alone
+    assert zone["translation"] == [1.0, 3.0, -2.0]
+    assert zone["scale"] == [9.0, 9.0, 9.0]
+    assert zone["extras"]["msh"]["inner"] == 2.0
+
+
+def test_the_validator_is_silent(models: list[AssembledModel], tmp_path: Path) -> None:
+    corners = np.array([[0, 0, 0], [4, 0, 0], [4, 4, 1]], np.float32)
+    full = Assembly("a", models, mounted(models, 2))
+    full.markers = {"routes": [Marker("r", NodeExtras(kind="route"), outline=corners)], "none": []}
+    files = []
+    for name, assembly in {"full": full, "empty": Assembly("a")}.items():
+        files.append(tmp_path / f"{name}.glb")
+        written(assembly, files[-1])
+    assert issues(files) == {}
