@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import printable
 from ..findings import Finding, Place, Rule, first_bad
 from ..formats.unit import CLASSES, COMPONENTS, Unit, offset_of
-from ..numeric.arrays import Bools
+from ..numeric.arrays import Bools, Records
 
 _rule = partial(Rule, "unit", source="docs/reference/unit.md#how-a-part-is-mounted")
 
@@ -92,7 +92,7 @@ def check_parts(unit: Unit, facts: Sequence[PartFacts]) -> Iterator[Finding]:
             yield _about(UNIT_MOUNT, where, row, "attach", attach, "a node without")
 
 
-def has_geometry(nodes: np.ndarray) -> Bools:
+def has_geometry(nodes: Records) -> Bools:
     """Return which nodes of a model have geometry. (n,) ``NODE_DTYPE`` -> (n,)."""
     slots = nodes["slot_index"].reshape(len(nodes), -1)
     return np.asarray((slots != 0xFFFF).any(axis=1))

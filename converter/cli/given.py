@@ -99,6 +99,7 @@ class ToInspect:
     tolerant: bool
     ignore: tuple[str, ...]
     roundtrip: bool
+    uses: str | None
     explain: str | None
     entry: str | None
     dialect: str

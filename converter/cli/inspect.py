@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,11 +39,14 @@ Examples:
   msh-inspect DATA/MAPS/Tut_1/Land.map       a terrain (Land.msh) or an areal map
   msh-inspect Textures.lib --entry WALL.0    a texture
   msh-inspect BuildDat.lst                   which buildings a category has
+  msh-inspect GAME/UNITS/AUTO/robot.dat      a unit: its parts as a tree, and what is missing
+  msh-inspect GAME/MISSIONS/Single.01/data.tma   a mission: clans, routes, objects
   msh-inspect --diff old.msh new.msh         what differs, table by table
   msh-inspect --check robot.msh              is it valid?
   msh-inspect --check GAME                   a whole game; archives and directories too
   msh-inspect --check GAME --ignore wear-id --strict
   msh-inspect --explain slot-box             what a code means (list: all of them)
+  msh-inspect --uses METAL GAME              what uses a material, a texture, a model, a unit
   msh-inspect --roundtrip GAME               does every model come back from glTF byte for byte?
 
 --check exits with 1 where it finds errors, which conversion refuses; with --strict warnings too;
@@ -54,7 +58,7 @@ with --tolerant only errors that cannot be left out.
     "task",
     "--diff",
     is_flag=True,
-    help="Compare two models, row by row; exit 1 if they differ.",
+    help="Compare two models, units, missions or registries, row by row; exit 1 if they differ.",
     example="msh-inspect --diff robot.msh new/robot.msh",
 )
 @option(
@@ -94,6 +98,13 @@ with --tolerant only errors that cannot be left out.
     help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where "
     "a byte differs.",
     example="msh-inspect --roundtrip GAME",
+)
+@option(
+    "task",
+    "--uses",
+    metavar="NAME",
+    help="Show what in a game uses a model, material, texture, object key or unit.",
+    example="msh-inspect --uses METAL GAME",
 )
 @option(
     "task",
@@ -149,6 +160,11 @@ def command(context: click.Context, /, **_: object) -> None:
     if not given.sources:
         raise click.UsageError("Missing argument 'FILE...'.")
     options = given_options(context)
+    if given.uses is not None:
+        if given.diff or given.check or given.roundtrip or len(given.sources) != 1:
+            raise click.UsageError("--uses takes a name and the game's directory")
+        _uses(given.uses, given.sources[0], given.as_json)
+        return
     if given.check:
         from .check import check
 
@@ -188,6 +204,7 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.kinds import Kind, archive_kind
     from ..pipeline import dispatch
     from ..pipeline import inspect as overview
+    from ..pipeline.assembly_files import assembly_facts
     from ..pipeline.options import ExportOptions
     from ..pipeline.texture import texture_at
 
@@ -196,6 +213,9 @@ def _inspect(given: ToInspect) -> None:
         _print(dispatch.describe(texture), as_json)
         return
     data = read_file(source)
+    if entry is None and (facts := assembly_facts(source, data)) is not None:
+        _print(facts, as_json)
+        return
     if not is_nres(data) and source.name.lower() == "builddat.lst":
         _build_dat(bytes(data), str(source), as_json)
         return
@@ -239,11 +259,32 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
         say(f"{finding.severity}: {finding}")
 
 
+def _uses(name: str, game: Path, as_json: bool) -> None:
+    """What uses a thing, indented below it."""
+    from ..errors import printable
+    from ..pipeline.uses import describe_uses
+
+    found = describe_uses(name, game)
+    if as_json:
+        print_json({"uses": found})
+        return
+    for thing in found:
+        say(f"{thing['kind']} {printable(thing['name'])}")
+        for user in thing["users"]:
+            text = f"{'  ' * user['depth']}used by {user['kind']} {printable(user['name'])}"
+            say(text + (" (see above)" if user["again"] else ""))
+        if not thing["users"]:
+            say("  used by nothing that is known here")
+
+
 def _diff(given: ToInspect) -> None:
     from ...importers.msh import read_msh
+    from ..pipeline.diff_assembly import diff_assemblies
     from ..pipeline.inspect_diff import diff_models, lines
 
-    differences = diff_models(*(read_msh(source, given.entry) for source in given.sources))
+    differences = None if given.entry is not None else diff_assemblies(*given.sources)
+    if differences is None:
+        differences = diff_models(*(read_msh(source, given.entry) for source in given.sources))
     if given.as_json:
         print_json({"differences": differences})
     else:

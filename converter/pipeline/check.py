@@ -158,7 +158,7 @@ def _check(at: _Place, known: bool) -> Iterator[Checked]:
         yield at.checked(Kind.BUILD_DAT)
     elif name.endswith(".wea"):
         yield at.checked(Kind.WEAR)
-    elif name == MISSION_FILE:
+    elif name == MISSION_FILE or (known and name.endswith(".tma")):
         yield at.checked(Kind.MISSION)
     elif is_unit(at.data) or (known and name.endswith(UNIT_ENDING)):
         yield at.checked(Kind.UNIT)

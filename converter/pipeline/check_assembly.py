@@ -71,12 +71,12 @@ def check_registry_file(archive: Archive, game: Game | None) -> Iterator[Finding
     """
     registry = read_registry(archive)
     yield from registry.check()
-    for key in registry.keys() if game is not None else ():
-        resolved = registry.resolve(key)
+    for entry in archive.entries if game is not None else ():
+        resolved = registry.resolve(entry.name_bytes)
         assert resolved is not None
+        assert game is not None
         for member in resolved.members.values():
             try:
-                assert game is not None
                 game.open(member)
             except ConversionError as error:
                 yield from missing_member(resolved, member, error.problem)

@@ -19,7 +19,7 @@ from ..formats.archive import Archive
 from ..formats.kinds import SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
 from ..scene.dialect import Decision
-from . import inspect
+from . import inspect, inspect_assembly
 from .areal_map import LoadedArealMap, areal_map_files, import_areal_map, load_areal_map
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
@@ -182,11 +182,14 @@ def describe(loaded: Loaded) -> inspect.Json:
 
 
 def show(console: Console, facts: inspect.Json) -> None:
-    """Print the facts of :func:`describe` as one screen."""
+    """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
     shown = {
         Kind.MODEL: inspect.show_model,
         Kind.TERRAIN: inspect.show_map,
         Kind.AREAL_MAP: inspect.show_map,
         Kind.TEXTURE: inspect.show_texture,
+        Kind.REGISTRY: inspect_assembly.show_registry,
+        Kind.UNIT: inspect_assembly.show_unit,
+        Kind.MISSION: inspect_assembly.show_mission,
     }
     shown[facts["kind"]](console, facts)

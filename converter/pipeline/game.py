@@ -180,7 +180,8 @@ class Game:
         try:
             return KnownObject(key, resolved, self.open(resolved.model))
         except ConversionError as error:
-            return KnownObject(key, resolved, None, str(error))
+            value = "" if error.value is None else f": {error.value}"
+            return KnownObject(key, resolved, None, f"{error.problem}{value}")
 
     def model(self, opened: Opened) -> MshModel:
         """Read a model, which is kept for the next time.

@@ -164,7 +164,8 @@ def lines(differences: list[Json]) -> list[str]:
     for item in differences:
         rows = item.get("rows", [])
         shown = ", ".join(map(str, rows[:_MOST_ROWS])) + (" ..." if len(rows) > _MOST_ROWS else "")
-        where = f" (rows {shown}; {', '.join(item['fields'])})" if rows else ""
+        named = "; ".join(filter(None, [shown, ", ".join(item.get("fields", []))]))
+        where = f" (rows {named})" if rows else ""
         out.append(f"{item['table']}: {item['what']}{where}")
         out += [f"    {example}" for example in item.get("examples", [])]
     return out

@@ -1,0 +1,60 @@
+"""Registries, units and missions by what a file holds, for ``msh-inspect``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ...importers.mission import read_mission
+from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.registry import is_registry, read_registry
+from ...importers.unit import is_unit, read_unit
+from ..formats.kinds import Kind, archive_kind
+from ..formats.mission import MISSION_FILE, Mission
+from ..formats.registry import Registry
+from ..formats.unit import Unit
+from .check import check_file
+from .check_assembly import game_of
+from .inspect_assembly import describe_mission, describe_registry, describe_unit
+
+
+def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:
+    """Read a file if it is a registry, a unit or a mission; ``None``: it is another one.
+
+    Args:
+        path: the file.
+        data: its bytes, where they are read already.
+
+    Raises:
+        ConversionError: unreadable.
+    """
+    data = read_file(path) if data is None else data
+    if is_nres(data):
+        archive = read_nres(data, str(path))
+        known = archive_kind(archive) is Kind.ARCHIVE and is_registry(archive)
+        return read_registry(archive) if known else None
+    if path.name.lower() == MISSION_FILE or path.suffix.lower() == ".tma":
+        return read_mission(data, str(path))
+    return read_unit(data, str(path)) if is_unit(data) else None
+
+
+def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
+    """Return what ``msh-inspect`` shows of a registry, a unit or a mission, else ``None``.
+
+    Args:
+        path: the file.
+        data: its bytes.
+
+    Raises:
+        ConversionError: it cannot be read, or the registry of its game cannot.
+    """
+    read = read_assembly(path, data)
+    if read is None:
+        return None
+    game = game_of(path)
+    findings = [finding for one in check_file(path, path.name) for finding in one.findings]
+    if isinstance(read, Registry):
+        return describe_registry(read, findings)
+    if isinstance(read, Unit):
+        return describe_unit(read, path.name, game, findings)
+    return describe_mission(read, path.name, game, findings)
