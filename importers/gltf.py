@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from ..converter.errors import ConversionError, printable
-from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
 from ..converter.scene.scene import ImportedScene, Material
@@ -98,7 +97,7 @@ def _read_scene(
 def _placed_nodes(file: GltfFile, parents: list[int]) -> set[int]:
     """Nodes of any scene; what was deleted may still be in the file, and in no scene."""
     placed = {node for scene in file.scenes for node in scene.nodes or []}
-    for node in parents_first([NONE16 if p < 0 else p for p in parents]):
+    for node in parents_first(parents, root=-1):
         if parents[node] in placed:
             placed.add(node)
     return placed
@@ -127,7 +126,7 @@ def _parents(file: GltfFile) -> list[int]:
                     f"node {child} has two parents", file=file.label, value=f"{i}"
                 )
             parents[child] = i
-    if len(parents_first([NONE16 if p < 0 else p for p in parents])) < len(parents):
+    if len(parents_first(parents, root=-1)) < len(parents):
         raise ConversionError("nodes form a loop", file=file.label)
     return parents
 

@@ -13,9 +13,11 @@ from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.differences import NotApplied
 from ..converter.scene.scene import Channel, Clip, Track
-from .gltf_file import GltfFile, typed
+from .gltf_file import OBJECT_SIZE, GltfFile, typed
 from .gltf_types import GltfAnimation, GltfSampler, GltfTarget
 
+#: Seconds that the first key may be before 0: times are float32.
+_TIME_NOISE = 1e-5
 _MAX_SCALE_CHANGE = 1e-4
 _PATHS = ("translation", "rotation", "scale")
 
@@ -38,6 +40,7 @@ def _clip(
     file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], placed: set[int]
 ) -> Clip:
     """Translations and rotations of one animation, by item, and what else it has."""
+    file.claim(OBJECT_SIZE * len(animation.samplers))
     samplers: list[GltfSampler] = typed(pygltflib.AnimationSampler, animation.samplers)
     clip = Clip(animation.name or "")
     where = f"animation {printable(clip.name)!r}"
@@ -133,6 +136,12 @@ def _keys(
         raise ConversionError(
             f"animation of node {name!r} has not as many values as key times", file=file.label,
             value=len(values), expected=len(seconds),
+        )  # fmt: skip
+    if seconds[0] < -_TIME_NOISE:
+        raise ConversionError(
+            f"animation of node {name!r}: key times are negative", file=file.label,
+            value=f"{seconds[0]:g} s", expected="0 s or later",
+            hint="move the keys to frame 0 or later before you export",
         )  # fmt: skip
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
         raise ConversionError(

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
+from ..converter.numeric.arrays import NONE16
 from ..converter.requirements import needed_for
 from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import raw_extras
@@ -52,6 +53,10 @@ BROKEN_HINT = (
 #: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
 #: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
 UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
+#: Nodes of a document: those of the largest model, and its parts, which are objects of their own.
+MOST_NODES = 2 * NONE16
+#: What a node, a mesh, a sampler and the like takes in memory, roughly, in bytes.
+OBJECT_SIZE = 1024
 
 
 @dataclass
@@ -77,6 +82,8 @@ class GltfFile:
     draco_used: bool = False
 
     def __post_init__(self) -> None:
+        self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
+        self._require_few_objects()
         self.scenes = typed(pygltflib.Scene, self.root.get("scenes"))
         self.nodes = typed(pygltflib.Node, self.root.get("nodes"))
         self.meshes = typed(pygltflib.Mesh, self.root.get("meshes"))
@@ -88,7 +95,18 @@ class GltfFile:
             pygltflib.BufferView, self.root.get("bufferViews")
         )
         self._arrays: dict[int, NDArray[Any]] = {}
-        self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
+
+    def _require_few_objects(self) -> None:
+        """Refuse more nodes than a model can have, and more objects than the file's size allows."""
+        nodes = len(self.root.get("nodes") or [])
+        if nodes > MOST_NODES:
+            raise ConversionError(
+                "too many nodes", file=self.label, value=f"{nodes:,}",
+                expected=f"at most {MOST_NODES:,} (nodes and parts)",
+                hint="join objects before the export",
+            )  # fmt: skip
+        lists = ("nodes", "meshes", "materials", "animations", "skins", "accessors", "bufferViews")
+        self.claim(OBJECT_SIZE * sum(len(self.root.get(name) or []) for name in lists))
 
     def claim(self, size: int) -> None:
         """Ask for memory before it is taken.
@@ -200,6 +218,8 @@ class GltfFile:
         self.claim(12 * faces + 64 * points)
         try:
             mesh = DracoPy.decode(data)
+        except MemoryError:
+            raise
         except Exception as error:
             raise ConversionError("Draco data is broken", file=self.label, value=error) from error
         by_id = {a["unique_id"]: a["data"] for a in mesh.attributes}

@@ -16,12 +16,10 @@ from ..converter.numeric.quantize import normalise
 from ..converter.scene.extras import NodeExtras, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene
 from .gltf_extensions import INSTANCING, VISIBILITY
-from .gltf_file import GltfFile
+from .gltf_file import OBJECT_SIZE, GltfFile
 from .gltf_values import vector
 
 _SCALE_NOISE = 1e-5
-#: What an instance takes in memory, roughly, in bytes.
-_INSTANCE_SIZE = 1024
 _ATTRIBUTES = {"TRANSLATION": [0.0, 0, 0], "ROTATION": [0.0, 0, 0, 1], "SCALE": [1.0, 1, 1]}
 
 
@@ -132,7 +130,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
             raise ValueError(f"instances of node {item.name!r} have {attributes}")
-        file.claim(_INSTANCE_SIZE * count)
+        file.claim(OBJECT_SIZE * count)
         places = [given.get(k, np.tile(v, (count, 1))) for k, v in _ATTRIBUTES.items()]
         for k, (moved, turned, scaled) in enumerate(zip(*places, strict=True)):
             copy = _placed(file, f"{item.name}.{k}", i, moved, turned, scaled)

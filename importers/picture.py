@@ -13,12 +13,14 @@ from ..converter.errors import ConversionError
 
 #: Of a texture: 4096 x 4096; the game's are 256 x 256.
 MOST_PIXELS = 1 << 24
+#: Rows that become colours together, so that only the largest picture and its colours take much.
+_ROWS = 256
 
 
 def picture_of_bytes(data: bytes) -> NDArray[np.uint8]:
     """Return the pixels of a picture that a glTF holds; as of :func:`read_picture`, also of JPEG
     and WebP."""
-    return _pixels(BytesIO(data), "picture", ("PNG", "JPEG", "WEBP"))
+    return _pixels(data, "picture", ("PNG", "JPEG", "WEBP"))
 
 
 def read_picture(path: Path) -> NDArray[np.uint8]:
@@ -33,14 +35,16 @@ def read_picture(path: Path) -> NDArray[np.uint8]:
     return _pixels(path, str(path), ("PNG",))
 
 
-def _pixels(source: Path | BytesIO, label: str, formats: tuple[str, ...]) -> NDArray[np.uint8]:
+def _pixels(source: Path | bytes, label: str, formats: tuple[str, ...]) -> NDArray[np.uint8]:
     from PIL import Image
 
     try:
+        # not from the file itself: of it Python reads as much as a chunk claims to have
+        file = BytesIO(source.read_bytes() if isinstance(source, Path) else source)
         # a warning is not enough: Pillow itself would unpack 89 million pixels of a small file
         with warnings.catch_warnings():
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            picture = Image.open(source, formats=formats)
+            picture = Image.open(file, formats=formats)
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise ConversionError(
@@ -55,8 +59,13 @@ def _pixels(source: Path | BytesIO, label: str, formats: tuple[str, ...]) -> NDA
                     "picture has 16 bits a channel", file=label,
                     hint="save it with 8 bits a channel",
                 )  # fmt: skip
-            return np.asarray(picture.convert("RGBA"))
-    except ConversionError:
+            picture.load()
+            out = np.empty((picture.height, picture.width, 4), np.uint8)
+            for top in range(0, picture.height, _ROWS):
+                rows = (0, top, picture.width, min(top + _ROWS, picture.height))
+                out[top : top + _ROWS] = np.asarray(picture.crop(rows).convert("RGBA"))
+            return out
+    except (ConversionError, MemoryError):
         raise
     except Exception as error:  # Pillow raises whatever a broken chunk leads to
         message = getattr(error, "strerror", None) or str(error).partition("\n")[0]

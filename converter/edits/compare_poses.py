@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,6 +18,8 @@ from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
 _CONSTANT = 1.2e-4
 #: Moments per frame at which an animated node may have been exported.
 _MOMENTS = 25
+#: Moments that are looked at together: a clip may have millions.
+_BLOCK = 1 << 13
 
 
 @dataclass
@@ -146,27 +149,30 @@ def _placed_elsewhere(
     """How a node stands elsewhere than it ever does in its animation, and than it did before."""
     what, loose = [], 4 * ROTATION_NOISE
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
-    if track.translation is not None and moved:
-        at = _moments(track.translation)
-        apart = np.abs(evaluate(track.translation, at) - item.translation).max(axis=1)
-        what += ["moved"] if apart.min() > noise else []
+    if (places := track.translation) is not None and moved:
+        apart = (
+            np.abs(evaluate(places, at) - item.translation).max(axis=1) for at in _moments(places)
+        )
+        what += ["moved"] if not any((one <= noise).any() for one in apart) else []
     turned = before is None or not same_rotations(item.rotation, before.rotation, loose)
-    if track.rotation is not None and turned:
-        at = _moments(track.rotation)
-        near = same_rotations(evaluate(track.rotation, at), item.rotation, loose)
-        if not near.any():
-            chord = evaluate(track.rotation, at, by_component=True)
-            near = same_rotations(chord, item.rotation, loose)
-        what += [] if near.any() else ["turned"]
+    if (turns := track.rotation) is not None and turned:
+        near = (
+            same_rotations(evaluate(turns, at, by_component=chord), item.rotation, loose)
+            for at in _moments(turns)
+            for chord in (False, True)
+        )
+        what += ["turned"] if not any(one.any() for one in near) else []
     return what
 
 
-def _moments(channel: Channel) -> NDArray[np.float64]:
-    """Where an editor's current frame may be: every 25th of a frame, which holds the frames of
-    scenes at 25, 30, 50 and 60 per second, and the keys."""
+def _moments(channel: Channel) -> Iterator[NDArray[np.float64]]:
+    """Where an editor's current frame may be: the keys, and every 25th of a frame, which holds the
+    frames of scenes at 25, 30, 50 and 60 per second. Blocks of frames."""
     frames = channel.frames
+    yield frames
     steps = int(np.ceil((frames[-1] - frames[0]) * _MOMENTS)) + 1
-    return np.union1d(frames[0] + np.arange(steps) / _MOMENTS, frames)
+    for first in range(0, steps, _BLOCK):
+        yield frames[0] + np.arange(first, min(first + _BLOCK, steps)) / _MOMENTS
 
 
 def poses_at(

@@ -31,6 +31,8 @@ _USUAL = (12.0, 15.0, 23.976, 24.0, 25.0, 29.97, 30.0, 48.0, 50.0, 59.94, 60.0, 
 _TIME_NOISE, _SPACING_NOISE = 1e-5, 2e-4
 #: A key this near to a whole frame is on it.
 _FRAME_NOISE = 1e-3
+#: A curve that varies by more, rotations or relative to its size, is never taken for constant.
+_CERTAIN = 1e-3
 #: How much more of the stored clip another rate must show to win over the one that is stated.
 _CLEARLY = 0.1
 
@@ -245,7 +247,35 @@ class FrameRate:
         return away <= 2 * _FRAME_NOISE or bool(uneven and away < step - _FRAME_NOISE)
 
     def _length(self, timing: Timing) -> int:
-        return int(np.floor(self._frame(self.last, timing) + 1e-4)) + 1
+        return max(1, int(np.floor(self._frame(self.last, timing) + 1e-4)) + 1)
+
+    def _require_length(self, timing: Timing, stated: int | None) -> None:
+        """Refuse a clip that no model can hold, before anything is sampled for it."""
+        span = int(np.ceil(self._frame(self.last, timing) - self._frame(self.first, timing)))
+        length = max(self._length(timing), span, 0 if self.stored else stated or 0)
+        own = self.stored.frame_count if self.stored is not None and self.old else 0
+        if length > max(NONE16, own):
+            raise ConversionError(
+                "the clip is too long", value=f"{length:,}",
+                expected=f"at most {NONE16:,} frames", hint="a shorter clip, or another --fps",
+            )  # fmt: skip
+        moving = len({track.node for track, _, c in self._channels() if self._moves(c)})
+        if moving * self._length(timing) > max(NONE16, len(self.old) * own):
+            raise ConversionError(
+                "too many animated frames", value=f"{moving * self._length(timing):,}",
+                expected=f"at most {NONE16:,} map words, one per animated node and frame",
+                hint="a shorter timeline or fewer animated nodes",
+            )  # fmt: skip
+
+    def _moves(self, channel: Channel) -> bool:
+        """Whether a curve certainly needs keys: it varies by more than noise."""
+        keys = channel.values
+        if channel.interpolation == "CUBICSPLINE":
+            keys = keys[1::3]
+        if keys.shape[1] == 4:
+            signs = np.where(keys @ keys[0] < 0, -1.0, 1.0)
+            return bool(np.ptp(keys * signs[:, None], axis=0).max() > _CERTAIN)
+        return bool(np.ptp(keys, axis=0).max() > max(4 * self.noise, _CERTAIN * np.abs(keys).max()))
 
     # ------------------------------------------------------------ the clip
 
@@ -260,13 +290,9 @@ class FrameRate:
             length: frames of the clip, as the file states.
 
         Raises:
-            ConversionError: more frames than a model can have.
+            ConversionError: more frames, or more animated ones, than a model can have.
         """
-        if self._length(timing) > NONE16:
-            raise ConversionError(
-                "the clip is too long", value=self._length(timing),
-                expected=f"at most {NONE16:,} frames", hint="a shorter clip, or another --fps",
-            )  # fmt: skip
+        self._require_length(timing, length)
         out = TimedClip(timing, first=self._missing(timing))
         out.last = self._frame(self.last, timing)
         by_node = {track.node: Track(track.node) for track in self.tracks}

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, printable
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
-from ..numeric.arrays import NONE16
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.differences import NotApplied
@@ -31,6 +30,8 @@ F64 = NDArray[np.float64]
 #: Poses drift by this much of the model's size on their way through Blender (measured: 4e-7).
 POSE_NOISE = 2e-6
 ROTATION_NOISE = 1e-6
+#: Rows of the node table: their numbers are 16 bits, 0xFFFF being none.
+MOST_NODES = 0xFFFF
 
 
 @dataclass
@@ -73,15 +74,24 @@ def identify(
         shown: the cell that the default scene shows.
 
     Raises:
-        ConversionError: a transform that rigid nodes cannot have.
+        ConversionError: more nodes than a model has rows for, or a transform that rigid nodes
+            cannot have.
     """
     size = model_size(stored) if stored else 1.0
     roles = NodeRoles(imported, stored, POSE_NOISE * size).run()
+    count = sum(role is not None and not role.is_part for role in roles)
+    if count > MOST_NODES:
+        raise ConversionError(
+            "too many nodes",
+            value=f"{count:,}",
+            expected=f"at most {MOST_NODES:,} in a model",
+            hint="join objects before the export",
+        )
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
     _flag_primitives(imported)
     out = Identified(scene, imported, shown=shown, size=size)
-    order = parents_first([NONE16 if i.parent < 0 else i.parent for i in imported.nodes])
+    order = parents_first([item.parent for item in imported.nodes], root=-1)
     builder = _Builder(out, stored, roles, world_matrices(imported.nodes))
     out.frames = builder.add_nodes(order)
     if stored is None:
@@ -119,7 +129,7 @@ def model_size(scene: Scene) -> float:
 def world_matrices(items: list[ImportedNode]) -> F64:
     """Return (n, 4, 4) matrices from item to model, with scale, shear and mirrors."""
     world = np.tile(np.eye(4), (len(items), 1, 1))
-    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in items]):
+    for i in parents_first([item.parent for item in items], root=-1):
         item = items[i]
         local = np.eye(4)
         local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear

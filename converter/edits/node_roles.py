@@ -88,7 +88,8 @@ class NodeRoles:
             if not _is_decoration(self.imported, item) and not is_point(item, self.named)
         ]
         stated = [i for i in open_items if {"node", "lod", "group"} <= self.items[i].extras.keys()]
-        open_items = [i for i in open_items if i not in set(stated)]
+        apart = set(stated)
+        open_items = [i for i in open_items if i not in apart]
         open_items = [i for i in open_items if not self._by_extras(i, named=True)]
         open_items = [i for i in open_items if not self._by_extras(i, named=False)]
         open_items = [i for i in open_items if not self._by_name(i, self.items[i].name)]
@@ -178,8 +179,22 @@ class NodeRoles:
         if self.stored is None:
             known = mesh.lod is not None and mesh.group is not None
             return [(item.extras["node"], mesh.lod or 0, mesh.group or 0)] if known else []
-        was = StoredMeshes(self.stored).of(mesh)
-        return [(p.node, p.lod, p.group) for p in self.stored.parts if p.mesh == was]
+        was = self._stored_meshes.of(mesh)
+        return [] if was is None else self._stored_cells.get(was, [])
+
+    @cached_property
+    def _stored_meshes(self) -> StoredMeshes:
+        assert self.stored is not None
+        return StoredMeshes(self.stored)
+
+    @cached_property
+    def _stored_cells(self) -> dict[int, list[PartKey]]:
+        """The cells that each stored mesh was exported for."""
+        assert self.stored is not None
+        out: dict[int, list[PartKey]] = {}
+        for part in self.stored.parts:
+            out.setdefault(part.mesh, []).append((part.node, part.lod, part.group))
+        return out
 
     def _owner(self, name: str) -> int | str | None:
         """The node that the name of a part begins with: its row, the name of a new one."""
@@ -226,10 +241,14 @@ class NodeRoles:
         By the name of their mesh, which Blender keeps, else by standing where a missing node stood.
         Returns the items still open.
         """
-        free = [k for k in range(len(stored.nodes)) if ("node", k) not in self.taken]
+        free = {k for k in range(len(stored.nodes)) if ("node", k) not in self.taken}
         mesh_names = {
             stored.meshes[part.mesh].name: part.node for part in stored.parts if part.node in free
         }
+        below: dict[int, list[int]] = {}
+        for k in sorted(free):
+            below.setdefault(stored.nodes[k].parent, []).append(k)
+        places = {k: np.array([stored.nodes[n].translation for n in below[k]]) for k in below}
         left = []
         for i in open_items:
             item = self.items[i]
@@ -240,14 +259,9 @@ class NodeRoles:
                 if found is None and item.mesh < 0:
                     above = self.roles[item.parent] if item.parent >= 0 else None
                     parent = -1 if above is None or above.stored is None else above.stored
-                    standing = [
-                        k
-                        for k in free
-                        if stored.nodes[k].parent == parent
-                        and np.abs(stored.nodes[k].translation - item.translation).max()
-                        <= self.noise
-                    ]
-                    found = standing[0] if len(standing) == 1 else None
+                    apart = np.abs(places.get(parent, np.zeros((0, 3))) - item.translation)
+                    standing = np.flatnonzero((apart <= self.noise).all(axis=1))
+                    found = below[parent][standing[0]] if len(standing) == 1 else None
             role = Role(stored=found, name=item.name)
             if found is None or not self._take(i, ("node", found), role):
                 left.append(i)

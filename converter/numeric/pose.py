@@ -70,15 +70,19 @@ def rotate(rotations: F64, vectors: F64) -> F64:
     return turned
 
 
-def parents_first(parents: Sequence[int]) -> list[int]:
-    """Order node indices so that every parent comes before its children (``0xFFFF`` = root).
+def parents_first(parents: Sequence[int], root: int = NONE16) -> list[int]:
+    """Order node indices so that every parent comes before its children.
 
     A node on a cycle, or below one, is left out: the caller checks the length.
+
+    Args:
+        parents: parent index per node.
+        root: what a node without a parent has instead of one.
     """
     children: list[list[int]] = [[] for _ in parents]
     order: list[int] = []
     for node, parent in enumerate(parents):
-        (order if parent == NONE16 else children[parent]).append(node)
+        (order if parent == root else children[parent]).append(node)
     for node in order:  # grows while it is walked
         order.extend(children[node])
     return order

@@ -23,7 +23,6 @@ from ..edits.match_triangles import match, triangle_list
 from ..errors import ConversionError, printable
 from ..findings import Finding
 from ..formats.model import MshModel
-from ..numeric.arrays import NONE16
 from ..numeric.pose import parents_first, rotation, rotation_matrix
 from ..numeric.quantize import normalise
 from ..numeric.sampler import Tracks, sample
@@ -40,6 +39,8 @@ _POSITION = 3e-5
 _HALF_TURN = 5e-4
 #: Nodes times frames that are composed at once.
 _BLOCK = 1 << 18
+#: Nodes times frames that are compared in all; of longer clips of more nodes every nth block.
+_MOST_POSES = 1 << 20
 
 
 def verify(
@@ -117,7 +118,8 @@ def _poses(
     dialect: Dialect,
     before: MshModel | None,
 ) -> None:
-    """Compare where the nodes stand in the model, at every whole and half frame.
+    """Compare where the nodes stand in the model, at every whole and half frame, or at so many of
+    them as ``_MOST_POSES`` allows.
 
     What is expected comes from the file's own nodes, with their scales and mirrors; the game has
     keys at whole frames only, so half a frame is the middle between two.
@@ -134,8 +136,10 @@ def _poses(
             )  # fmt: skip
     stored = None if before is None else dialects.tracks(before, dialect)
     last = identified.scene.frame_count - 1 if identified.scene.tracks else 0
-    step = max(1, _BLOCK // max(len(identified.imported.nodes), 1))
-    for first in range(0, max(last, 1), step):
+    nodes = max(len(identified.imported.nodes), 1)
+    left_out = last * nodes // _MOST_POSES
+    step = max(1, _BLOCK // nodes // (1 + left_out))
+    for first in range(0, max(last, 1), step * (1 + left_out)):
         times = np.arange(2 * first, 2 * min(first + step, last) + 1) / 2
         file = _file_poses(identified, times)
         if stored is not None:
@@ -158,7 +162,7 @@ def _compare_poses(
     world = np.empty((len(nodes), len(times), 4, 4))
     loose_turn, loose_place = np.zeros(len(nodes)), np.zeros((len(nodes), len(times)))
     size = _size(identified)
-    for i in parents_first([NONE16 if node.parent < 0 else node.parent for node in nodes]):
+    for i in parents_first([node.parent for node in nodes], root=-1):
         up = nodes[i].parent
         got = sample(tracks, [rows[i]], times)
         world[i] = _matrices(rotation(got.quaternion[0]), got.position[0])
@@ -201,7 +205,7 @@ def _file_poses(identified: Identified, times: NDArray[np.float64]) -> _FilePose
         np.empty((len(node_of), len(times), 4, 4)), np.zeros((len(node_of), len(times)), np.bool_)
     )
     world: dict[int, NDArray[np.float64]] = {}
-    for i in parents_first([NONE16 if item.parent < 0 else item.parent for item in imported.nodes]):
+    for i in parents_first([item.parent for item in imported.nodes], root=-1):
         item = imported.nodes[i]
         translations, rotations = poses_at(tracks.get(i), item, times[::2])
         dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])

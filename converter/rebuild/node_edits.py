@@ -13,6 +13,7 @@ from ..numeric.pose import rotation
 from ..numeric.sampler import Samples, Tracks, sample
 from ..scene import dialect as dialects
 from ..scene.decode import rest_pose
+from ..scene.scene import Track
 from .context import Cell, Rebuild
 from .key_reduction import Run, make_run
 from .nodes import NodeEdit
@@ -32,6 +33,7 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
     tracks = {track.node: track for track in scene.tracks}
     tolerance = _TOLERANCE * _extent(job)
     stored = dialects.tracks(job.model, job.dialect) if job.stored is not None else None
+    animated = set() if stored is None else set(stored.animated.tolist())
     out = []
     for i, node in enumerate(scene.nodes):
         k = plan.identified.stored_of.get(i)
@@ -44,7 +46,8 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
             flags = int(nodes["flags"][k]) if k is not None else 0
         run = None
         if i in plan.poses:
-            frames = np.arange(float(scene.frame_count if i in tracks else 1))
+            still = i not in tracks or (k not in animated and not _moves(tracks[i]))
+            frames = np.arange(float(1 if still else scene.frame_count))
             translations, turned = poses_at(tracks.get(i), node, frames)
             quaternions = turned * [1, -1, -1, -1]
             positions = translations.astype(np.float32)
@@ -58,6 +61,12 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
         table = np.array(slots, np.uint16)
         out.append(NodeEdit(k, wanted, node.parent, flags & 0xFFFF, run, table))
     return out
+
+
+def _moves(track: Track) -> bool:
+    """Whether the values of a track differ at all; one pose is enough for the others."""
+    channels = (track.translation, track.rotation)
+    return any((c.values != c.values[:1]).any() for c in channels if c is not None)
 
 
 def _take_stored(

@@ -263,8 +263,11 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
 
 
 def _stored_tracks(tracks: Tracks) -> list[Track]:
-    """The keys of each node's own run; of equal or falling times, the first."""
-    out = []
+    """The keys of each node's own run; of equal or falling times, the first.
+
+    Times that no clip has are left out: the runtime never comes to them.
+    """
+    out, most = [], max(NONE16, tracks.frame_count)
     starts = np.concatenate([[0], tracks.fallback[:-1] + 1])
     for node in tracks.animated.tolist():
         end, start = int(tracks.fallback[node]), int(starts[node])
@@ -274,7 +277,9 @@ def _stored_tracks(tracks: Tracks) -> list[Track]:
         run = np.arange(start, end + 1)
         time = tracks.time[run].astype(np.float64)
         increasing = time > np.maximum.accumulate(np.concatenate([[-np.inf], time[:-1]]))
-        run = run[increasing & (time >= 0)]
+        run = run[increasing & (time >= 0) & (time < most)]
+        if not run.size:
+            continue
         frames = tracks.time[run].astype(np.float64)
         rotations = one_hemisphere(rotation(tracks.quaternion[run]))
         positions = tracks.position[run].astype(np.float64)

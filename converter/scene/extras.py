@@ -62,7 +62,7 @@ class SceneExtras(SourceExtras, total=False):
         Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "pipeline viewer"),
     ]
     fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
-    frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "batch")]
+    frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "batch edits", _DWORD)]
     lod: Annotated[int, Key("level of detail that is shown", _PARTS, "pipeline viewer", _LOD)]
     group: Annotated[int, Key("group that is shown", _PARTS, "pipeline viewer", _GROUP)]
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
@@ -107,7 +107,9 @@ class NodeExtras(_ClassKey, total=False):
         ),
     ]
     fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _PARTS, "importers")]
-    frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _PARTS)]
+    frame_count: Annotated[
+        int, Key("as of scene 0, on animated nodes (1)", _PARTS, "edits", _DWORD)
+    ]
     lod: Annotated[int, Key("level of detail of a part", _PARTS, "edits viewer", _LOD)]
     group: Annotated[int, Key("group of a part", _PARTS, "edits viewer", _GROUP)]
     tri_flags: Annotated[

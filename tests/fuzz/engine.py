@@ -16,28 +16,37 @@ from types import FrameType
 from typing import Any
 
 from msh_gltf.converter.errors import ConversionError
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 from tests.fuzz.coverage import PACKAGES, Coverage
 from tests.fuzz.mutate import Mutator
 
 ROOT = Path(__file__).parents[2]
-#: An input may take this long, in seconds; after ``_ALARM`` it is interrupted.
-HANG = 1.0
-_ALARM = 20
+#: Processor time in seconds that an input may take: readers, whole pipelines (a clip may have
+#: 65,535 frames), and more for each byte of it (a node of 20 bytes costs a millisecond).
+READER, PIPELINE, PER_BYTE = 1.0, 10.0, 5e-5
+#: Bytes that an input may take beyond what the process has and its own size.
+ROOM = 256 << 20
+_STATM = Path("/proc/self/statm")
 #: Where watching costs much, it becomes seldom after so many executions without a new line.
 _WATCHED, _SELDOM = 5000, 16
 
 
 @dataclass(frozen=True)
 class Target:
-    """One reader, or a whole road.
+    """One reader, or a whole pipeline.
 
     Attributes:
         name: also the folder of its regression files.
-        seeds: sound inputs, made when they are needed.
+        seeds: valid inputs, made when they are needed.
         mutate: changes an input.
         first: the checks that any file must pass (magic, sizes, JSON); gives what ``rest`` takes.
         rest: everything behind them.
         short: executions of the short run.
+        seconds: processor time that an input may take, but for its size.
     """
 
     name: str
@@ -46,10 +55,11 @@ class Target:
     first: Callable[[bytes], Any]
     rest: Callable[[Any], object] = lambda opened: None
     short: int = 400
+    seconds: float = READER
 
 
 class Hang(BaseException):
-    """An input that had to be interrupted."""
+    """An input that took longer than it may."""
 
 
 @dataclass
@@ -100,21 +110,33 @@ def strict() -> Iterator[None]:
 
 
 @contextmanager
-def alarm() -> Iterator[None]:
-    """Inputs are interrupted after ``_ALARM`` seconds where the system can do it."""
-    if not hasattr(signal, "SIGALRM"):
+def limited(target: Target, data: bytes) -> Iterator[None]:
+    """Interrupt an input that takes longer than it may, and refuse it memory beyond ``ROOM``.
+
+    Time is the processor's, so that other work on the machine does not count. Where the system
+    knows no such limits, there are none.
+    """
+    if resource is None:
         yield
         return
+    seconds = target.seconds + PER_BYTE * len(data)
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise Hang(f"longer than {_ALARM} s")
+        raise Hang(f"longer than {seconds:.1f} s of processor time")
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGPROF, ring)
+    own = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(_STATM.read_text("ascii").split()[0])
+    limit = pages * resource.getpagesize() + ROOM + len(data)
+    limit = limit if own[1] == resource.RLIM_INFINITY else min(limit, own[1])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, own[1]))
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        resource.setrlimit(resource.RLIMIT_AS, own)
+        signal.signal(signal.SIGPROF, before)
 
 
 _outside = [False]
@@ -178,7 +200,7 @@ def fuzz(
     most = 4 * max(map(len, seeds)) + 4096
     last = 0
     begin = spoke = time.perf_counter()
-    with strict(), alarm():
+    with strict():
         for data in seeds:
             coverage.start()
             try:
@@ -218,13 +240,12 @@ def fuzz(
 def _once(target: Target, data: bytes, coverage: Coverage | None, report: Report) -> None:
     report.executions += 1
     report.largest = max(report.largest, len(data))
-    if hasattr(signal, "SIGALRM"):
-        signal.alarm(_ALARM)
-    start = time.perf_counter()
+    start = time.process_time()
     if coverage is not None:
         coverage.start()
     try:
-        inside, value = execute(target, data)
+        with limited(target, data):
+            inside, value = execute(target, data)
         report.inside += inside
         report.values += value
     except KeyboardInterrupt:
@@ -244,17 +265,15 @@ def _once(target: Target, data: bytes, coverage: Coverage | None, report: Report
     finally:
         if coverage is not None:
             coverage.stop()
-    took = time.perf_counter() - start
-    report.slow += took > HANG
+    took = time.process_time() - start
+    report.slow += took > READER
     if took > report.slowest:
         report.slowest, report.slowest_input = took, data
 
 
 def peak_kib() -> int:
     """The largest resident size of this process so far."""
-    try:
-        import resource
-    except ImportError:
+    if resource is None:
         return 0  # Windows
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
@@ -263,7 +282,7 @@ def minimise(target: Target, crash: Crash, tries: int = 2000) -> bytes:
     """A smaller input with the same crash, found by leaving runs of bytes out."""
     data, used = crash.data, 0
     step = max(1, len(data) // 2)
-    with strict(), alarm():
+    with strict():
         while step and used < tries:
             at, shrunk = 0, False
             while at < len(data) and used < tries:
@@ -280,7 +299,8 @@ def minimise(target: Target, crash: Crash, tries: int = 2000) -> bytes:
 
 def _same(target: Target, data: bytes, place: str) -> bool:
     try:
-        execute(target, data)
+        with limited(target, data):
+            execute(target, data)
     except KeyboardInterrupt:
         raise
     except BaseException as error:

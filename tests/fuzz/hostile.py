@@ -24,6 +24,7 @@ def hostile() -> Iterator[Hostile]:
     yield from _texts()
     yield from _sidecars()
     yield from _documents()
+    yield from _clips()
     yield from _objects()
     yield from _pictures()
     yield from _assembly()
@@ -219,6 +220,12 @@ def _documents() -> Iterator[Hostile]:
     yield "chain of nodes", "gltf_new", made(nodes=chain, scenes=[{"nodes": [0]}])
     loop = [{"children": [1], "mesh": 0}, {"children": [0]}]
     yield "loop of nodes", "gltf_new", made(nodes=loop, scenes=[{"nodes": [0]}])
+    yield "65,700 nodes in a chain", "gltf_new", made(nodes=_chain(65_700), scenes=[{"nodes": [0]}])
+    yield "1,000,001 nodes", "gltf_new", made(nodes=[{}] * 1_000_001)
+    for name in ("meshes", "materials", "animations", "skins", "accessors", "bufferViews"):
+        yield f"200,000 {name}", "gltf_new", made(**{name: [{}] * 200_000})
+    samplers = [{"samplers": [{}] * 200_000, "channels": []}]
+    yield "200,000 samplers", "gltf_new", made(animations=samplers)
     uri = "data:;base64," + base64.b64encode(bytes(60)).decode()
     yield "data URI", "gltf_new", made(buffers=[{"byteLength": 1 << 40, "uri": uri}])
     yield "chunk", "gltf_new", struct.pack("<4sIIII", b"glTF", 2, 20, HUGE, 0x4E4F534A)
@@ -228,6 +235,50 @@ def _documents() -> Iterator[Hostile]:
     packed = {"KHR_draco_mesh_compression": {"bufferView": 0, "attributes": {"POSITION": 0}}}
     primitive = {"attributes": {"POSITION": 0}, "indices": 0, "extensions": packed}
     yield "Draco", "gltf_new", made(draco, meshes=[{"name": "m", "primitives": [primitive]}])
+
+
+def _chain(count: int) -> list[dict[str, Any]]:
+    return [*({"children": [i + 1]} for i in range(count - 1)), {}]
+
+
+def _clips() -> Iterator[Hostile]:
+    """Clips that last long, or state that they do."""
+
+    def made(times: list[float], nodes: int = 1, **stated: Any) -> bytes:
+        keys = len(times)
+        values = [float(i) for i in range(3 * keys)]
+        binary = struct.pack(f"<{4 * keys}f", *times, *values)
+        channels = [
+            {"sampler": 0, "target": {"node": i, "path": "translation"}} for i in range(nodes)
+        ]
+        tree = {
+            "asset": {"version": "2.0"},
+            "scene": 0,
+            "scenes": [{"nodes": [*range(nodes)], "extras": {"msh": stated}}],
+            "nodes": [{"name": f"n{i}"} for i in range(nodes)],
+            "accessors": [
+                {"bufferView": 0, "componentType": 5126, "count": keys, "type": "SCALAR"},
+                {"bufferView": 1, "componentType": 5126, "count": keys, "type": "VEC3"},
+            ],
+            "bufferViews": [
+                {"buffer": 0, "byteLength": 4 * keys},
+                {"buffer": 0, "byteOffset": 4 * keys, "byteLength": 12 * keys},
+            ],
+            "buffers": [{"byteLength": len(binary)}],
+            "animations": [
+                {"samplers": [{"input": 0, "output": 1}], "channels": channels},
+            ],
+        }
+        return join_glb(dump(tree), binary)
+
+    yield "clip of 3e6 s", "gltf_new", made([0, 1, 3e6])
+    yield "clip of 65,536 frames", "gltf_new", made([0, 1, 65_535 / 24])
+    yield "clip of 3e6 s before 0", "gltf_new", made([-3e6, 0])
+    yield "clip of 3e6 s that ends before 0", "gltf_new", made([-3e6, -1])
+    yield "clip at 1e30 frames a second", "gltf_new", made([0, 1, 2], fps=1e30)
+    yield "clip of 1e8 stated frames", "gltf_new", made([0, 1], frame_count=10**8)
+    yield "clip of stated text", "gltf_new", made([0, 1], frame_count="x")
+    yield "2,000 nodes that move for 60,000 frames", "gltf_new", made([0, 2500], 2000)
 
 
 def _objects() -> Iterator[Hostile]:
@@ -257,6 +308,10 @@ def _pictures() -> Iterator[Hostile]:
         (4097, 4096),
     ):
         yield f"{width} x {height} picture", "picture", png(width, height)
+    for name in (b"IHDR", b"IDAT", b"IEND"):
+        cut = png(4, 4)
+        at = cut.index(name) - 4
+        yield f"{name.decode()} chunk", "picture", cut[:at] + b"\x7f\xff\xff\xff" + cut[at + 4 :]
     bomb = zlib.compress(bytes(64 << 20), 9)
     yield "text", "picture", png(4, 4, chunk(b"zTXt", b"a\0\0" + bomb))
     yield "profile", "picture", png(4, 4, chunk(b"iCCP", b"a\0\0" + bomb))

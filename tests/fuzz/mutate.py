@@ -15,6 +15,8 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
+from tests.fuzz.claims import CLAIMS, claim_gltf, claim_nres, claim_text
+
 Mutator = Callable[[random.Random, bytes, list[bytes]], bytes]
 
 #: Beside powers of two: what overflows, wraps, or means "none" somewhere.
@@ -107,6 +109,8 @@ def mutate_text(chance: random.Random, data: bytes, others: list[bytes]) -> byte
     if chance.random() < 0.2:
         return mutate_bytes(chance, data, others)
     lines = data.split(b"\n")
+    if chance.random() < CLAIMS:
+        return b"\n".join(claim_text(chance, lines))
     for _ in range(chance.choice((1, 1, 2, 3))):
         at = chance.randrange(len(lines))
         kind = chance.randrange(7)
@@ -252,6 +256,8 @@ def mutate_gltf(chance: random.Random, data: bytes, others: list[bytes]) -> byte
             return _mutate_data_uri(chance, data)
         return mutate_json(chance, data, others)
     text, binary = parts
+    if chance.random() < CLAIMS:
+        return join_glb(*claim_gltf(chance, text, binary))
     if binary and chance.random() < 0.35:
         size = len(binary)
         binary = mutate_bytes(chance, binary, [])
@@ -316,6 +322,9 @@ def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> byte
     entries = None if chance.random() < 0.08 else split_nres(data)
     if not entries:
         return mutate_bytes(chance, data, others)
+    if chance.random() < CLAIMS:
+        claim_nres(chance, entries, _STRIDES)
+        return join_nres(entries)
     for _ in range(chance.choice((1, 1, 2, 3))):
         row = chance.randrange(len(entries))
         entry = entries[row]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
-from tests.fuzz.engine import Report, Target, execute, fuzz, minimise, strict
+from tests.fuzz.engine import ROOM, Hang, Report, Target, execute, fuzz, limited, minimise, strict
 from tests.fuzz.mutate import join_glb, join_nres, mutate_bytes, split_glb, split_nres
 
 FILES = sorted(REGRESSIONS.rglob("*.bin"))
@@ -26,8 +26,9 @@ def test_short_run(name: str) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_regression(path: Path) -> None:
-    with strict():
-        execute(TARGETS[path.parent.name], path.read_bytes())
+    target, data = TARGETS[path.parent.name], path.read_bytes()
+    with strict(), limited(target, data):
+        execute(target, data)
 
 
 def test_every_regression_has_its_target() -> None:
@@ -54,6 +55,23 @@ def test_a_fault_is_found_counted_and_made_small() -> None:
     small = minimise(FAULTY, crash)
     assert len(small) == 7
     assert small[:2] == b"ab"
+
+
+def test_what_takes_too_long_is_interrupted() -> None:
+    def loop(data: bytes) -> None:
+        while True:
+            pass
+
+    target = Target("loops", lambda: [b"a"], mutate_bytes, loop, seconds=0.05)
+    with pytest.raises(Hang, match="processor time"), limited(target, b"a"):
+        execute(target, b"a")
+
+
+def test_what_takes_too_much_memory_is_a_fault() -> None:
+    target = Target("grows", lambda: [b"a"], mutate_bytes, lambda data: bytes(2 * ROOM))
+    with pytest.raises(MemoryError), limited(target, b"a"):
+        execute(target, b"a")
+    execute(target, b"a")  # the limit is gone
 
 
 def test_a_warning_is_a_fault() -> None:

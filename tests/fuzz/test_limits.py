@@ -17,7 +17,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.importers.gltf import read_gltf
 from tests.fuzz.__main__ import TARGETS
 from tests.fuzz.documents import documents
-from tests.fuzz.engine import ROOT, execute, peak_kib, strict
+from tests.fuzz.engine import ROOT, execute, limited, peak_kib, strict
 from tests.fuzz.hostile import hostile
 from tests.fuzz.mutate import dump, join_glb
 
@@ -39,7 +39,7 @@ def run_all() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     for name, target, data in CASES:
         start = time.perf_counter()
-        with strict():
+        with strict(), limited(TARGETS[target], data):
             _, value = execute(TARGETS[target], data)
         grown = (peak_kib() - before) >> 10
         took = time.perf_counter() - start
@@ -79,6 +79,18 @@ def test_hostile_files_take_little_memory() -> None:
         ("depth", "nested too deeply"),
         ("objects", "too many objects"),
         ("4097 x 4096 picture", "too large"),
+        ("65,700 nodes in a chain", "too many nodes: 65,700 .*65,535"),
+        ("1,000,001 nodes", "too many nodes: 1,000,001 .*131,070"),
+        ("200,000 materials", "unpacks to far more than it holds"),
+        ("200,000 accessors", "unpacks to far more than it holds"),
+        ("200,000 samplers", "unpacks to far more than it holds"),
+        ("clip of 3e6 s", "the clip is too long: 72,000,001 .*65,535 frames"),
+        ("clip of 65,536 frames", "the clip is too long: 65,536 .*65,535 frames"),
+        ("clip of 3e6 s before 0", "key times are negative"),
+        ("clip of 3e6 s that ends before 0", "key times are negative"),
+        ("clip at 1e30 frames a second", "the clip is too long"),
+        ("clip of 1e8 stated frames", "the clip is too long: 100,000,000"),
+        ("2,000 nodes that move for 60,000 frames", "too many animated frames: 120,002,000"),
     ],
 )
 def test_what_unpacks_is_refused_for_that(name: str, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Whole roads: a file and what lies beside it in, other files out; all in this process."""
+"""Whole pipelines: a file and what lies beside it in, other files out; all in this process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.formats.kinds import Kind
-from tests.fuzz.engine import Target
+from tests.fuzz.engine import PIPELINE, Target
 from tests.fuzz.mutate import (
     dump,
     join_glb,
@@ -109,7 +109,7 @@ def _check(opened: Any) -> None:
             str(finding).encode("utf-8", "surrogateescape")
 
 
-# ------------------------------------------------------------------ looks
+# ------------------------------------------------------------------ appearance
 
 
 def _library_seeds() -> list[bytes]:
@@ -144,8 +144,8 @@ def _library(data: bytes) -> Any:
     return folder
 
 
-def _dressed(folder: Path) -> None:
-    """A model in the looks of the libraries, its pictures in the glTF."""
+def _with_materials(folder: Path) -> None:
+    """A model with the materials of the libraries, its pictures in the glTF."""
     from msh_gltf.converter.pipeline.dispatch import gltf_files
     from msh_gltf.converter.pipeline.options import ExportOptions
     from msh_gltf.converter.pipeline.texture_lookup import Libraries
@@ -279,17 +279,17 @@ def _obj_to_model(path: Path) -> None:
     import_obj(path, None, ImportOptions(use_sidecar=False))
 
 
-ROADS = [
-    Target("model_out", models, mutate_nres, _out, _model_out, 150),
-    Target("terrain_out", terrains, mutate_nres, _out, _terrain_out, 150),
-    Target("areal_out", areal_maps, mutate_nres, _out, _areal_out, 150),
-    Target("model_tolerant", models, mutate_nres, _out, _model_tolerant, 60),
-    Target("terrain_tolerant", terrains, mutate_nres, _out, _terrain_tolerant, 100),
-    Target("areal_tolerant", areal_maps, mutate_nres, _out, _areal_tolerant, 100),
-    Target("check", _check_seeds, mutate_nres, _out, _check, 150),
-    Target("looks_out", _library_seeds, mutate_nres, _library, _dressed, 60),
-    Target("gltf_back", _edited_seeds, mutate_gltf, _back, _to_model, 100),
-    Target("sidecar_back", _sidecar_seeds, mutate_sidecar, _sidecar, _to_model, 80),
-    Target("gltf_new", gltf_seeds, mutate_gltf, _alone, _to_new_model, 120),
-    Target("obj_new", lambda: list(_OBJ), mutate_text, _obj, _obj_to_model, 80),
+PIPELINES = [
+    Target("model_out", models, mutate_nres, _out, _model_out, 150, PIPELINE),
+    Target("terrain_out", terrains, mutate_nres, _out, _terrain_out, 150, PIPELINE),
+    Target("areal_out", areal_maps, mutate_nres, _out, _areal_out, 150, PIPELINE),
+    Target("model_tolerant", models, mutate_nres, _out, _model_tolerant, 60, PIPELINE),
+    Target("terrain_tolerant", terrains, mutate_nres, _out, _terrain_tolerant, 100, PIPELINE),
+    Target("areal_tolerant", areal_maps, mutate_nres, _out, _areal_tolerant, 100, PIPELINE),
+    Target("check", _check_seeds, mutate_nres, _out, _check, 150, PIPELINE),
+    Target("appearance_out", _library_seeds, mutate_nres, _library, _with_materials, 60, PIPELINE),
+    Target("gltf_back", _edited_seeds, mutate_gltf, _back, _to_model, 100, PIPELINE),
+    Target("sidecar_back", _sidecar_seeds, mutate_sidecar, _sidecar, _to_model, 80, PIPELINE),
+    Target("gltf_new", gltf_seeds, mutate_gltf, _alone, _to_new_model, 120, PIPELINE),
+    Target("obj_new", lambda: list(_OBJ), mutate_text, _obj, _obj_to_model, 80, PIPELINE),
 ]  # fmt: skip
