@@ -22,6 +22,7 @@ from ..findings import Finding, messages
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
+from ..pipeline import areal_map, terrain, texture, texture_lookup  # noqa: F401 - see below
 from ..pipeline.appearance import find_appearance
 from ..pipeline.dispatch import gltf_files, load
 from ..pipeline.export_model import LoadedModel
@@ -33,6 +34,9 @@ from .manifest import Output, Record
 from .outcome import Outcome, guarded
 from .resume import key_of, output_states, refuse_to_lose
 from .walk import Item
+
+# The process that forks the workers imports this module: what any kind of item needs is imported
+# here, once, and not by every worker.
 
 #: How many archives' directories a worker keeps: tasks come by size, so from all of a game's by
 #: turns.

@@ -10,7 +10,6 @@ from ...importers.nres import read_file
 from ...importers.unpacked import find_library
 from ...importers.wear import read_wear, read_wear_names
 from ..checks.appearance import missing_appearance
-from ..edits.compare_materials import listed
 from ..errors import plural, printable
 from ..findings import Finding
 from ..formats.library import MATERIALS
@@ -76,6 +75,7 @@ def unknown_materials(wear: Sequence[str], folder: Path) -> list[str]:
     """
     from difflib import SequenceMatcher
 
+    from ..edits.compare_materials import listed
     from .texture_lookup import libraries
 
     found = libraries([folder])

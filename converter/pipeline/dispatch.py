@@ -4,6 +4,9 @@ load(kind, archive, path, index, options)  ->  Loaded
 gltf_files(loaded, target, options)        ->  the files to write
 import_gltf(gltf, sidecar, options)        ->  ImportResult
 describe(loaded), show(console, facts)     ->  what ``msh-inspect`` prints
+
+What only some kinds or only the import need is imported where it is used: a command that converts
+one model spends most of its time on imports.
 """
 
 from __future__ import annotations
@@ -19,19 +22,16 @@ from ..formats.archive import Archive
 from ..formats.kinds import SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
 from ..scene.dialect import Decision
-from . import inspect, inspect_assembly
-from .areal_map import LoadedArealMap, areal_map_files, import_areal_map, load_areal_map
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
-from .import_result import ImportResult
 from .loaded import Loaded
 from .options import ExportOptions, ImportOptions
-from .sidecars import find_sidecar, open_sidecar
-from .terrain import LoadedTerrain, import_terrain, load_terrain, terrain_files
-from .texture import LoadedTexture, load_texture, png_file
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from .import_result import ImportResult
+    from .inspect import Json
 
 
 def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
@@ -83,10 +83,16 @@ def load(
 
         require_strict(archive, path, index, kind)
     if kind is Kind.TERRAIN:
+        from .terrain import load_terrain
+
         return load_terrain(archive, path, index, options)
     if kind is Kind.AREAL_MAP:
+        from .areal_map import load_areal_map
+
         return load_areal_map(archive, path, index, options)
     if kind is Kind.TEXTURE:
+        from .texture import load_texture
+
         assert index is not None  # a walk finds them in libraries
         return load_texture(archive, index)
     return load_model(archive, path, index, options, fallback=fallback)
@@ -114,6 +120,10 @@ def gltf_files(
     """
     if isinstance(loaded, LoadedModel):
         return model_files(loaded, target, options, sidecar=sidecar, root=root)
+    from .areal_map import LoadedArealMap, areal_map_files
+    from .terrain import LoadedTerrain, terrain_files
+    from .texture import LoadedTexture, png_file
+
     if isinstance(loaded, LoadedTerrain):
         return terrain_files(loaded, target, options, sidecar=sidecar, root=root)
     if isinstance(loaded, LoadedArealMap):
@@ -138,6 +148,7 @@ def import_gltf(
     """
     from ...importers.gltf import read_gltf  # pygltflib: only the import needs it
     from .import_model import import_edited, import_new, stored_model
+    from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
     beside = sidecar is not None or sidecar_path(gltf).is_file()
@@ -155,8 +166,12 @@ def import_gltf(
             kept = open_sidecar(found, gltf, given.info, options)
             kind = kept.description.kind
             if kind is Kind.TERRAIN:
+                from .terrain import import_terrain
+
                 out = import_terrain(kept, given, options, str(found))
             elif kind is Kind.AREAL_MAP:
+                from .areal_map import import_areal_map
+
                 out = import_areal_map(kept, given, str(found))
             else:
                 out = import_edited(gltf, given, stored_model(kept, found), options)
@@ -167,8 +182,13 @@ def import_gltf(
     return out
 
 
-def describe(loaded: Loaded) -> inspect.Json:
+def describe(loaded: Loaded) -> Json:
     """Return the facts about a loaded file as plain JSON values; ``kind`` is among them."""
+    from . import inspect
+    from .areal_map import LoadedArealMap
+    from .terrain import LoadedTerrain
+    from .texture import LoadedTexture
+
     if isinstance(loaded, LoadedTerrain):
         facts = inspect.describe_terrain(loaded)
     elif isinstance(loaded, LoadedArealMap):
@@ -181,8 +201,10 @@ def describe(loaded: Loaded) -> inspect.Json:
     return {"kind": loaded.kind, **facts}
 
 
-def show(console: Console, facts: inspect.Json) -> None:
+def show(console: Console, facts: Json) -> None:
     """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
+    from . import inspect, inspect_assembly
+
     shown = {
         Kind.MODEL: inspect.show_model,
         Kind.TERRAIN: inspect.show_map,
