@@ -23,13 +23,13 @@ def require_strace() -> None:
 
 
 def traced(
-    options: list[str], command: str, *arguments: object
+    options: list[str], command: str, *arguments: object, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run one of the project's commands, or ``python``, under strace with some of its options."""
     program = sys.executable if command == "python" else str(SCRIPTS / command)
     return subprocess.run(
         ["strace", "-f", *options, program, *map(str, arguments)],
-        cwd=Path(__file__).parents[2],
+        cwd=cwd or Path(__file__).parents[2],
         capture_output=True,
         text=True,
         check=False,
