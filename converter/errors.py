@@ -103,11 +103,30 @@ class ConversionError(Exception):
         return text.replace("\n", " ")
 
 
-def fault_of(error: OSError | MemoryError) -> ConversionError:
+#: What exceptions of the machine are: their text is one line for the user, never "internal error".
+MACHINE = (OSError, MemoryError, ImportError)
+
+
+def fault_of(error: OSError | MemoryError | ImportError) -> ConversionError:
     """What the machine refused, as an error of the user's: no room, no file, no memory."""
+    hint = "fewer processes (-j 1) need less"
     if isinstance(error, MemoryError):
-        return ConversionError("memory ran out", hint="fewer processes (-j 1) need less")
+        return ConversionError("not enough memory", hint=hint)
+    if isinstance(error, ImportError):
+        reason = _first_reason(error)
+        if "failed to map segment" in reason or "Cannot allocate memory" in reason:
+            return ConversionError("not enough memory to load a library", value=reason, hint=hint)
+        return ConversionError(
+            "a library cannot be loaded", value=reason, hint="install the converter again"
+        )
     named = error.filename if isinstance(error.filename, (str, bytes)) else None
     return ConversionError(
         error.strerror or str(error), file=None if named is None else os.fsdecode(named)
     )
+
+
+def _first_reason(error: BaseException) -> str:
+    """The first of the errors that led to one, in a line; NumPy makes a page of it."""
+    while isinstance(earlier := error.__cause__ or error.__context__, (ImportError, OSError)):
+        error = earlier
+    return " ".join(str(error).split())[:200]

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import __version__
-from ..errors import ConversionError, fault_of
+from ..errors import MACHINE, ConversionError, fault_of
 from ..formats.library import LibraryEdit
 from ..scene.differences import NotApplied
 from .walk import Skipped
@@ -58,7 +58,7 @@ def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
         return work()
     except ConversionError as error:
         return Outcome(id, FAILED, str(error))
-    except (OSError, MemoryError) as error:
+    except MACHINE as error:
         return Outcome(id, FAILED, str(fault_of(error)))
     except RecursionError:
         return Outcome(id, FAILED, "nested too deeply")

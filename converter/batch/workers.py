@@ -14,6 +14,7 @@ import os
 import signal
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -93,9 +94,11 @@ class _Crew(Generic[T, R]):
         here, there = self.context.Pipe()
         arguments = (there, self.function)
         process = self.context.Process(target=_work, args=arguments, daemon=True)
-        with _interrupts_ignored():
-            process.start()
-        there.close()
+        try:
+            with _starting(), _interrupts_ignored():
+                process.start()
+        finally:
+            there.close()
         self.workers[here] = (process, at)
         _send(here, self.tasks[at])
 
@@ -168,20 +171,47 @@ def start_server(module: str) -> None:
 
     It is deaf to what stops the run: it would die before the parent, and its workers could not be
     waited for. Blocked signals stay so in its children.
+
+    Raises:
+        ConversionError: it cannot be started.
     """
     if not _forks():
         return
-    from multiprocessing import forkserver, resource_tracker
+    from multiprocessing import forkserver, resource_tracker, spawn
 
+    program = os.fsdecode(spawn.get_executable())
+    if not os.access(program, os.X_OK):  # else nobody says so: it is a child that fails
+        raise ConversionError("processes cannot be started: not executable", file=program)
     forkserver.set_forkserver_preload([module])
     deaf = (signal.SIGTERM, signal.SIGHUP)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
     try:
-        resource_tracker.ensure_running()  # itself deaf to SIGTERM, which it unblocks here
-        signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
-        forkserver.ensure_running()
+        with _starting():
+            resource_tracker.ensure_running()  # itself deaf to SIGTERM, which it unblocks here
+            signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
+            forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Raise one error where the system, or the server that forks workers, refuses a process.
+
+    A BrokenPipeError would mean that the reader of the output is gone.
+
+    Raises:
+        ConversionError: a process cannot be started.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "resource_tracker: process died")
+            yield
+    except (OSError, EOFError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its starter ended"
+        raise ConversionError(
+            "processes cannot be started", value=reason, hint="fewer of them (-j 1) need less"
+        ) from error
 
 
 @contextlib.contextmanager
@@ -221,7 +251,7 @@ def _death(code: int | None) -> ConversionError:
     if code is not None and code < 0:
         why = f"was killed by signal {-code}"
         if -code == 9:
-            why += ", perhaps because memory ran out"
+            why += ", perhaps for lack of memory"
     else:
         why = f"ended with exit code {code}"
     return ConversionError(f"the process that worked on it {why}")

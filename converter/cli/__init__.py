@@ -18,7 +18,7 @@ from types import FrameType
 import click
 
 from .. import GARBAGE, STOPPING
-from ..errors import ConversionError, fault_of
+from ..errors import MACHINE, ConversionError, fault_of
 from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
 
@@ -62,7 +62,7 @@ def _guarded(command: click.Command, arguments: Sequence[str] | None) -> None:
             raise
         _say(f"{name}: error: {error}")
         sys.exit(EXIT_USAGE)
-    except (OSError, MemoryError) as error:
+    except MACHINE as error:
         _say(f"{name}: error: {fault_of(error)}")
         sys.exit(EXIT_USAGE)
     except Exception as error:

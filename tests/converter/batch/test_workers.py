@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.batch.workers import cores, run_here
 from msh_gltf.converter.errors import ConversionError
+from tests.support.game import model, write
 from tests.support.tasks import process, square
 
 
@@ -35,7 +38,7 @@ def test_a_death_costs_one_task(jobs: int) -> None:
             assert answers[at] == task * task
     killed, ended = answers[1], answers[3]
     assert isinstance(killed, ConversionError)
-    assert "was killed by signal 9, perhaps because memory ran out" in str(killed)
+    assert "was killed by signal 9, perhaps for lack of memory" in str(killed)
     assert isinstance(ended, ConversionError)
     assert "ended with exit code 7" in str(ended)
 
@@ -55,3 +58,39 @@ def test_closing_ends_the_workers() -> None:
 
 def test_cores() -> None:
     assert 1 <= cores() <= (os.cpu_count() or 1)
+
+
+_COMMAND = "from msh_gltf.converter import cli; cli.msh2gltf()"
+
+
+def _export(code: str, game: Path, out: Path) -> subprocess.CompletedProcess[str]:
+    """``msh2gltf`` on a directory in a process that runs some code first."""
+    return subprocess.run(
+        [sys.executable, "-c", f"{code}; {_COMMAND}", game, "-o", out, "-j", "2"],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no server forks workers there")
+def test_processes_that_cannot_be_started_are_an_error_of_their_own(tmp_path: Path) -> None:
+    """One line and exit code 2: no silence as if the reader of the output were gone."""
+    game, out = tmp_path / "game", tmp_path / "out"
+    write(game / "a.msh", model("retail__odd__s_rock_009"))
+    program = tmp_path / "python"
+    program.write_bytes(b"")
+    set_program = "from multiprocessing import spawn; spawn.set_executable"
+    done = _export(f"{set_program}({str(program)!r})", game, out)
+    said = f"msh2gltf: error: {program}: processes cannot be started: not executable\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert not out.exists()
+
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    done = _export(f"{set_program}({str(program)!r})", game, out)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("msh2gltf: error: processes cannot be started")
+    assert not list(out.rglob("*.glb"))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.errors import fault_of
 from msh_gltf.converter.formats.archive import name_field
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.importers.nres import read_nres
@@ -37,7 +38,7 @@ def test_memory_of_a_worker(tmp_path: Path) -> None:
     limited = 'ulimit -v 600000; OPENBLAS_NUM_THREADS=1 "$BIN/msh2gltf" "$1" -o "$2" -j 2'
     done = shell(limited, game, out)
     assert done.returncode == 1, done.stdout
-    assert "large.msh: memory ran out; fewer processes (-j 1) need less" in done.stdout
+    assert "large.msh: not enough memory; fewer processes (-j 1) need less" in done.stdout
     assert done.stderr == ""
     assert sorted(p.name for p in out.iterdir()) == [
         "manifest.json",
@@ -46,11 +47,23 @@ def test_memory_of_a_worker(tmp_path: Path) -> None:
     ]
     done = shell(f"{limited[:-5]}/large.glb", game / "large.msh", out)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("msh2gltf: error: memory ran out")
+    assert done.stderr.startswith("msh2gltf: error: not enough memory")
     assert not leftovers(out)
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     assert call(cli.msh2gltf, game, "-o", whole, "-q") == 0
     assert snapshot(out) == snapshot(whole)
+
+
+def test_a_library_that_cannot_be_loaded(tmp_path: Path) -> None:
+    """For lack of memory: one line that says so, instead of an internal error."""
+    command = """ulimit -v {}; "$BIN/msh2gltf" "$1" -o "$2/x.glb" -q"""
+    done = shell(command.format(50_000), MODEL, tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("msh2gltf: error: not enough memory to load a library: ")
+    assert os.listdir(tmp_path) == []
+    assert shell(command.format(300_000), MODEL, tmp_path).returncode == 0
+    assert fault_of(ImportError("libx.so: wrong ELF class")).problem == "a library cannot be loaded"
 
 
 @pytest.mark.parametrize("limit", [8, 20, 63, 64])
