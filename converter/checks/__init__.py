@@ -29,6 +29,7 @@ def all_rules() -> dict[str, Rule]:
         material,
         mission,
         registry,
+        rsli,
         texture,
         unit,
         wear,
@@ -70,7 +71,7 @@ def all_rules() -> dict[str, Rule]:
         terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
         areal_map, areal_records, areal_polygons, areal_cells,
         build_dat, wear, appearance, material, materials, texture, textures, control_points,
-        registry, objects, unit, units, mission, missions,
+        rsli, registry, objects, unit, units, mission, missions,
     )  # fmt: skip
     declared = (value for module in modules for value in vars(module).values())
     return {value.code: value for value in declared if isinstance(value, Rule)}

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     REGISTRY = "objects.rlb"
     UNIT = "unit"
     MISSION = "mission"
+    RSLI = "RsLi"
     UNKNOWN = "unknown"
 
     @property

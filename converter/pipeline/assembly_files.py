@@ -1,4 +1,4 @@
-"""Registries, units and missions by what a file holds, for ``msh-inspect``."""
+"""Registries, units, missions and RsLi libraries by what a file holds, for ``msh-inspect``."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from ...importers.mission import read_mission
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.registry import is_registry, read_registry
+from ...importers.rsli import is_rsli, read_rsli
 from ...importers.unit import is_unit, read_unit
 from ..formats.kinds import Kind, archive_kind
 from ..formats.mission import MISSION_FILE, Mission
@@ -15,7 +16,12 @@ from ..formats.registry import Registry
 from ..formats.unit import Unit
 from .check import check_file
 from .check_assembly import game_of
-from .inspect_assembly import describe_mission, describe_registry, describe_unit
+from .inspect_assembly import (
+    describe_mission,
+    describe_registry,
+    describe_rsli,
+    describe_unit,
+)
 
 
 def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:
@@ -39,7 +45,7 @@ def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit
 
 
 def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
-    """Return what ``msh-inspect`` shows of a registry, a unit or a mission, else ``None``.
+    """Return what ``msh-inspect`` shows of a registry, unit, mission or RsLi, else ``None``.
 
     Args:
         path: the file.
@@ -48,13 +54,18 @@ def assembly_facts(path: Path, data: memoryview) -> dict[str, Any] | None:
     Raises:
         ConversionError: it cannot be read, or the registry of its game cannot.
     """
-    read = read_assembly(path, data)
-    if read is None:
+    library = read_rsli(data, str(path)) if is_rsli(data) else None
+    read = None if library is not None else read_assembly(path, data)
+    if library is None and read is None:
         return None
+    checked = check_file(path, path.name, known=True)
+    findings = [finding for one in checked for finding in one.findings]
+    if library is not None:
+        return describe_rsli(library, findings)
     game = game_of(path)
-    findings = [finding for one in check_file(path, path.name) for finding in one.findings]
     if isinstance(read, Registry):
         return describe_registry(read, findings)
     if isinstance(read, Unit):
         return describe_unit(read, path.name, game, findings)
+    assert isinstance(read, Mission)
     return describe_mission(read, path.name, game, findings)

@@ -22,6 +22,7 @@ from ...importers.material import read_material
 from ...importers.msh import read_model
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.registry import is_registry
+from ...importers.rsli import check_rsli, is_rsli, read_rsli
 from ...importers.terrain import read_terrain
 from ...importers.texm import read_texm
 from ...importers.unit import is_unit
@@ -52,8 +53,6 @@ from .game import Game
 from .texture_lookup import Libraries
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
-#: The game's other container, which is nobody's fault.
-_RSLI_MAGIC = b"NL\0"
 #: Tables that only a terrain has.
 _TERRAIN_ONLY = {11, 21}
 
@@ -164,7 +163,9 @@ def _check(at: _Place, known: bool) -> Iterator[Checked]:
         yield at.checked(Kind.UNIT)
     elif magic == TEXM_MAGIC:
         yield at.checked(Kind.TEXTURE)
-    elif known and magic[:3] != _RSLI_MAGIC:
+    elif known and is_rsli(at.data):
+        yield at.checked(Kind.RSLI)
+    elif known:
         yield from _check_nres(at)  # says what is wrong
 
 
@@ -394,6 +395,7 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.MATERIAL: _material,
     Kind.CONTROL_POINTS: _points,
     Kind.REGISTRY: _registry,
+    Kind.RSLI: lambda at: check_rsli(read_rsli(at.data, at.label)),
     Kind.UNIT: lambda at: check_unit_file(at.data, at.label, _game(at)),
     Kind.MISSION: lambda at: check_mission_file(at.data, at.label, _game(at)),
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],

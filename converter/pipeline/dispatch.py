@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ...importers.content import find_model, kind_at
 from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.rsli import is_rsli
 from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.kinds import SCENE_KINDS, Kind
@@ -51,6 +52,10 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
             "is a list of materials, and shows nothing by itself", file=str(path),
             hint="convert the model beside it, which uses the list",
         )  # fmt: skip
+    if is_rsli(data):
+        raise ConversionError(
+            "is an RsLi library", file=str(path), hint="choose a texture with --entry NAME"
+        )
     archive = read_nres(data, str(path))
     index = find_model(archive, entry)
     return load(kind_at(archive, index), archive, path, index, options)
@@ -213,5 +218,6 @@ def show(console: Console, facts: Json) -> None:
         Kind.REGISTRY: inspect_assembly.show_registry,
         Kind.UNIT: inspect_assembly.show_unit,
         Kind.MISSION: inspect_assembly.show_mission,
+        Kind.RSLI: inspect_assembly.show_rsli,
     }
     shown[facts["kind"]](console, facts)

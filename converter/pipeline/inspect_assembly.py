@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ...importers.rsli import unpack
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding
 from ..formats.archive import decode_text
 from ..formats.kinds import Kind
 from ..formats.mission import CLAN_TYPES, OBJECT_KINDS, Mission
 from ..formats.registry import Registry
+from ..formats.rsli import RsliLibrary
+from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit
 from .check_assembly import path_problem
 from .game import Game
@@ -153,7 +156,52 @@ def name_of(names: tuple[str, ...], number: int) -> str:
     return names[number] if number < len(names) else str(number)
 
 
+def describe_rsli(library: RsliLibrary, findings: list[Finding]) -> Json:
+    """Facts about an RsLi library: its entries, and which are textures."""
+    entries = []
+    for row, entry in enumerate(library.rows):
+        try:
+            texture = unpack(library, row)[: len(TEXM_MAGIC)] == TEXM_MAGIC
+            holds = "texture" if texture else "data"
+        except ConversionError:
+            holds = "unknown"
+        entries.append(
+            {
+                "index": row,
+                "name": library.name(row),
+                "method": library.method_name(row),
+                "packed": int(entry["packed_size"]),
+                "unpacked": int(entry["unpacked_size"]),
+                "holds": holds,
+            }
+        )
+    rows = [finding.facts() for finding in findings]
+    return {"kind": Kind.RSLI, "name": library.label, "entries": entries, "findings": rows}
+
+
 # ------------------------------------------------------------------ on one screen
+
+
+def show_rsli(console: Console, facts: Json) -> None:
+    """Print the entries of an RsLi library."""
+    from rich.markup import escape
+
+    count = len(facts["entries"])
+    console.print(
+        f"[bold]{escape(printable(facts['name']))}[/]  RsLi library of "
+        f"{count} {'entry' if count == 1 else 'entries'}",
+        soft_wrap=True,
+    )
+    for one in facts["entries"]:
+        console.print(
+            f"[cyan]{one['index']}[/] {escape(printable(one['name']))}  {one['method']}  "
+            f"{one['packed']} -> {plural(one['unpacked'], 'byte')}  [green]{one['holds']}[/]",
+            highlight=False,
+            soft_wrap=True,
+        )
+    for finding in facts["findings"]:
+        text = f"{finding['severity']} {finding['code']}: {finding['problem']}"
+        console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def show_registry(console: Console, facts: Json) -> None:

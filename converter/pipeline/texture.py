@@ -18,12 +18,14 @@ from ...exporters.texm import write_texm
 from ...importers.content import find_model
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.picture import read_picture
+from ...importers.rsli import is_rsli, read_rsli, unpack
 from ...importers.texm import read_texm
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.kinds import Kind
 from ..formats.names import readable, unescape
 from ..formats.repaint import repainted
+from ..formats.rsli import RsliLibrary
 from ..formats.tables import PHASE_DTYPE
 from ..formats.texture import (
     TEXM_MAGIC,
@@ -86,6 +88,8 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
         ConversionError: unreadable, no such entry, or a broken texture.
     """
     data = read_file(path)
+    if is_rsli(data):
+        return None if entry is None else _rsli_texture(read_rsli(data, str(path)), entry)
     if not is_nres(data):
         if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
             return None
@@ -98,6 +102,20 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
     if bytes(archive.entries[index].payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
         return None
     return load_texture(archive, index)
+
+
+def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
+    row = library.find(entry)
+    if row is None:
+        raise ConversionError(
+            "no such entry", file=library.label, value=entry, hint="msh-inspect FILE lists them"
+        )
+    content, name = unpack(library, row), library.name(row)
+    if content[: len(TEXM_MAGIC)] != TEXM_MAGIC:
+        raise ConversionError("is not a texture", file=library.label, entry=printable(name))
+    return LoadedTexture(
+        name=name, texm=read_texm(content, f"{library.label}, entry {printable(name)}")
+    )
 
 
 def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:

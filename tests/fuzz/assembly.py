@@ -78,8 +78,33 @@ def _mission_rest(opened: Any) -> None:
         _ = [(each.title, each.number) for each in placed.properties]
 
 
+def _rsli_seeds() -> list[bytes]:
+    from tests.support.rsli import library
+
+    data = b"content, content, content"
+    methods = (0, 0x20, 0x40, 0x60, 0x80, 0x100)
+    entries = [(f"E{method:X}", data, method) for method in methods]
+    return [library(entries), library(entries[:2], overlay=9), *(library([e]) for e in entries[2:])]
+
+
+def _rsli(data: bytes) -> Any:
+    from msh_gltf.importers.rsli import read_rsli
+
+    return read_rsli(data, "x.lib")
+
+
+def _rsli_rest(library: Any) -> None:
+    from msh_gltf.importers.rsli import check_rsli
+
+    list(check_rsli(library))
+    for row in range(min(len(library.rows), 8)):
+        _ = library.name(row), library.method_name(row)
+    library.find("e40")
+
+
 ASSEMBLY = [
     Target("registry", _registry_seeds, mutate_nres, _registry, _registry_rest, 500),
+    Target("rsli", _rsli_seeds, mutate_bytes, _rsli, _rsli_rest, 500),
     Target("unit", _unit_seeds, mutate_bytes, _unit, _unit_rest, 500),
     Target("mission", _mission_seeds, mutate_bytes, _mission, _mission_rest, 1000),
 ]

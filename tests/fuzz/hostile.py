@@ -334,3 +334,14 @@ def _assembly() -> Iterator[Hostile]:
         )
     parents = [("objects.rlb", f"k{i}") for i in range(200)]
     yield "parents", "registry", registry({f"k{i}": ("FORT", parents) for i in range(200)})
+    from tests.support.rsli import cipher, deflate, library
+
+    zeros = deflate(bytes(64 << 20))
+    for size in (64 << 20, HUGE, 1 << 24):
+        row = b"BOMB".ljust(12, b"\0") + struct.pack("<IHh3I", 0, 0x100, 0, size, 64, len(zeros))
+        yield (
+            f"{size} bytes of Deflate",
+            "rsli",
+            library([])[:4] + struct.pack("<h", 1) + library([])[6:] + cipher(row) + zeros,
+        )
+    yield "entries", "rsli", library([])[:4] + struct.pack("<h", 0x7FFF) + library([])[6:]

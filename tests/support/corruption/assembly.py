@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import assembly as make
+from tests.support import rsli
 from tests.support.assembled_game import FULL, GROUND, ROBOT, GameParts
 from tests.support.corruption.base import INF, NAN, Nres, kinds
 
@@ -173,6 +174,71 @@ def mission_route_of_many_points(data: bytearray) -> None:
 def mission_clan_with_a_long_name(data: bytearray) -> None:
     at = data.index(b"Nature") - 4
     struct.pack_into("<I", data, at, 0xFFFFFFF0)
+
+
+# ------------------------------------------------------------------ RsLi
+
+
+def _libraries() -> list[Made]:
+    entries = [("A", b"content" * 20, 0x60), ("B", b"more", 0x100), ("C", b"last", 0)]
+    return [Made("three", rsli.library(entries))]
+
+
+of_rsli = kinds("RsLi", _libraries, _writer("sprites.lib"))
+
+
+def _entry(data: bytearray, row: int, form: str, offset: int, value: int) -> None:
+    """Change a field of the enciphered table."""
+    count = struct.unpack_from("<h", data, 4)[0]
+    table = bytearray(rsli.cipher(bytes(data[32 : 32 + 32 * count])))
+    struct.pack_into(form, table, 32 * row + offset, value)
+    data[32 : 32 + 32 * count] = rsli.cipher(bytes(table))
+
+
+@of_rsli("rsli-header")
+def rsli_of_a_magic(data: bytearray) -> None:
+    del data[8:]
+
+
+@of_rsli("rsli-header")
+def rsli_of_many_entries(data: bytearray) -> None:
+    struct.pack_into("<h", data, 4, 0x7FFF)
+
+
+@of_rsli("rsli-header")
+def rsli_of_fewer_than_none(data: bytearray) -> None:
+    struct.pack_into("<h", data, 4, -1)
+
+
+@of_rsli("rsli-entry")
+def rsli_entry_outside(data: bytearray) -> None:
+    _entry(data, 2, "<I", 24, 0xFFFFFFF0)
+
+
+@of_rsli("rsli-entry")
+def rsli_entry_of_another_size(data: bytearray) -> None:
+    _entry(data, 0, "<I", 20, 139)
+    _entry(data, 1, "<I", 20, 5)
+
+
+@of_rsli("rsli-entry")
+def rsli_entry_huge(data: bytearray) -> None:
+    _entry(data, 1, "<I", 20, 0xFFFFFFFF)
+
+
+@of_rsli("rsli-entry")
+def rsli_entry_damaged(data: bytearray) -> None:
+    _entry(data, 1, "<I", 24, 40)
+
+
+@of_rsli("rsli-method")
+def rsli_method_unknown(data: bytearray) -> None:
+    _entry(data, 2, "<H", 16, 0x1E0)
+
+
+@of_rsli("rsli-method")
+def rsli_method_of_huffman(data: bytearray) -> None:
+    _entry(data, 2, "<H", 16, 0x80)
 
 
 # ------------------------------------------------------------------ against the game they are in

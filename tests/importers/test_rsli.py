@@ -1,0 +1,136 @@
+"""RsLi libraries: the cipher, the packers, what is refused, and textures as PNG."""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from msh_gltf.converter.cli import msh2gltf, msh_inspect
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.importers.rsli import decipher, is_rsli, read_rsli, unpack
+from tests.support import rsli as make
+from tests.support.corpus import CORPUS, DATA
+from tests.support.runs import call
+
+METHODS = [0x000, 0x020, 0x040, 0x060, 0x100]
+
+
+@given(st.binary(max_size=300), st.integers(0, 0xFFFFFFFF))
+def test_the_cipher_is_its_own_reverse(data: bytes, seed: int) -> None:
+    assert decipher(data, seed) == make.cipher(data, seed)
+    assert decipher(decipher(data, seed), seed) == data
+
+
+@pytest.mark.parametrize("seed", [0, 1, 0x733E, 0xFFFF])
+def test_a_long_stream_repeats_as_the_cipher_does(seed: int) -> None:
+    data = bytes(200_000)
+    assert decipher(data, seed) == make.cipher(data, seed)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(st.lists(st.sampled_from([b"a", b"abc", b"\0", b" ", b"xyxyxyxyxyxyxyxyxyxyxyxyxy"])))
+def test_every_method_is_unpacked(method: int, parts: list[bytes]) -> None:
+    data = b"".join(parts)
+    library = read_rsli(make.library([("ONE", data, method), ("TWO", b"2", 0)]), "x.lib")
+    assert unpack(library, 0) == data
+    assert unpack(library, 1) == b"2"
+
+
+def test_names_and_numbers_find_entries() -> None:
+    library = read_rsli(make.library([("FONT", b"a", 0), ("LOGO", b"b", 0)]), "x.lib")
+    assert (library.find("logo"), library.find("1"), library.find("2")) == (1, 1, None)
+    assert [library.name(row) for row in range(2)] == ["FONT", "LOGO"]
+
+
+def test_the_trailer_shifts_the_entries() -> None:
+    library = read_rsli(make.library([("A", b"content", 0x40)], overlay=7), "x.lib")
+    assert library.overlay == 7
+    assert unpack(library, 0) == b"content"
+
+
+def test_one_entry_may_state_a_byte_too_much() -> None:
+    """``sprites.lib`` has one such entry, packed with Deflate, at the end of the file."""
+    data = bytearray(make.library([("A", b"content" * 9, 0x100)]))
+    row = bytearray(make.cipher(bytes(data[32:64])))
+    struct.pack_into("<I", row, 28, struct.unpack_from("<I", row, 28)[0] + 1)
+    data[32:64] = make.cipher(bytes(row))
+    assert unpack(read_rsli(bytes(data), "x.lib"), 0) == b"content" * 9
+
+
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        (0x080, "LZSS with adaptive Huffman codes"),
+        (0x0A0, "XOR, LZSS with adaptive Huffman codes"),
+        (0x1E0, "unknown method 0x1e0"),
+    ],
+)
+def test_other_methods_are_refused_by_name(method: int, name: str) -> None:
+    data = make.library([("A", b"content", 0)])
+    row = bytearray(make.cipher(data[32:64]))
+    struct.pack_into("<H", row, 16, method)
+    library = read_rsli(data[:32] + make.cipher(bytes(row)) + data[64:], "x.lib")
+    assert library.method_name(0) == name
+    with pytest.raises(ConversionError, match=f"x.lib, entry A.*cannot be unpacked: {name}"):
+        unpack(library, 0)
+
+
+@pytest.fixture
+def sprites(tmp_path: Path) -> Path:
+    """A library of a texture and a text."""
+    pixels = struct.pack("<8B", 255, 0, 0, 255, 0, 255, 0, 128)
+    texm = struct.pack("<4s7I", b"Texm", 2, 1, 1, 0, 0, 0, 8888) + pixels
+    path = tmp_path / "sprites.lib"
+    path.write_bytes(make.library([("LOGO", texm, 0x60), ("TEXT", b"words", 0x100)]))
+    return path
+
+
+def test_a_texture_becomes_a_png(sprites: Path, tmp_path: Path) -> None:
+    out = tmp_path / "logo.png"
+    assert call(msh2gltf, sprites, "--entry", "logo", "-o", out, "-q") == 0
+    shown = np.asarray(Image.open(io.BytesIO(out.read_bytes())).convert("RGBA"))
+    assert shown.shape == (1, 2, 4)
+    assert sorted(shown[0, :, 3].tolist()) == [128, 255]
+
+
+def test_the_entries_are_listed(sprites: Path, capsys: pytest.CaptureFixture) -> None:
+    assert call(msh_inspect, sprites) == 0
+    text = capsys.readouterr().out
+    assert "RsLi library of 2 entries" in text
+    assert "LOGO" in text
+    assert "XOR, LZSS" in text
+    assert "texture" in text
+    assert call(msh_inspect, sprites, "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["entries"]
+    assert [row["holds"] for row in rows] == ["texture", "data"]
+    assert call(msh_inspect, sprites, "--entry", "LOGO") == 0
+    assert "2 x 1" in capsys.readouterr().out
+
+
+def test_what_is_no_texture_is_refused(sprites: Path, capsys: pytest.CaptureFixture) -> None:
+    for arguments, ending, text in (
+        (["--entry", "TEXT"], ".png", "entry TEXT: is not a texture"),
+        (["--entry", "nobody"], ".png", "no such entry: nobody"),
+        ([], ".glb", "is an RsLi library; choose a texture with --entry NAME"),
+    ):
+        assert call(msh2gltf, sprites, *arguments, "-o", sprites.with_suffix(ending)) == 2
+        assert text in capsys.readouterr().err
+        assert not sprites.with_suffix(ending).exists()
+
+
+def test_libraries_that_are_bundled_are_read() -> None:
+    games = sorted(Path(CORPUS).glob("*/game/*")) if CORPUS else []
+    found = [path for path in games if path.is_file() and is_rsli(path.read_bytes())]
+    for path in [DATA / "gamefont.rlb", *found]:
+        library = read_rsli(path.read_bytes(), path.name)
+        assert library.name(0) == "GLYPH0"
+        for row in range(len(library.rows)):
+            assert len(unpack(library, row)) == library.rows["unpacked_size"][row]

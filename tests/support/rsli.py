@@ -1,0 +1,77 @@
+"""RsLi libraries as bytes: a cipher and packers that share no code with the project."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Sequence
+
+SEED = 0xAB12733E
+
+
+def cipher(data: bytes, seed: int = SEED) -> bytes:
+    """Byte by byte, as the format's description has it."""
+    low, high = seed & 0xFF, seed >> 8 & 0xFF
+    out = bytearray()
+    for byte in data:
+        low = high ^ ((low << 1) % 256)
+        out.append(byte ^ low)
+        high = low ^ (high >> 1)
+    return bytes(out)
+
+
+def lzss(data: bytes) -> bytes:
+    """Greedy, overlapping copies too; byte i of the data is at place 0xFEE + i of the window."""
+    tokens: list[tuple[bool, bytes]] = []
+    at = 0
+    while at < len(data):
+        best, length = 0, 0
+        for back in range(1, min(at, 4000) + 1):
+            run = 0
+            while run < 18 and at + run < len(data) and data[at + run - back] == data[at + run]:
+                run += 1
+            if run > length:
+                best, length = back, run
+        if length >= 3:
+            place = (0xFEE + at - best) % 4096
+            low_high = bytes([place & 0xFF, place >> 4 & 0xF0 | length - 3])
+            tokens.append((False, low_high))
+            at += length
+        else:
+            tokens.append((True, data[at : at + 1]))
+            at += 1
+    out = b""
+    for i in range(0, len(tokens), 8):
+        group = tokens[i : i + 8]
+        out += bytes([sum(literal << bit for bit, (literal, _) in enumerate(group))])
+        out += b"".join(raw for _, raw in group)
+    return out
+
+
+def deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return packer.compress(data) + packer.flush()
+
+
+def packed(data: bytes, method: int) -> bytes:
+    """Data as a method packs it."""
+    if method & 0x40:
+        data = lzss(data)
+    if method == 0x100:
+        return deflate(data)
+    return cipher(data) if method & 0x20 else data
+
+
+def library(entries: Sequence[tuple[str, bytes, int]], overlay: int | None = None) -> bytes:
+    """A library of (name, content, method); an overlay is taken off the offsets."""
+    rows, body = b"", b""
+    start = 32 + 32 * len(entries)
+    for row, (name, data, method) in enumerate(entries):
+        raw = packed(data, method)
+        offset = start + len(body) - (overlay or 0)
+        fields = (method, row, len(data), offset, len(raw))
+        rows += name.encode().ljust(12, b"\0") + struct.pack("<IHh3I", 0, *fields)
+        body += raw
+    head = b"NL\0\1" + struct.pack("<h8xHII8x", len(entries), 0xABBA, 0, SEED)
+    trailer = b"" if overlay is None else b"AO" + struct.pack("<I", overlay)
+    return head + cipher(rows) + body + trailer
