@@ -1,4 +1,4 @@
-"""A flame graph of the way out: where the time of 435 models goes, in this process.
+"""A flame graph of the export: where the time of 435 models goes, in this process.
 
     python -m benchmarks.flame
 
@@ -86,12 +86,12 @@ def boxes(stacks: Counter[Stack]) -> Iterator[tuple[int, float, int, str]]:
 
 
 def svg(stacks: Counter[Stack]) -> str:
-    """The picture; every box says its share when the pointer rests on it."""
+    """The picture; every box shows its percentage when the pointer rests on it."""
     total = stacks.total()
     scale = (WIDTH - 2 * MARGIN) / total
     found = [box for box in boxes(stacks) if box[2] * scale >= NARROWEST]
     height = TOP + ROW * (1 + max(depth for depth, *_ in found)) + MARGIN
-    title = "The way out of 435 models: width is time, what calls is above what is called"
+    title = "The export of 435 models: width is time, what calls is above what is called"
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" '
         f'width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="12">',
@@ -114,16 +114,16 @@ def svg(stacks: Counter[Stack]) -> str:
 
 
 def box(depth: int, start: float, size: int, name: str, scale: float, colour: str) -> list[str]:
-    """One call: a rectangle, its name as far as it fits, and its share."""
+    """One call: a rectangle, its name as far as it fits, and its percentage."""
     x, y, width = MARGIN + start * scale, TOP + depth * ROW, size * scale
-    share = size * scale / (WIDTH - 2 * MARGIN)
+    ratio = size * scale / (WIDTH - 2 * MARGIN)
     label = name.partition(":")[2]
     short = label.partition(".")[2]
-    text = f"{label} {share:.0%}"
+    text = f"{label} {ratio:.0%}"
     room = int((width - 6) / _LETTER)
     shown = next((t for t in (text, label, short) if len(t) <= room), f"{short[: room - 1]}…")
     out = [
-        f'<g><title>{escape(label)}: {share:.1%}</title><rect x="{x:.1f}" y="{y}" '
+        f'<g><title>{escape(label)}: {ratio:.1%}</title><rect x="{x:.1f}" y="{y}" '
         f'width="{width:.1f}" height="{ROW - 1}" fill="{colour}" stroke="#57534a" '
         'stroke-width="0.5"/>'
     ]

@@ -4,7 +4,8 @@
 
 One loop that decodes geometry with ``np.frombuffer`` and assembles the bytes with NumPy and
 ``json.dumps``: nodes, meshes, a primitive with its own window into the streams per batch, exact
-bounds. No validation, no dialects (``retail``), no poses, no clips, no looks, no sidecar, no files.
+bounds. No validation, no dialects (``retail``), no poses, no clips, no materials, no sidecar, no
+files.
 It shares no code with the converter. Figures of the converter are given as multiples of it.
 """
 

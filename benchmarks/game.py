@@ -123,7 +123,7 @@ def msh(
     tracks: list[Track],
     materials: int = 8,
 ) -> bytes:
-    """A core model's bytes; ``streams`` are patches, one behind the other."""
+    """A core model's bytes; ``streams`` are patches, one after the other."""
     positions, normals, uv, indices = (
         np.concatenate(arrays) for arrays in zip(*streams, strict=True)
     )
@@ -182,7 +182,7 @@ def make(root: Path, models: int = MODELS) -> Path:
 
 
 def textures(count: int, size: int, entries: list[Entry] | None = None) -> bytes:
-    """An archive of noise that is called textures, behind other entries."""
+    """An archive of noise that is called textures, after other entries."""
     chance = np.random.default_rng(0)
     noise = [entry(_TEXM, f"tex_{i:04}.0", chance.bytes(size)) for i in range(count)]
     return write_nres(new_archive([*(entries or []), *noise], "textures"))
@@ -204,7 +204,7 @@ def make_with_levels(root: Path, game: Path) -> Path:
 
 
 def make_in_one(root: Path, game: Path) -> Path:
-    """The same models in one archive, behind 300 MB of textures: who holds it, is seen."""
+    """The same models in one archive, after 300 MB of textures: who holds it, is seen."""
     if made_once(root):
         return root
     entries = []

@@ -132,8 +132,8 @@ def svg(found: dict[str, dict[str, list[float]]]) -> str:
         out.append(f'<text x="{x + 20}" y="42">{labels[way]}</text>')
 
     def height(seconds: float) -> float:
-        share = (log10(seconds) - float(low)) / float(high - low)
-        return HEIGHT - BOTTOM - share * (HEIGHT - BOTTOM - TOP)
+        ratio = (log10(seconds) - float(low)) / float(high - low)
+        return HEIGHT - BOTTOM - ratio * (HEIGHT - BOTTOM - TOP)
 
     for number, (name, times) in enumerate(found.items()):
         left = GAP + number * (PANEL + 40)

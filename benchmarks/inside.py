@@ -26,7 +26,7 @@ from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain
 
 Archives = list[tuple[Path, bytes]]
-_PLAIN = ExportOptions(find_textures=False)  # looks are read from files
+_PLAIN = ExportOptions(find_textures=False)  # materials are read from files
 
 
 def archives(source: Path) -> Archives:
@@ -110,25 +110,27 @@ NODES, TIMES, SCALAR_TIMES = 40, 10_000, 100
 
 
 def sampling(rounds: int) -> list[Row]:
-    """A model of 40 nodes at 10,000 times; the scalar twin at 100 of them, times 100."""
+    """A model of 40 nodes at 10,000 times; the scalar reference at 100 of them, times 100."""
     model = read_model(read_nres(game.build(0, nodes=NODES, frames=200), "model"), "model.msh")
     curves = tracks(model, Dialect.RETAIL)
     assert curves is not None
     raw = {entry.type_id: bytes(entry.payload) for entry in model.archive.entries}
-    twin = scalar_sampler.ScalarModel(raw[1], raw[8], raw[19], model.frame_count, True)
+    reference = scalar_sampler.ScalarModel(raw[1], raw[8], raw[19], model.frame_count, True)
     times = np.random.default_rng(0).uniform(0, model.frame_count, TIMES).astype(np.float32)
     some = times[:: TIMES // SCALAR_TIMES].tolist()
 
     def scalar() -> list[list[scalar_sampler.Vector]]:
-        return [[scalar_sampler.sample(twin, node, t)[0] for t in some] for node in range(NODES)]
+        return [
+            [scalar_sampler.sample(reference, node, t)[0] for t in some] for node in range(NODES)
+        ]
 
     whole = sample(curves, range(NODES), some).quaternion
-    assert np.array_equal(whole, np.array(scalar(), np.float32)), "the twin is a twin"
+    assert np.array_equal(whole, np.array(scalar(), np.float32)), "the reference agrees"
     medians = by_turns(
         {"own": timed(lambda: sample(curves, range(NODES), times)), "scalar": timed(scalar)}, rounds
     )
     slow = medians["scalar"] * TIMES / SCALAR_TIMES
-    job, against = "sampling 40 nodes at 10,000 times", "scalar twin, 1 % x 100"
+    job, against = "sampling 40 nodes at 10,000 times", "scalar reference, 1 % x 100"
     return [Row("sampling", job, medians["own"], "s", slow, against, 50, faster=True)]
 
 

@@ -1,4 +1,4 @@
-"""Output files: whole or not at all, and never over an existing one unless told to."""
+"""Output files: whole or not at all, and never over an existing one unless asked to."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def _tidy(directory: Path) -> None:
 
 
 def remove_temporary(root: Path) -> None:
-    """Remove what killed runs left behind below a directory; no link is followed."""
+    """Remove what killed runs left below a directory; no link is followed."""
     for here, _, names in os.walk(root):
         for name in filter(_is_temporary, names):
             _remove_abandoned(os.path.join(here, name))

@@ -395,7 +395,7 @@ def batches() -> Drawing:
         d.text(x + 90, 54, f"batch {number}", "middle", 12.5, bold=True)
         d.text(x + 90, 71, f"index_start {start}", "middle", 12)
         d.text(x + 90, 87, f"base_vertex {base}, window {window}", "middle", 12)
-    d.text(48, 122, "Res6, batches one behind the other", size=12, muted=True)
+    d.text(48, 122, "Res6, batches one after the other", size=12, muted=True)
     for i, (index, fill) in enumerate(
         [*((n, BLUE) for n in "012213"), *((n, GREEN) for n in "012")]
     ):

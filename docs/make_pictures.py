@@ -1,4 +1,4 @@
-"""Make the pictures of the documentation anew, and the files that Blender made for the tutorials.
+"""Make the pictures of the documentation again, and the files that Blender made for the tutorials.
 
     python docs/make_pictures.py                          # all of them
     python docs/make_pictures.py docs/pictures/hill.png   # some of them

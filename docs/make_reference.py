@@ -1,4 +1,4 @@
-"""Write the tables of ``docs/reference`` anew: offsets from the dtypes, words from ``fields.toml``.
+"""Write the tables of ``docs/reference``: offsets from the dtypes, words from ``fields.toml``.
 
 python docs/make_reference.py
 """

@@ -157,7 +157,7 @@ def triangles(step: int) -> tuple[np.ndarray, np.ndarray]:
 def grounds(
     points: np.ndarray, corner: np.ndarray, steep: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First and second material of each face, and each vertex's share of the second one."""
+    """First and second material of each face, and each vertex's weight of the second one."""
     z = points[:, 2]
     rock, sand = np.clip((z - 14) / 8, 0, 1), np.clip((4.5 - z) / 2, 0, 1)
     high, low = rock[corner], sand[corner]

@@ -303,10 +303,10 @@ def tree() -> Model:
     def crown(planes: int, layers: int) -> Shape:
         shape = Shape()
         for layer in range(layers):
-            reach, z = 1.6 - 0.35 * layer, 1.6 + 0.9 * layer
+            radius, z = 1.6 - 0.35 * layer, 1.6 + 0.9 * layer
             for i in range(planes):
                 a = math.pi * i / planes + 0.4 * layer
-                x, y = reach * math.cos(a), reach * math.sin(a)
+                x, y = radius * math.cos(a), radius * math.sin(a)
                 shape.quad(
                     LEAF,
                     (-x, -y, z),

@@ -27,7 +27,7 @@ def require_finite(read: ImportedScene, label: str) -> None:
     """Refuse a file whose numbers no model can have.
 
     Raises:
-        ConversionError: a number that is not finite, or that became so as float32; or out of reach.
+        ConversionError: a number that is not finite, or that became so as float32; or out of range.
     """
     streams = read.streams
     require_in_range("a position", streams.positions, label)

@@ -75,7 +75,7 @@ def read_material(entry: Entry, label: str) -> Material:
 def _read_tracks(
     data: memoryview, at: int, count: int, fail: Callable[..., ConversionError]
 ) -> tuple[list[Track], int]:
-    """The tracks at an offset, each with its keys behind it, and where they end."""
+    """The tracks at an offset, each followed by its keys, and where they end."""
     tracks = []
     for row in range(count):
         end = at + MATERIAL_TRACK_DTYPE.itemsize

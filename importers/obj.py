@@ -111,7 +111,7 @@ def unescape(name: str) -> str:
 
 
 def _text(path: Path) -> str:
-    """The file with plain line ends, continued lines joined, and no comments behind data."""
+    """The file with plain line ends, continued lines joined, and no comments after data."""
     raw = bytes(read_file(path))
     if b"\0" in raw:
         raise ConversionError("is not an OBJ", file=str(path), value="it is not text")

@@ -173,7 +173,7 @@ def export_gltf(
         model: as it was read, or with tables replaced.
         path: a ``.glb`` or ``.gltf``; the sidecar goes beside it.
         options: by default those of ``msh2gltf``.
-        sidecar: whether to write it; without it the way back is a rebuild.
+        sidecar: whether to write it; without it an import rebuilds everything.
         force: replace files that exist.
 
     Raises:

@@ -231,7 +231,7 @@ def test_example_models_are_current(tmp_path: Path) -> None:
 
 
 def test_textures_of_the_examples_are_reproducible(tmp_path: Path) -> None:
-    """``examples/textures`` is what the script makes today, and dresses every example."""
+    """``examples/textures`` is what the script makes today, and every example uses them."""
     script = ROOT / "examples/make_textures.py"
     subprocess.run([sys.executable, script, tmp_path], check=True, capture_output=True)
     kept = ROOT / "examples/textures"

@@ -138,12 +138,12 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
     appearance = find_appearance(wear, path, task.options)
     # where the libraries lie is nothing to the outputs, what is in them is
     options = asdict(replace(task.options, textures=()))
-    looks = "" if appearance is None else sha256(repr(appearance).encode())
+    materials = "" if appearance is None else sha256(repr(appearance).encode())
     points = b""
     if task.options.points and item.kind is Kind.MODEL:
         points = bytes(points_of(archive, path, item.index))
     return json.dumps(
-        [digest, sha256(wear), sha256(points), options, looks, task.sidecar, __version__],
+        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__],
         sort_keys=True,
     )
 
@@ -182,7 +182,7 @@ def _convert(
 
 
 def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
-    """The WEAR that names an item's materials: of a terrain both, one behind the other."""
+    """The WEAR that names an item's materials: of a terrain both, one after the other."""
     if item.kind is Kind.TERRAIN:
         return b"".join(wears_of_level(archive, path, item.index))
     return b"" if item.kind is Kind.TEXTURE else bytes(wear_of(archive, path, item.index))

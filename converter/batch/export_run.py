@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 
 from .. import __version__
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..locks import only_run
 from ..pipeline.appearance import has_libraries
@@ -143,7 +143,7 @@ def export_run(
                 (out / WRITTEN).unlink(missing_ok=True)  # the game as it is now is the original
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
-        run.notes.append(f"{gone} models of earlier runs are not in the input: left as they are")
+        run.notes.append(f"{plural(gone, 'model')} of earlier runs: not in the input, outputs kept")
     run.seconds = perf_counter() - started
     return run
 

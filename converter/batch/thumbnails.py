@@ -187,8 +187,8 @@ def camera_place(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDAr
     seen = points @ axes.T
     middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
     seen -= middle
-    reach = np.tan(np.radians(VIEW_ANGLE / 2)) * np.array([SIZE[0] / SIZE[1], 1.0])
-    needed = np.abs(seen[:, :2]) / reach + seen[:, 2:]
+    extent = np.tan(np.radians(VIEW_ANGLE / 2)) * np.array([SIZE[0] / SIZE[1], 1.0])
+    needed = np.abs(seen[:, :2]) / extent + seen[:, 2:]
     distance = max(float(needed.max()) * MARGIN, 1e-3)
     return middle @ axes, (middle + np.array([0.0, 0.0, distance])) @ axes
 

@@ -244,7 +244,7 @@ def _reason_to_skip(root: Path, file: Path, files: Iterable[Path]) -> str | None
     """Why a file is not even opened."""
     path = root / file
     if file.name.startswith(TEMPORARY):
-        return "left behind by a run that was killed"
+        return "left by a run that was killed"
     if file.suffix.lower() == BACKUP and file.with_suffix("") in files:
         return "the backup of a file beside it"
     try:

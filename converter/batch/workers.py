@@ -29,7 +29,7 @@ R = TypeVar("R")
 
 #: Before Python 3.13, Windows waits for 63 handles at most.
 _MOST_ON_WINDOWS = 60
-#: Seconds between looks at workers that may have died without closing their pipe.
+#: Seconds between checks for workers that may have died without closing their pipe.
 _LOOK = 1.0
 #: Bytes of a socket's path on the least of systems, less those of the socket's own name.
 _SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
@@ -155,7 +155,7 @@ def _require_descriptors(jobs: int) -> None:
 
 
 def _forks() -> bool:
-    """Whether a server forks the workers; else each starts anew, which takes longer.
+    """Whether a server forks the workers; else each starts a new interpreter, which takes longer.
 
     The server's socket lies in the directory for temporary files, whose path may be too long.
     """
@@ -169,7 +169,7 @@ def start_server(module: str) -> None:
     Whoever knows early that there will be workers calls it early: the import takes as long as the
     caller's own, beside it.
 
-    It is deaf to what stops the run: it would die before the parent, and its workers could not be
+    It blocks what stops the run: it would die before the parent, and its workers could not be
     waited for. Blocked signals stay so in its children.
 
     Raises:
@@ -183,12 +183,12 @@ def start_server(module: str) -> None:
     if not os.access(program, os.X_OK):  # else nobody says so: it is a child that fails
         raise ConversionError("processes cannot be started: not executable", file=program)
     forkserver.set_forkserver_preload([module])
-    deaf = (signal.SIGTERM, signal.SIGHUP)
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
+    blocked = (signal.SIGTERM, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
     try:
         with _starting():
-            resource_tracker.ensure_running()  # itself deaf to SIGTERM, which it unblocks here
-            signal.pthread_sigmask(signal.SIG_BLOCK, deaf)
+            resource_tracker.ensure_running()  # itself blocks SIGTERM, which it unblocks here
+            signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
             forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -209,7 +209,7 @@ def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
 
 TRACK_ORDER = _rule(
     "track-order", "note", "Fallback keys are increasing from node to node.",
-    why="Runs of keys cannot be told apart.", fix="Convert to glTF and back without the sidecar.",
+    why="Runs of keys cannot be separated.", fix="Convert to glTF and back without the sidecar.",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 What users see of it: docs/checks.md#converting-a-broken-file. What is left out for a finding is in
 its rule (:attr:`~converter.findings.Rule.drops`); rows keep their numbers, and the stored tables
-are never changed. The same bytes always give the same view, so the way back compares with what was
+are never changed. The same bytes always give the same view, so the import compares with what was
 shown. Terrains and areal maps are in ``converter.checks.recover_maps``.
 """
 
@@ -73,7 +73,7 @@ def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
         model: as it was read; it is not changed.
 
     Returns:
-        The view, which shares all tables that are sound, and the findings about the model; its
+        The view, which shares all valid tables, and the findings about the model; its
         errors are what the view leaves out.
 
     Raises:
@@ -89,7 +89,7 @@ def without_broken(
     file: str,
     entry: str | None = None,
 ) -> tuple[T, list[Finding]]:
-    """Leave out what errors concern until there are none: some are found only behind others.
+    """Leave out what errors concern until there are none: some hide others.
 
     Args:
         content: what was read.
@@ -275,7 +275,7 @@ def _without_triangles(
 ) -> MshModel:
     """Without the triangles of some batches that reach a bad vertex.
 
-    What is left of their batches lies behind the indices of all others; words that nobody uses any
+    What is left of their batches lies after the indices of all others; words that nobody uses any
     more become 0.
 
     Args:
@@ -315,7 +315,7 @@ def _without_triangles(
 
 
 def _no_keys(model: MshModel, finding: Finding) -> MshModel:
-    """The nodes stand still at a key behind all others: all zero, which is read as identity."""
+    """The nodes stand still at a key after all others: all zero, which is read as identity."""
     nodes, keys = model.nodes.copy(), model.keys
     assert keys is not None
     nodes["map_start"][rows_of(finding)] = NONE16

@@ -23,7 +23,7 @@ from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 
 
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
-    """Run a command and exit: 0, 2 for what the user can mend, 128 + the signal that stopped it."""
+    """Run a command and exit: 0, 2 for what the user can fix, 128 + the signal that stopped it."""
     gc.set_threshold(GARBAGE)
     # NumPy's matrix library starts a thread per core for products that nobody here asks of it
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

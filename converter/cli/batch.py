@@ -91,7 +91,7 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
     changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
     painted = [outcome for outcome in run.textures if outcome.status == "changed"]
     materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
-    what = f"{changed} models"
+    what = plural(changed, "model")
     for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
         what += f" and {plural(count, noun)}" if count else ""
     where = f"{game} (what changed has a .bak)" if output is None else output

@@ -135,7 +135,7 @@ def as_json(run: CheckRun, mode: Mode, valid: bool) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "mode": mode,
-        "sound": valid and not run.failures,
+        "valid": valid and not run.failures,
         "counts": _counts(run.checked),
         "codes": {
             code: {"severity": rule.severity, "files": files[code], "count": places[code]}
@@ -149,7 +149,7 @@ def as_json(run: CheckRun, mode: Mode, valid: bool) -> dict[str, Any]:
                 "index": one.index,
                 "kind": one.kind,
                 "findings": [
-                    finding.facts() | {"fails": finding.rule.fails(mode), "mend": finding.rule.fix}
+                    finding.facts() | {"fails": finding.rule.fails(mode), "fix": finding.rule.fix}
                     for finding in one.findings
                 ],
             }

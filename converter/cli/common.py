@@ -93,7 +93,7 @@ mode_options = options(
         "input",
         "--tolerant",
         is_flag=True,
-        help="Leave out what is broken locally and say so; the way back restores it.",
+        help="Leave out what is broken locally and report it; the import restores it.",
         example="msh2gltf broken.msh --tolerant -o whole/",
     ),
 )

@@ -15,7 +15,7 @@ from ..batch.outcome import FAILED
 from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from ..batch.walk import Item
 from ..batch.workers import cores
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..findings import Mode
 from .common import EXIT_INTERRUPTED, print_json, say
 from .given import ToInspect
@@ -70,7 +70,7 @@ def roundtrip(given: ToInspect) -> None:
         for broken in found.unreadable:
             say(f"{'unread':10}{broken.id}: {broken.reason}", error=given.quiet)
         if not given.quiet:
-            say(f"{counts[IDENTICAL]} of {len(items)} models come back byte for byte")
+            say(f"{counts[IDENTICAL]:,} of {plural(len(items), 'model')}: byte-identical")
     if interrupted:
         sys.exit(EXIT_INTERRUPTED)
     if counts[IDENTICAL] < len(items) or found.unreadable:

@@ -230,7 +230,7 @@ which says what came from where; the same command again converts only what chang
     "output",
     "--no-sidecar",
     is_flag=True,
-    help="Write no sidecar: the way back is a rebuild.",
+    help="Write no sidecar: the import rebuilds everything.",
     example="msh2gltf robot.msh --no-sidecar -o alone/",
 )
 @option(

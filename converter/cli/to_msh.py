@@ -159,14 +159,14 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "animation",
     "--ignore-scale",
     is_flag=True,
-    help="Pass by animated scale.",
+    help="Ignore animated scale.",
     example="gltf2msh tower.glb --ignore-scale -o unscaled/",
 )
 @option(
     "output",
     "--generate-lods",
     metavar="A,B",
-    help="Make LOD 1 and 2 with these shares of the triangles, e.g. 0.5,0.25.",
+    help="Make LOD 1 and 2 with these ratios of the triangles, e.g. 0.5,0.25.",
     example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
 )
 @option(
@@ -390,16 +390,16 @@ def _file_name(name: str) -> str:
 
 
 def _shares(text: str | None) -> tuple[float, ...]:
-    """The shares of ``--generate-lods``."""
+    """The ratios of ``--generate-lods``."""
     if text is None:
         return ()
     try:
-        shares = tuple(float(part) for part in text.split(","))
+        ratios = tuple(float(part) for part in text.split(","))
     except ValueError:
-        shares = ()
-    if not 1 <= len(shares) <= 2 or not all(0 < share < 1 for share in shares):
-        raise click.UsageError("--generate-lods takes one or two shares between 0 and 1")
-    return shares
+        ratios = ()
+    if not 1 <= len(ratios) <= 2 or not all(0 < ratio < 1 for ratio in ratios):
+        raise click.UsageError("--generate-lods takes one or two ratios between 0 and 1")
+    return ratios
 
 
 def _report_bytes(result: ImportResult) -> bytes:

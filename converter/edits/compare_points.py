@@ -178,8 +178,8 @@ def _linear(item: ImportedNode) -> F64:
 
 def _noise(identified: Identified, shown: Sequence[ControlPoint]) -> float:
     """How far a point drifts on its way through an editor: relative to the largest coordinate."""
-    farthest = max((abs(value) for point in shown for value in point.position), default=0.0)
-    return POSE_NOISE * max(identified.size, farthest)
+    largest = max((abs(value) for point in shown for value in point.position), default=0.0)
+    return POSE_NOISE * max(identified.size, largest)
 
 
 def _stored_place(identified: Identified, point: ControlPoint) -> tuple[int | None, F64]:

@@ -306,7 +306,7 @@ def _differ(new: FilePicture | None, old: ShownPicture | None) -> bool:
 
 
 def is_image(name: str, stored: str) -> bool:
-    """Return whether an image's name is a stored one; Blender drops what is behind its last dot."""
+    """Return whether an image's name is a stored one; Blender drops what follows its last dot."""
     return name.lower() in (stored.lower(), stored.lower().rpartition(".")[0])
 
 

@@ -270,7 +270,7 @@ class _Settlement:
             self.row[i] = row
 
     def _add_row(self, i: int) -> None:
-        """Give a material a row of its name, behind the last one where there is none.
+        """Give a material a row of its name, after the last one where there is none.
 
         Raises:
             ConversionError: no batch could name it.

@@ -187,7 +187,7 @@ class Archive:
 
     @property
     def directory(self) -> int:
-        """Where the directory lies in the file, bytes: behind all payloads."""
+        """Where the directory lies in the file, bytes: after all payloads."""
         return self.total_size - NRES_ENTRY_DTYPE.itemsize * len(self.entries)
 
     def sort_table_fold(self) -> Fold | None:

@@ -56,7 +56,7 @@ class ArealMap:
         vertex_start: (N + 1,) int64; areal ``i`` has the vertices
             ``vertex_start[i]:vertex_start[i + 1]``.
         links: (V,) ``AREAL_LINK_DTYPE``: what lies across each edge, -1/-1 = nothing.
-        extra_links: (E,) ``AREAL_LINK_DTYPE``: the ``3 * poly_count`` records behind the links of
+        extra_links: (E,) ``AREAL_LINK_DTYPE``: the ``3 * poly_count`` records after the links of
             an areal; kept, not understood.
         extra_start: (N + 1,) int64, as ``vertex_start`` for ``extra_links``.
         polys: per areal the raw bytes of its ``poly_count`` branch; kept, not understood.

@@ -256,7 +256,12 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
             else:
                 find(BUILD_PATH, "path is not in double quotes", row, shown)
         elif _PATH.fullmatch(body):
-            find(BUILD_STRAY, "path belongs to no category, its count is reached", row, shown)
+            find(
+                BUILD_STRAY,
+                "path belongs to no category: the category before it is full",
+                row,
+                shown,
+            )
         else:
             find(BUILD_LINE, "line is neither a header nor a path", row, shown)
 
@@ -271,7 +276,7 @@ def _header(body: bytes) -> tuple[str, bytes] | None:
     """Name and count text of a header line.
 
     A known name makes a header, whatever follows it; any other single word does with a whole
-    number behind it, unless it looks like a path.
+    number after it, unless it looks like a path.
     """
     match = _HEADER.fullmatch(body)
     assert match is not None

@@ -44,7 +44,7 @@ class TableFile:
 
     @property
     def slots(self) -> Records:
-        """Res2 behind its header, ``SLOT_DTYPE``."""
+        """Res2 after its header, ``SLOT_DTYPE``."""
         return cast(Records, self.streams[StreamType.SLOTS])
 
     @slots.setter

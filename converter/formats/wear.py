@@ -105,7 +105,7 @@ def new_wear(materials: Sequence[str], lightmaps: Sequence[str] = (), label: str
 def edited_wear(wear: Wear, names: Mapping[int, str]) -> Wear:
     """Return a WEAR with other names of materials; everything else keeps its bytes.
 
-    Rows that it lacks are added behind its last one; those between that nobody names are
+    Rows that it lacks are added after its last one; those between that nobody names are
     ``DEFAULT``.
 
     Args:

@@ -16,7 +16,7 @@ class Companion:
     """A file of the model's name that changes with it.
 
     Attributes:
-        ending: what stands behind the model's stem: ``.cpt``, ``.wea``, ``1.wea``.
+        ending: what follows the model's stem: ``.cpt``, ``.wea``, ``1.wea``.
         type_id: type of its entry in an archive.
         data: its bytes.
         before: the bytes that it replaces, empty where there was none.

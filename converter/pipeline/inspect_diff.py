@@ -91,7 +91,7 @@ def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
         middle = f"rows {head}..{len(a) - tail - 1}" if head + tail < len(a) else "no row"
         now = f"rows {head}..{len(b) - tail - 1}" if head + tail < len(b) else "nothing"
         what = f"{len(a)} rows became {len(b)}: {middle} became {now}"
-        what += f", {tail} rows behind only moved" if tail else ""
+        what += f", {tail} rows after them only moved" if tail else ""
         return [{"table": title, "what": what}]
     out: list[Json] = []
     count = len(a)

@@ -203,13 +203,13 @@ class Libraries:
         Args:
             wear: material names by row.
             lightmaps: lightmap names by row.
-            pairs: a terrain's (first, second) rows, with the share of the second.
+            pairs: a terrain's (first, second) rows, with the weight of the second.
             up: see :class:`~converter.scene.appearance.Appearance`.
         """
         self.warnings = []
-        looks = {row: self.material(name) for row, name in enumerate(wear) if name}
+        appearances = {row: self.material(name) for row, name in enumerate(wear) if name}
         pictures: dict[str, Picture] = {}
-        for name in {look.texture: None for look in looks.values() if look.texture}:
+        for name in {look.texture: None for look in appearances.values() if look.texture}:
             found = self.picture(TEXTURES, name)
             if found is not None:
                 pictures[name] = found
@@ -219,17 +219,23 @@ class Libraries:
             if found is not None:
                 lights[row] = found
         both: dict[tuple[int, int], Picture] = {}
-        for (first, second), share in (pairs or {}).items():
+        for (first, second), weight in (pairs or {}).items():
             shown = [
-                pictures[looks[row].texture]
+                pictures[appearances[row].texture]
                 for row in (first, second)
-                if row in looks and looks[row].texture in pictures
+                if row in appearances and appearances[row].texture in pictures
             ]
             if len(shown) == 2:
-                both[first, second] = mixed(shown[0], shown[1], share)
+                both[first, second] = mixed(shown[0], shown[1], weight)
 
         return Appearance(
-            looks, pictures, lights, both, self._noted(looks, pictures), self.warnings, up
+            appearances,
+            pictures,
+            lights,
+            both,
+            self._noted(appearances, pictures),
+            self.warnings,
+            up,
         )
 
     def _note(self, library: str, entry: Entry, data: bytes, digest: str = "") -> None:
@@ -237,10 +243,10 @@ class Libraries:
         self._entries[made.key] = made
 
     def _noted(
-        self, looks: Mapping[int, MaterialAppearance], pictures: Mapping[str, Picture]
+        self, appearances: Mapping[int, MaterialAppearance], pictures: Mapping[str, Picture]
     ) -> list[LibraryEntry]:
         """What of the libraries is shown, each once."""
-        names = [(MATERIALS, look.material) for look in looks.values()]
+        names = [(MATERIALS, look.material) for look in appearances.values()]
         names += [(TEXTURES, picture.name) for picture in pictures.values()]
         keys = dict.fromkeys(entry_key(*name) for name in names)
         return [self._entries[key] for key in keys if key in self._entries]

@@ -25,7 +25,7 @@ def _link(match: re.Match[str]) -> str:
     shown = name.rpartition(".")[2] if tilde else name
     if name.startswith(OURS):
         name = f"msh_gltf.{name}"
-    # attributes are told of in the docstring of their class
+    # attributes are described in the docstring of their class
     return f"[`{shown}`][{name.rpartition('.')[0] if kind == 'attr' else name}]"
 
 

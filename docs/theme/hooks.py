@@ -160,12 +160,12 @@ def on_page_context(
     """The language of a page, and where the same page is in the other language."""
     place = page.file.src_uri
     russian = _russian(page)
-    twin = place.replace(RUSSIAN, ".md") if russian else place.replace(".md", RUSSIAN)
+    other = place.replace(RUSSIAN, ".md") if russian else place.replace(".md", RUSSIAN)
     pages = {p.file.src_uri: p for p in nav.pages}
-    twin_page = pages.get(twin) or pages["index.md" if russian else f"index{RUSSIAN}"]
-    both = [("en", "English", page), ("ru", "Русский", twin_page)]
+    other_page = pages.get(other) or pages["index.md" if russian else f"index{RUSSIAN}"]
+    both = [("en", "English", page), ("ru", "Русский", other_page)]
     if russian:
-        both = [("en", "English", twin_page), ("ru", "Русский", page)]
+        both = [("en", "English", other_page), ("ru", "Русский", page)]
     config.extra["alternate"] = [
         {"lang": code, "name": name, "link": place.url} for code, name, place in both
     ]

@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--size", default="800x400", help="WIDTHxHEIGHT")
     parser.add_argument("--turn", type=float, default=145.0, help="camera heading in degrees")
     parser.add_argument("--pitch", type=float, default=24.0, help="camera height in degrees")
-    parser.add_argument("--near", type=float, default=1.0, help="share of the camera's distance")
+    parser.add_argument("--near", type=float, default=1.0, help="ratio to the camera's distance")
     parser.add_argument("--no-ground", action="store_true")
     options = parser.parse_args()
 

@@ -334,7 +334,7 @@ def same_names(out):
         polygon.material_index = 0
     mesh.materials.pop()
     mesh.materials[0].name = "material_2"
-    facts["mended"] = write(out / "x.msh")
+    facts["fixed"] = write(out / "x.msh")
     return facts
 
 
@@ -362,7 +362,7 @@ def drawn_by(cls, **options):
 
 def panel(out):
     parts = module("panel")
-    facts = {"stranger": drawn_by(parts.MSH_PT_model), "silent": drawn_by(parts.MSH_PT_report)}
+    facts = {"unknown": drawn_by(parts.MSH_PT_model), "silent": drawn_by(parts.MSH_PT_report)}
     scene = read("walker")
     bpy.data.objects["gun"].location.x += 0.5
     write(out / "moved.msh")

@@ -1,4 +1,4 @@
-"""Runs in Blender's Python: make scenes as strangers would, export them.
+"""Runs in Blender's Python: make scenes as other authors would, export them.
 
     python make.py OUT_DIR
 

@@ -354,20 +354,20 @@ def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
     """Only the .wea differs after a new name, and nothing does after the old one came back."""
     facts, out = seen.facts["materials"], seen.out / "materials"
     before = read_nres((seen.out.parent / "reskinned.rlb.bak").read_bytes(), "x")
-    wears = {}
+    rows = {}
     for name in ("renamed", "undone", "added", "again", "removed"):
         assert not [row for row in facts[name]["warnings"] if "not applied" in row]
         now = read_nres((out / f"{name}.rlb").read_bytes(), "x")
         pairs = list(zip(before.entries, now.entries, strict=True))
         changed = {a.name for a, b in pairs if a.payload != b.payload}
-        wears[name] = changed, read_wear_names(now.entries[now.find("e_tur_01.wea") or 0].payload)
+        rows[name] = changed, read_wear_names(now.entries[now.find("e_tur_01.wea") or 0].payload)
     old = read_wear_names(before.entries[before.find("e_tur_01.wea") or 0].payload)
     new = ["rust" if name == "armour" else name for name in old]
-    assert wears["renamed"] == ({"e_tur_01.wea"}, new)
-    assert wears["undone"] == (set(), old)
+    assert rows["renamed"] == ({"e_tur_01.wea"}, new)
+    assert rows["undone"] == (set(), old)
     assert (out / "undone.rlb").read_bytes() == (seen.out.parent / "reskinned.rlb.bak").read_bytes()
-    assert wears["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
-    assert wears["again"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "silver"])
+    assert rows["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
+    assert rows["again"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "silver"])
     assert (out / "removed.rlb").read_bytes() == (out / "undone.rlb").read_bytes()
 
 
@@ -409,7 +409,7 @@ def test_without_scipy_the_error_says_what_to_do(seen: Seen) -> None:
     facts = seen.facts["same_names"]
     assert [row[2] for row in facts["alone"]["rows"] if row[2] != "kept"] == []
     assert "called like several of the model's: use one of those, or" in facts["error"]
-    assert [row[2] for row in facts["mended"]["rows"] if row[2] != "kept"] == ["rebuilt"]
+    assert [row[2] for row in facts["fixed"]["rows"] if row[2] != "kept"] == ["rebuilt"]
 
 
 # ------------------------------------------------------------------ Blender's side
@@ -417,7 +417,7 @@ def test_without_scipy_the_error_says_what_to_do(seen: Seen) -> None:
 
 def test_panel(seen: Seen) -> None:
     facts = seen.facts["panel"]
-    assert "label text=Not an imported model" in facts["stranger"]
+    assert "label text=Not an imported model" in facts["unknown"]
     assert facts["silent"] == []
     assert "label text=walker.msh icon=FILE_3D" in facts["model"]
     assert any("export_scene.msh_put_back" in line for line in facts["model"])

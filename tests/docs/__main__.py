@@ -1,4 +1,4 @@
-"""Write the outputs that pages show anew, in their Russian twins too.
+"""Write the outputs that pages show again, in their Russian translations too.
 
 python -m tests.docs docs/tutorials/turret.md ...
 """
@@ -20,7 +20,7 @@ def with_blocks(text: str, blocks: list[str]) -> str:
         SystemExit: it has another number of them.
     """
     if len(CONSOLE.findall(text)) != len(blocks):
-        raise SystemExit("the twins have different numbers of console blocks")
+        raise SystemExit("the translations have different numbers of console blocks")
     left = iter(blocks)
     return CONSOLE.sub(lambda _: next(left), text)
 
@@ -31,7 +31,9 @@ for name in sys.argv[1:]:
         page.run()
     text = page.renewed()
     page.path.write_text(text, "utf-8")
-    twin = page.path.with_suffix(".ru.md")
-    if twin.is_file():
-        twin.write_text(with_blocks(twin.read_text("utf-8"), CONSOLE.findall(text)), "utf-8")
+    translation = page.path.with_suffix(".ru.md")
+    if translation.is_file():
+        translation.write_text(
+            with_blocks(translation.read_text("utf-8"), CONSOLE.findall(text)), "utf-8"
+        )
     print(f"{name}: {len(page.skipped)} blocks skipped")

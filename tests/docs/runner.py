@@ -1,6 +1,6 @@
 """Runs what the documentation shows: commands with their output, and Python.
 
-    python -m tests.docs docs/tutorials/turret.md    # writes the outputs of a page anew
+    python -m tests.docs docs/tutorials/turret.md    # writes the outputs of a page again
 
 A page is run from top to bottom in a scratch folder of its own:
 
@@ -10,7 +10,7 @@ A page is run from top to bottom in a scratch folder of its own:
 - ``python``: run in one namespace per page, in the same folder.
 - ``output``: what the ``python`` blocks since the last one printed, compared like that of commands.
 - ``<!-- skip: next "reason" -->``: the next block is not run.
-- ``<!-- begins with: GAME, robot.msh -->``: what lies in the folder beforehand (``materials.py``).
+- ``<!-- begins with: GAME, robot.msh -->``: what lies in the folder first (``materials.py``).
   A copy of ``examples`` is always there.
 
 Blocks of other languages (``text``, ``sh``, ...) are not run. The project's commands, and Python

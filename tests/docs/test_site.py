@@ -67,10 +67,10 @@ def test_languages(site: Path, pages: dict[str, HtmlPage]) -> None:
         russian = name.endswith(".ru.html")
         text = (site / name).read_text("utf-8")
         assert ('<html lang="ru"' in text, '<html lang="en"' in text) == (russian, not russian)
-        twin = name.replace(".ru.html", ".html") if russian else name.replace(".html", ".ru.html")
-        if twin in pages:
+        other = name.replace(".ru.html", ".html") if russian else name.replace(".html", ".ru.html")
+        if other in pages:
             leads = [a for _, tag, a in pages[name].links if tag == "a" and "/" not in a]
-            assert Path(twin).name in leads, name
+            assert Path(other).name in leads, name
         ahead = re.findall(r'<link rel="(?:next|prev)" href="([^"]+)"', text)
         assert [a for a in ahead if a.endswith(".ru.html") != russian] == [], name
         assert ("Руководства (англ.)" in text) == russian, name

@@ -1,4 +1,4 @@
-"""A Russian page (``NAME.ru.md``) is built like its English twin, and has the same code."""
+"""A Russian page (``NAME.ru.md``) is built like its English original, and has the same code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CYRILLIC = re.compile(r"[а-яё]", re.IGNORECASE)
 
 
 def english(target: str, folder: Path) -> str:
-    """A link's target as the English twin has it; anchors follow the language of the page."""
+    """A link's target as the English original has it; anchors follow the language of the page."""
     path, mark, _ = target.partition("#")
     path = path.replace(".ru.md", ".md")
     if not path or (folder / path).with_suffix(".ru.md").is_file():
@@ -51,22 +51,22 @@ def inline(token: Token, folder: Path) -> str:
 
 @every_page
 def test_twins_have_the_same_structure(page: Path) -> None:
-    twin = page.with_name(page.name.replace(".ru.md", ".md"))
-    assert twin.is_file(), f"{page.name} has no English twin"
-    theirs, ours = (structure(p.read_text("utf-8"), page.parent) for p in (page, twin))
+    original = page.with_name(page.name.replace(".ru.md", ".md"))
+    assert original.is_file(), f"{page.name} has no English original"
+    theirs, ours = (structure(p.read_text("utf-8"), page.parent) for p in (page, original))
     assert theirs == ours
 
 
 @every_page
 def test_a_russian_page_leads_to_russian_pages(page: Path) -> None:
-    """Where there are some; only the link to its own twin leads to an English one."""
+    """Where there are some; only the link to its own original leads to an English one."""
     text = page.read_text("utf-8")
     tokens = [child for token in PARSER.parse(text) for child in token.children or []]
     for token in tokens:
         target = str(token.attrs.get("href", "")).partition("#")[0]
         if target.endswith(".md") and not target.endswith(".ru.md") and "://" not in target:
-            twin = page.parent / PurePosixPath(target).with_suffix(".ru.md")
-            assert not twin.exists() or twin == page, f"{target} is there in Russian"
+            other = page.parent / PurePosixPath(target).with_suffix(".ru.md")
+            assert not other.exists() or other == page, f"{target} is there in Russian"
 
 
 @every_page

@@ -40,21 +40,21 @@ def test_posed_triangles(sample: Sample, view: GltfView) -> None:
         if not count:
             continue
         rows = slice(start, start + count)
-        soup = view.soup(parts[node, lod, group])
-        np.testing.assert_allclose(soup["POSITION"], truth["soup_pos"][rows], atol=2e-6 * size)
+        shown = view.triangles(parts[node, lod, group])
+        np.testing.assert_allclose(shown["POSITION"], truth["soup_pos"][rows], atol=2e-6 * size)
         normals = truth["soup_nrm"][rows].astype(np.float64)
         length = np.linalg.norm(normals, axis=-1, keepdims=True)
         given = length[..., 0] > 0
-        np.testing.assert_allclose(soup["NORMAL"][given], (normals / length)[given], atol=1e-5)
-        np.testing.assert_array_equal(soup["TEXCOORD_0"], truth["soup_uv"][rows])
+        np.testing.assert_allclose(shown["NORMAL"][given], (normals / length)[given], atol=1e-5)
+        np.testing.assert_array_equal(shown["TEXCOORD_0"], truth["soup_uv"][rows])
         if "soup_uv2" in truth:
-            np.testing.assert_array_equal(soup["TEXCOORD_1"], truth["soup_uv2"][rows])
+            np.testing.assert_array_equal(shown["TEXCOORD_1"], truth["soup_uv2"][rows])
         if "soup_bgra" in truth:
             bgra = truth["soup_bgra"][rows]
-            np.testing.assert_array_equal(soup["COLOR_0"], bgra[..., [2, 1, 0, 3]])
+            np.testing.assert_array_equal(shown["COLOR_0"], bgra[..., [2, 1, 0, 3]])
         extras = [m["extras"]["msh"] for m in view["materials"]]
-        rows_of = np.array([e["row"] for e in extras])[soup["material"]]
-        lights = np.array([e["lightmap"] for e in extras])[soup["material"]]
+        rows_of = np.array([e["row"] for e in extras])[shown["material"]]
+        lights = np.array([e["lightmap"] for e in extras])[shown["material"]]
         np.testing.assert_array_equal(rows_of, truth["soup_row"][rows])
         np.testing.assert_array_equal(lights, truth["soup_light"][rows])
 
@@ -172,10 +172,10 @@ def test_legacy_model(tmp_path: Path) -> None:
     sample = sample_called("retail__system__MTCHECK")
     view = GltfView(to_gltf(sample, tmp_path / "m.glb"))
     assert [node["name"] for node in view["nodes"]] == ["legacy"]
-    soup, truth = view.soup(0), sample.arrays
-    assert len(soup["POSITION"]) == len(truth["tri_vertex"])
+    shown, truth = view.triangles(0), sample.arrays
+    assert len(shown["POSITION"]) == len(truth["tri_vertex"])
     local = truth["vertex_pos"][truth["tri_vertex"]]
-    np.testing.assert_array_equal(soup["POSITION"].astype(np.float32), local)
+    np.testing.assert_array_equal(shown["POSITION"].astype(np.float32), local)
 
 
 def test_scenes(tmp_path: Path) -> None:

@@ -116,19 +116,19 @@ def test_where_libraries_are_looked_for(game: Path, tmp_path: Path) -> None:
     plain = target.read_bytes()
     model = game / "models/room.msh"
     assert export(model, target).json["images"]  # beside its folder
-    dressed = export(model, target, "--game", game).json
-    assert dressed["images"]
+    textured = export(model, target, "--game", game).json
+    assert textured["images"]
     assert target.read_bytes() != plain
     again = export(model, tmp_path / "other.glb", "--textures", game).json
-    assert again["materials"] == dressed["materials"]
+    assert again["materials"] == textured["materials"]
     for name in ("Material.lib", "Textures.lib"):
         shutil.move(game / name, game / "models" / name.upper())
-    assert export(model, target).json["materials"] == dressed["materials"]
+    assert export(model, target).json["materials"] == textured["materials"]
     assert "images" not in export(model, target, "--no-textures").json
     (tmp_path / "mine").mkdir()
     shutil.copy(game / "models/MATERIAL.LIB", tmp_path / "mine/Material.lib")
     colours = export(model, target, "--textures", tmp_path / "mine").json
-    assert colours["materials"] != dressed["materials"] or colours == dressed
+    assert colours["materials"] != textured["materials"] or colours == textured
 
 
 def test_missing_links_are_warnings(game: Path, tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def test_a_repeated_run_keeps_edited_pictures(game: Path, tmp_path: Path) -> Non
     assert counts("--force") == ({"converted": 2}, {"converted": number})
     assert edited.read_bytes() != mine
 
-    # a texture that changes in the game: its picture and who wears it
+    # a texture that changes in the game: its picture and what uses it
     library = read_nres(read_file(game / "Textures.lib"), "")
     index = library.find(edited.stem)
     assert index is not None
@@ -211,7 +211,7 @@ def test_lightmaps(game: Path, tmp_path: Path) -> None:
     assert "no lightmap.lib in" in result.stderr
 
 
-def dressed(**changes: Any) -> dict[str, Any]:
+def written(**changes: Any) -> dict[str, Any]:
     """A material of a model whose every row has one look and one picture."""
     alpha = changes.pop("alpha_values", [255, 255, 255, 255])
     loaded = load_file(LIT.path, None, ExportOptions(textures=(str(LIBS),)))
@@ -226,31 +226,31 @@ def dressed(**changes: Any) -> dict[str, Any]:
     look = dataclasses.replace(look, **changes)
     drawn = Picture("T", "", "1", lambda: pixels)
     lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
-    dress = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
-    made = export_gltf(loaded.scene, GltfOptions(appearance=dress)).json["materials"]
+    appearance = Appearance(dict.fromkeys(range(256), look), {"T": drawn}, lights)
+    made = export_gltf(loaded.scene, GltfOptions(appearance=appearance)).json["materials"]
     return next(m for m in made if m["extras"]["msh"]["lightmap"] != 255)
 
 
 def test_how_alpha_is_drawn() -> None:
-    assert "alphaMode" not in dressed(alpha_values=[0, 255, 0, 255])
-    assert dressed(translucent=True)["alphaMode"] == "BLEND"
-    assert dressed(translucent=True, alpha_values=[0, 255, 0, 255])["alphaMode"] == "MASK"
-    assert dressed(translucent=True, alpha_values=[0, 255, 9, 255])["alphaMode"] == "BLEND"
-    assert dressed(translucent=True, alpha_values=[0, 0, 0, 0])["alphaMode"] == "BLEND"
-    faded = dressed(translucent=True, alpha_values=[0, 255, 0, 255], colour=(1, 1, 1, 0.5))
+    assert "alphaMode" not in written(alpha_values=[0, 255, 0, 255])
+    assert written(translucent=True)["alphaMode"] == "BLEND"
+    assert written(translucent=True, alpha_values=[0, 255, 0, 255])["alphaMode"] == "MASK"
+    assert written(translucent=True, alpha_values=[0, 255, 9, 255])["alphaMode"] == "BLEND"
+    assert written(translucent=True, alpha_values=[0, 0, 0, 0])["alphaMode"] == "BLEND"
+    faded = written(translucent=True, alpha_values=[0, 255, 0, 255], colour=(1, 1, 1, 0.5))
     assert faded["alphaMode"] == "BLEND"
-    added = dressed(translucent=True, additive=True, alpha_values=[0, 255, 0, 255])
+    added = written(translucent=True, additive=True, alpha_values=[0, 255, 0, 255])
     assert added["alphaMode"] == "BLEND"
     assert added["emissiveFactor"] == [0.2140411, 1.0, 0.0508761]
     assert added["extras"]["msh"]["additive"] == 1
-    assert dressed(self_light=(0.5, 0.25, 0), additive=True, translucent=True)[
+    assert written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)[
         "emissiveFactor"
     ] == [0.2140411, 0.0508761, 0]
-    assert "emissiveFactor" not in dressed()
+    assert "emissiveFactor" not in written()
 
 
 def test_light_without_own_light_has_the_surface_colour() -> None:
-    made = dressed(phases=7)
+    made = written(phases=7)
     factor = [((c * 128 / 255 + 0.055) / 1.055) ** 2.4 for c in (0.5, 1.0, 0.25)]
     np.testing.assert_allclose(made["emissiveFactor"], factor, atol=1e-6)
     assert made["emissiveTexture"]["texCoord"] == 1
@@ -262,22 +262,22 @@ def test_animation_is_kept_in_extras(game: Path, tmp_path: Path) -> None:
 
     libraries = Libraries([LIBS])
     archive = read_nres(read_file(LIBS / "Material.lib"), "")
-    looks = [libraries.material(entry.name) for entry in archive.entries]
-    animated = [look for look in looks if look.phases > 1]
+    materials = [libraries.material(entry.name) for entry in archive.entries]
+    animated = [look for look in materials if look.phases > 1]
     assert animated
     assert all(look.animation for look in animated)
     facts = json.loads((LIBS / "materials.json").read_text("utf-8"))["materials"]
     rows = 0
     for look in animated:
-        told = json.loads(look.animation)
-        assert len(told["phases"]) == look.phases == facts[look.material]["phases"]
-        assert told["phases"][0]["diffuse"][:3] == facts[look.material]["diffuse"]
-        assert told["phases"][0]["texture"] == facts[look.material]["texture"]
-        for track in told["tracks"]:
+        facts_shown = json.loads(look.animation)
+        assert len(facts_shown["phases"]) == look.phases == facts[look.material]["phases"]
+        assert facts_shown["phases"][0]["diffuse"][:3] == facts[look.material]["diffuse"]
+        assert facts_shown["phases"][0]["texture"] == facts[look.material]["texture"]
+        for track in facts_shown["tracks"]:
             assert all(0 <= row < look.phases and end >= 0 for row, end in track["keys"])
             rows += len(track["keys"])
     assert rows
-    assert all(not look.animation for look in looks if look.phases == 1)
+    assert all(not look.animation for look in materials if look.phases == 1)
 
 
 @pytest.fixture
@@ -369,7 +369,7 @@ def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
 
 
 def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
-    """Pictures beside the glTF, lightmaps and grounds do not disturb the way back."""
+    """Pictures beside the glTF, lightmaps and grounds do not disturb the import."""
     require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
     out = tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
@@ -400,7 +400,7 @@ def test_a_painted_picture_goes_back(game: Path, tmp_path: Path, stem: str) -> N
     try:
         painted = painted_game(game, out, stem)
     except StopIteration:
-        pytest.skip(f"no model at hand wears {stem}")
+        pytest.skip(f"no model at hand uses {stem}")
     assert call(cli.gltf2msh, out, "--game", game, "-o", new, "-q") == 0
     name = "lightmap.lib" if painted.parent.name == "lightmaps" else "Textures.lib"
     before, after = snapshot(game), snapshot(new)

@@ -67,7 +67,7 @@ def _areal_out(opened: Any) -> None:
 
 
 def _model_tolerant(opened: Any) -> None:
-    """``--tolerant``: what is locally broken is left out, and the way back gives the bytes."""
+    """``--tolerant``: what is locally broken is left out, and the import gives the bytes."""
     from msh_gltf.converter.pipeline.dispatch import import_gltf
 
     path, _ = opened

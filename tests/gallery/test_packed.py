@@ -34,7 +34,7 @@ def pictures(view: GltfView) -> list[bytes]:
 
 
 def taken_out(path: Path, uris: list[str]) -> dict[str, Any]:
-    """Write the model anew with its pictures in files of their own; returns the document."""
+    """Write the model again with its pictures in files of their own; returns the document."""
     view = GltfView(path)
     data = json.loads(json.dumps(view.json))
     for image, uri in zip(data["images"], uris, strict=True):

@@ -30,7 +30,7 @@ from tests.support.gallery import (
     Camera,
     corners,
     make_gallery_game,
-    share_inside,
+    ratio_inside,
 )
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
@@ -208,7 +208,7 @@ def test_search(either: Tab, out: Path) -> None:
 
 
 def test_the_viewer_shows_a_model(either: Tab, out: Path) -> None:
-    """Its corners are where a twin sees them, and the picture is the one that was looked at."""
+    """Its corners are where a reference camera sees them; the picture is the one looked at."""
     page = either.visit()
     page.locator(".card", has_text="walker.msh").click()
     canvas = either.shown()
@@ -221,8 +221,8 @@ def test_the_viewer_shows_a_model(either: Tab, out: Path) -> None:
     seen = mask(pixels)
     points = corners(GltfView(out / "walker.glb"))
     camera = Camera(points, round(box["width"]), round(box["height"]))
-    assert share_inside(seen, camera.pixels(points)) > 0.995
-    assert share_inside(seen, camera.pixels(points, mirrored=True)) < 0.9
+    assert ratio_inside(seen, camera.pixels(points)) > 0.995
+    assert ratio_inside(seen, camera.pixels(points, mirrored=True)) < 0.9
     reference = np.asarray(Image.open(REFERENCE).convert("RGB"), np.int64)
     assert reference.shape == pixels.shape
     # browsers and drivers differ at edges and in the last bits, not in what they show
@@ -283,7 +283,7 @@ def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, ou
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_animation(level: int, tab: Tab, out: Path) -> None:
-    """Frames look different, and on every level each part stands where a twin poses its node."""
+    """Frames look different, and each part of a level stands where a reference poses it."""
     tab.visit(hash_of("walker"))
     box = tab.shown().bounding_box()
     view = GltfView(out / "walker.glb")
@@ -298,7 +298,7 @@ def test_animation(level: int, tab: Tab, out: Path) -> None:
         where = camera.pixels(corners(view, level, 0, frame))
         inside = (where > 2).all(1) & (where < np.array([box["width"], box["height"]]) - 2).all(1)
         assert inside.mean() > 0.6
-        assert share_inside(seen, where[inside]) > 0.99
+        assert ratio_inside(seen, where[inside]) > 0.99
         moved += np.abs(where - rest).max() > 20
     assert moved >= 2
 

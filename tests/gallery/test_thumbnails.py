@@ -17,7 +17,7 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.gallery import MARK
-from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, share_inside
+from tests.support.gallery import WALKER, Camera, corners, make_gallery_game, ratio_inside
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_view import GltfView
 from tests.support.runs import SCRIPTS, call
@@ -92,12 +92,12 @@ def test_counts(out: Path) -> None:
 
 @pytest.mark.parametrize("target", ["walker", "static.rlb/i_room_006", "SYSTEM.RLB/R_H_002"])
 def test_not_mirrored(target: str, out: Path) -> None:
-    """Every corner is where a twin of the camera sees it; mirrored, many are not."""
+    """Every corner is where a reference camera sees it; mirrored, many are not."""
     shown = picture(out, target)[..., 3] > 0
     points = corners(GltfView(out / f"{target}.glb"))
     camera = Camera(points, 320, 240)
-    assert share_inside(shown, camera.pixels(points)) > 0.995
-    assert share_inside(shown, camera.pixels(points, mirrored=True)) < 0.9
+    assert ratio_inside(shown, camera.pixels(points)) > 0.995
+    assert ratio_inside(shown, camera.pixels(points, mirrored=True)) < 0.9
     rows, columns = np.nonzero(shown)
     low, high = camera.pixels(points).min(0), camera.pixels(points).max(0)
     assert np.abs([columns.min(), rows.min()] - low).max() < 2

@@ -58,7 +58,7 @@ def trimesh_scenes() -> dict[str, trimesh.Scene]:
         "scaled": scaled,
         "mirrored": mirrored,
         "coloured": trimesh.Scene(coloured),
-        "soup": trimesh.Scene(trimesh.creation.random_soup(50)),
+        "triangles": trimesh.Scene(trimesh.creation.random_soup(50)),
     }
 
 

@@ -1,4 +1,4 @@
-"""Textures against recorded pixels and a scalar twin; hostile headers are refused."""
+"""Textures against recorded pixels and a scalar reference; hostile headers are refused."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_made_textures(made: tuple[bytes, dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("kind", [565, 556, 4444])
 def test_every_word_of_16_bits(kind: int) -> None:
-    """All words: expanded as the twin says, and packed into the same word again."""
+    """All words: expanded as the reference does, and packed into the same word again."""
     pixels = np.arange(65536, dtype="<u2").tobytes()
     data = struct.pack("<4s7I", b"Texm", 256, 256, 1, 0, 0, 0, kind) + pixels
     rgba = read_texm(data, "x").rgba()

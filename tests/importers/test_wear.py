@@ -19,7 +19,7 @@ from tests.support.corpus import CORPUS, DATA
 GOOD = b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n"
 
 
-def all_wears() -> list[bytes]:
+def all_wear_files() -> list[bytes]:
     """Bundled WEARs, and every one of the corpus: loose or in an archive."""
     files = [p for p in sorted(DATA.rglob("*")) if p.suffix.lower() == ".wea"]
     out = [p.read_bytes() for p in files]
@@ -32,10 +32,10 @@ def all_wears() -> list[bytes]:
     return out
 
 
-WEARS = all_wears()
+WEAR_FILES = all_wear_files()
 
 
-def twin(data: bytes) -> tuple[list[str], list[str]]:
+def reference(data: bytes) -> tuple[list[str], list[str]]:
     """The names of a well-formed ASCII text, by one expression."""
     text = data.decode("ascii").replace("\r\n", "\n")
     rows = r"(?:\d+ \S+\n)*"
@@ -52,19 +52,19 @@ def codes(data: bytes) -> list[tuple[str, str, int | None]]:
 
 def test_game_files_come_back_and_are_understood() -> None:
     sections = 0
-    for data in WEARS:
+    for data in WEAR_FILES:
         wear, findings = read_wear(data, "x.wea")
         assert write_wear(wear) == data
-        assert (wear.materials, wear.lightmaps) == twin(data)
+        assert (wear.materials, wear.lightmaps) == reference(data)
         assert read_wear_names(data) == wear.materials
         assert {f.code for f in findings} <= {"wear-id"}
         sections += bool(wear.lightmaps)
     assert sections
-    assert len(WEARS) > 10
+    assert len(WEAR_FILES) > 10
 
 
 def test_new_text_has_the_form_of_the_games_files() -> None:
-    for data in WEARS:
+    for data in WEAR_FILES:
         wear, _ = read_wear(data, "x.wea")
         made = new_wear(wear.materials, wear.lightmaps)
         head, word, tail = data.partition(b"LIGHTMAPS")

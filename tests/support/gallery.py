@@ -1,4 +1,4 @@
-"""Games for the gallery, and where a model's corners are in a picture: a twin of its cameras."""
+"""Games for the gallery, and where a model's corners are in a picture: reference cameras."""
 
 from __future__ import annotations
 
@@ -99,12 +99,12 @@ class Camera:
         return (flat * (1, -1) + 1) / 2 * self.size
 
 
-def share_inside(mask: np.ndarray, pixels: np.ndarray, reach: int = 2) -> float:
-    """How many of the points lie on what a picture shows, or as near to it as ``reach``."""
-    wide = np.pad(mask, reach)
+def ratio_inside(mask: np.ndarray, pixels: np.ndarray, radius: int = 2) -> float:
+    """How many of the points lie on what a picture shows, or at most ``radius`` away."""
+    wide = np.pad(mask, radius)
     grown = np.zeros_like(mask)
-    for x in range(2 * reach + 1):
-        for y in range(2 * reach + 1):
+    for x in range(2 * radius + 1):
+        for y in range(2 * radius + 1):
             grown |= wide[y : y + mask.shape[0], x : x + mask.shape[1]]
     columns, rows = np.floor(pixels).astype(int).T
     within = (columns >= 0) & (rows >= 0) & (columns < mask.shape[1]) & (rows < mask.shape[0])

@@ -107,7 +107,7 @@ class GltfView:
                     out[extras["node"], extras["lod"], extras["group"]] = index
         return out
 
-    def soup(self, node: int) -> dict[str, np.ndarray[Any, Any]]:
+    def triangles(self, node: int) -> dict[str, np.ndarray[Any, Any]]:
         """Posed corners of a node's mesh in game axes: pos, nrm, uv, more, material."""
         matrix = self.world(node)
         turn = TO_GAME @ matrix[:3, :3]

@@ -1,6 +1,6 @@
-"""What a model shows, read off its bytes with ``struct``: a twin of tolerant reading.
+"""What a model shows, read off its bytes with ``struct``: a reference of tolerant reading.
 
-Ranges that leave their table are passed by one by one, as the core page, 7.3, has it; nothing here
+Ranges that leave their table are skipped one by one (docs/checks.md); nothing here
 shares code with the project.
 """
 

@@ -292,7 +292,7 @@ def test_what_is_gone_stays(game: Path, tmp_path: Path) -> None:
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     (game / "SYSTEM.RLB").unlink()
     result = run("msh2gltf", game, "-o", out)
-    assert "3 models of earlier runs are not in the input: left as they are" in result.stdout
+    assert "3 models of earlier runs: not in the input, outputs kept" in result.stdout
     assert (out / "SYSTEM.RLB/R_H_002.glb").is_file()
 
 

@@ -252,7 +252,7 @@ def test_a_bad_gltf_does_not_stop_the_run(game: Path, out: Path, tmp_path: Path)
 
 @linux
 def test_links(game: Path, out: Path, tmp_path: Path) -> None:
-    """Links come over as links, files behind links as files; no link is written through."""
+    """Links come over as links, files that links lead to as files; no link is written through."""
     elsewhere = tmp_path / "elsewhere"
     write(elsewhere / "far.txt", b"far")
     (game / "loop").symlink_to(".")

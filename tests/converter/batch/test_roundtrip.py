@@ -27,7 +27,7 @@ def test_a_whole_game(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     for item in found.items:
         assert f"identical {item.id}" in lines
-    assert lines[-1] == f"{len(found.items)} of {len(found.items)} models come back byte for byte"
+    assert lines[-1] == f"{len(found.items)} of {len(found.items)} models: byte-identical"
     # files that cannot be read are no models, and no success
     assert result.returncode == (1 if found.unreadable else 0)
     quiet = run("msh-inspect", "--roundtrip", game, "-q", "-j", "1")
@@ -60,7 +60,7 @@ def test_models_that_do_not_convert(tmp_path: Path) -> None:
 def test_a_difference_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int | None, said: str
 ) -> None:
-    """No model is known that comes back different: here the way back is made to err."""
+    """No model is known that comes back different: here the import is made to err."""
     kind = "spec__AutoMAP_00" if at is not None else ""
     path = DATA / "maps" / kind / "Land.map" if kind else DATA / "retail__odd__s_rock_009.msh"
     _, found = walk([path])
@@ -85,7 +85,7 @@ def test_a_difference_is_told(
 def test_entries_and_options(tmp_path: Path) -> None:
     game = make_game(tmp_path / "game")
     one = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "r_h_002.msh")
-    assert one.stdout.splitlines()[-1] == "1 of 1 models come back byte for byte"
+    assert one.stdout.splitlines()[-1] == "1 of 1 model: byte-identical"
     none = run("msh-inspect", "--roundtrip", game / "static.rlb", "--entry", "nothing")
     assert none.returncode == 2
     assert "has no such model: nothing (expected one of i_room_006.msh, " in none.stderr

@@ -1,4 +1,4 @@
-"""Sound files have no errors, and no warnings but those that somebody put there on purpose."""
+"""Valid files have no errors, and no warnings but those that somebody put there on purpose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every check has a model that breaks it, and sound models have no errors."""
+"""Every check has a model that breaks it, and valid models have no errors."""
 
 from __future__ import annotations
 

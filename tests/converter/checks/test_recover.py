@@ -79,11 +79,11 @@ def test_converted_or_refused(kind, tmp_path: Path, capfd: pytest.CaptureFixture
 
 @pytest.mark.parametrize("kind", OF_MODELS, ids=ids(OF_MODELS))
 def test_only_the_broken_part_is_missing(kind, tmp_path: Path) -> None:
-    """Against a twin that reads bytes, and against the sound model: nothing but triangles go."""
-    sound = {}
+    """Against a reference that reads bytes, and the valid model: nothing but triangles go."""
+    valid = {}
     for sample in models():
         data = sample.path.read_bytes()
-        sound[sample.id] = shown(data, sample.facts["legacy"])
+        valid[sample.id] = shown(data, sample.facts["legacy"])
     legacy = {sample.id: sample.facts["legacy"] for sample in models()}
     for case in kind.make(tmp_path / "cases"):
         data = case.path.read_bytes()
@@ -91,9 +91,9 @@ def test_only_the_broken_part_is_missing(kind, tmp_path: Path) -> None:
         convert(data, tmp_path / "out.glb")
         assert in_gltf(tmp_path / "out.glb") == wanted, case.sample
         if kind.code not in OF_GEOMETRY:
-            assert wanted == sound[case.sample]
+            assert wanted == valid[case.sample]
         for cell, triangles in wanted.items():
-            before = iter(sound[case.sample][cell])
+            before = iter(valid[case.sample][cell])
             assert all(triangle in before for triangle in triangles)  # in order, none new
 
 
@@ -173,7 +173,7 @@ POISONED: list[Callable[[Nres, int], None]] = [
 
 @pytest.mark.parametrize("poison", POISONED, ids=lambda p: p.__name__[1:])
 def test_what_is_left_out_has_no_say(poison, tmp_path: Path) -> None:
-    """Other garbage in the broken fields and behind the tables: the same glTF, digests apart."""
+    """Other garbage in the broken fields and after the tables: the same glTF, digests apart."""
     made = set()
     for variant in range(3):
         box = box_of()
@@ -210,8 +210,8 @@ def tracks_of(loaded: LoadedModel) -> dict[int, tuple]:
 @pytest.mark.parametrize("keys", [False, True])
 @pytest.mark.parametrize("name", ["retail__odd__s_rock_009", "spec__odd__Gen_stat_011"])
 def test_broken_keys_stop_their_own_nodes_only(name: str, keys: bool, tmp_path: Path) -> None:
-    sound = tracks_of(load(box_of(name).write(), tmp_path / "m.msh", stored_keys=keys))
-    moving = [node for node, (_, _, clip) in sound.items() if clip]
+    valid = tracks_of(load(box_of(name).write(), tmp_path / "m.msh", stored_keys=keys))
+    moving = [node for node, (_, _, clip) in valid.items() if clip]
     assert len(moving) > 2
     still = ([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0])
     for node in moving:
@@ -224,13 +224,13 @@ def test_broken_keys_stop_their_own_nodes_only(name: str, keys: bool, tmp_path: 
         broken.table(1).set(node, 6, "H", 0xFFFE)
         got = tracks_of(load(broken.write(), tmp_path / "m.msh", stored_keys=keys))
         assert got.pop(node) == (*still, [])
-        assert got == {k: v for k, v in sound.items() if k != node}
+        assert got == {k: v for k, v in valid.items() if k != node}
 
         broken = box_of(name)
         broken.table(1).set(node, 4, "H", 0xFFFE)
         got = tracks_of(load(broken.write(), tmp_path / "m.msh", stored_keys=keys))
         assert got.pop(node)[2] == []
-        assert got == {k: v for k, v in sound.items() if k != node}
+        assert got == {k: v for k, v in valid.items() if k != node}
 
         for key in (first, (first + last) // 2, last):
             broken = box_of(name)
@@ -238,12 +238,12 @@ def test_broken_keys_stop_their_own_nodes_only(name: str, keys: bool, tmp_path: 
             got = tracks_of(load(broken.write(), tmp_path / "m.msh", stored_keys=keys))
             own = got.pop(node)
             assert own[2] == []
-            assert (own[:2] == still) == (key == last or sound[node][:2] == still)
-            assert got == {k: v for k, v in sound.items() if k != node}
+            assert (own[:2] == still) == (key == last or valid[node][:2] == still)
+            assert got == {k: v for k, v in valid.items() if k != node}
 
 
 def test_a_map_that_reads_a_broken_key_of_another_node(tmp_path: Path) -> None:
-    """A map may name any key below the fallback: what it names counts, and the key behind it."""
+    """A map may name any key below the fallback: what it names counts, and the key after it."""
     box = box_of()
     nodes, words = box.table(1), box.table(19)
     moving = [row for row in range(len(nodes)) if nodes.get(row, 4) != NONE]
@@ -351,7 +351,7 @@ def test_nodes_below_a_cycle_stay_below_it() -> None:
 
 
 def test_batches_that_share_indices_keep_them() -> None:
-    """Words of a broken batch stay where a sound one uses them too."""
+    """Words of a broken batch stay where a valid one uses them too."""
     box = box_of()
     batches = box.table(13)
     count, start = batches.get(0, 8), batches.get(0, 10, "I")

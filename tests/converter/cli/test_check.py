@@ -113,7 +113,7 @@ def test_json(with_error: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     out = run("msh-inspect", "--check", tmp_path, "--json")
     facts = json.loads(out.stdout)
-    assert (out.returncode, facts["format"], facts["sound"], facts["mode"]) == (
+    assert (out.returncode, facts["format"], facts["valid"], facts["mode"]) == (
         1,
         1,
         False,
@@ -125,7 +125,7 @@ def test_json(with_error: Path, tmp_path: Path) -> None:
     first = next(f for f in item["findings"] if f["code"] == "slot-batches")
     assert first.keys() == {
         "code", "severity", "problem", "table", "row", "offset", "value", "expected", "count",
-        "fails", "mend",
+        "fails", "fix",
     }  # fmt: skip
     assert (first["row"], first["fails"]) == (3, True)
     assert facts["skipped"] == [{"id": "notes.txt", "reason": "not an NRes file"}]
@@ -155,7 +155,7 @@ def test_libraries_are_checked(tmp_path: Path) -> None:
     facts = json.loads(run("msh-inspect", "--check", LIBS, "--json").stdout)
     kinds = [item["kind"] for item in facts["items"]]
     assert {"archive", "MAT0", "Texm"} == set(kinds)
-    assert facts["sound"]
+    assert facts["valid"]
 
 
 def test_equal_findings_of_many_files_are_not_all_listed(tmp_path: Path) -> None:

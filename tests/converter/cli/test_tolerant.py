@@ -141,7 +141,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert result.stdout.splitlines() == [
         "identical broken.msh",
         "identical good.msh",
-        "2 of 2 models come back byte for byte",
+        "2 of 2 models: byte-identical",
     ]
 
 

@@ -42,7 +42,7 @@ def stored() -> bytes:
     data[4:8] = struct.pack("<I", 0x80000000)  # flags of CameraCenter
     data[4 + 36 + 8 : 4 + 36 + 12] = struct.pack("<i", 2)  # node2 of the first Dir_1
     names = 4 + 36 * 6
-    data[names + 20 : names + 24] = b"left"  # behind the first name's NUL
+    data[names + 20 : names + 24] = b"left"  # after the first name's NUL
     return bytes(data)
 
 

@@ -35,7 +35,7 @@ def test_a_whole_part_is_shifted_by_whole_turns(far: tuple[float, float], tmp_pa
     shown = (UV + np.float32(far)) * 1024
     assert ((words - shown) % 1024 == 0).all()
     assert (np.ptp(words, axis=0) == 1024).all()
-    # an axis that fits is left alone
+    # an axis that fits is kept as is
     fits = np.abs(far) < 32
     assert (words[:, fits] == shown[:, fits]).all()
 

@@ -242,7 +242,7 @@ def test_what_is_not_a_number_of_16_bits_is_reported(
 
 
 def test_a_float_that_is_an_integer_is_one(tmp_path: Path) -> None:
-    """Blender's custom properties are floats unless told otherwise."""
+    """Blender's custom properties are floats unless set otherwise."""
     row = first_row(PLANT)
     out = edited(tmp_path, PLANT, lambda d: state(d, d.json["nodes"][row]["name"], 2.0))
     assert set(flags_in(out.new, row, 0, 0)) == {2}

@@ -179,7 +179,7 @@ def test_a_run_is_stopped(
 
 
 def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
-    """Its other processes are deaf to what stops it: they end when it ends them."""
+    """Its other processes block the signals that stop it: they end when it ends them."""
     out = tmp_path / "out"
     job = subprocess.Popen([SCRIPTS / "msh2gltf", game, "-o", out, "-j", "2", "-q"])
     wait_for(lambda: list(out.rglob("*.glb")))
@@ -193,8 +193,8 @@ def test_only_the_run_is_stopped(game: Path, tmp_path: Path) -> None:
     masks = [Path(f"/proc/{pid}/status").read_text() for pid in direct]
     for mask in masks:
         facts = dict(line.split(":\t") for line in mask.splitlines())
-        deaf = int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16)
-        assert deaf & 1 << (signal.SIGTERM - 1), facts["Name"]
+        blocked = int(facts["SigBlk"], 16) | int(facts["SigIgn"], 16)
+        assert blocked & 1 << (signal.SIGTERM - 1), facts["Name"]
     assert job.wait(timeout=60) == 0
 
 

@@ -159,7 +159,7 @@ def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
 
 
 def test_a_long_temporary_directory(tmp_path: Path) -> None:
-    """The socket of a fork server would have too long a path there: workers are started anew."""
+    """The socket of a fork server has too long a path there: workers start new interpreters."""
     temporary, out = tmp_path / ("temporary" * 12), tmp_path / "out"
     temporary.mkdir()
     game = make_game(tmp_path / "game")

@@ -117,7 +117,7 @@ def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> N
 
 
 def test_full_when_the_manifest_is_written(game: Path, whole: Path, tmp_path: Path) -> None:
-    """Every model is there, the manifest is not, and the user is told; a repeat makes it."""
+    """Every model is there, the manifest is not, and the user is informed; a repeat makes it."""
     done = in_namespace(
         """
         mkdir -p "$2/out"; mount -t tmpfs -o size=8k tmpfs "$2/out" || exit 77
@@ -212,7 +212,7 @@ def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None
 def test_links_are_not_written_through(
     kind: str, edited: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    """The other name keeps what it had, and the user is told."""
+    """The other name keeps what it had, and the user is informed."""
     game, out = edited
     picture = tmp_path / "wall.png"
     Image.new("RGB", (4, 4), "red").save(picture)

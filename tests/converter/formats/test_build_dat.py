@@ -34,7 +34,7 @@ NAMES = [
 
 
 def parse(data: bytes) -> BuildDat:
-    """A sound file."""
+    """A valid file."""
     build_dat, findings = read_build_dat(data, "test.lst", strict=True)
     assert findings == []
     assert write_build_dat(build_dat) == data

@@ -69,7 +69,7 @@ def test_tables_equal_the_truth(level) -> None:
 def test_the_corpus_is_sound(level) -> None:
     terrain = load(level)
     assert check_terrain(terrain) == []
-    check((level.folder / "Land.msh").read_bytes())  # the twin agrees that the rules hold
+    check((level.folder / "Land.msh").read_bytes())  # the reference agrees that the rules hold
 
 
 def test_squares_may_run_down_first() -> None:

@@ -1,4 +1,4 @@
-"""A new model, dressed with the commands and the lines of docs/looks.md, looks as it should."""
+"""A new model with materials and textures made by the commands and lines of docs/looks.md."""
 
 from __future__ import annotations
 

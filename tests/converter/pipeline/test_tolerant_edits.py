@@ -39,7 +39,7 @@ from tests.support.tolerant import (
 def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
     for case in kind.make(tmp_path / "cases"):
         data = case.path.read_bytes()
-        sound = load((DATA / "maps" / case.sample / "Land.msh").read_bytes(), case.path).scene
+        valid = load((DATA / "maps" / case.sample / "Land.msh").read_bytes(), case.path).scene
         got = load(data, case.path).scene
         box = Nres.read(data)
         faces, slots, squares = box.table(21), box.table(2), box.table(1)
@@ -59,12 +59,12 @@ def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
                 if not inside or not np.isfinite([points.get(c, 0, "3f") for c in corners]).all():
                     wanted.remove(row)
             assert {r for _, rows in got.primitives[level] for r in rows.tolist()} == wanted
-            before = {r for _, rows in sound.primitives[level] for r in rows.tolist()}
+            before = {r for _, rows in valid.primitives[level] for r in rows.tolist()}
             assert wanted <= before
             rows = sorted(wanted)
-            assert np.array_equal(got.vertex[rows], sound.vertex[rows])
+            assert np.array_equal(got.vertex[rows], valid.vertex[rows])
             assert np.array_equal(
-                got.positions[got.vertex[rows]], sound.positions[sound.vertex[rows]]
+                got.positions[got.vertex[rows]], valid.positions[valid.vertex[rows]]
             )
         assert np.isfinite(got.positions).all()
 
@@ -91,29 +91,29 @@ def test_an_edit_of_a_broken_terrain_is_refused(tmp_path: Path) -> None:
 
 
 def test_broken_areals_go_and_all_others_stay(tmp_path: Path) -> None:
-    """Against the sound map: every polygon but the broken one, and a border where it was."""
+    """Against the valid map: every polygon but the broken one, and a border where it was."""
     from tests.support.corruption.areal import Map
 
     path = DATA / "maps/spec__AutoMAP_00/Land.map"
-    sound = load(path.read_bytes(), path).areals
+    valid = load(path.read_bytes(), path).areals
     box = Nres.read(path.read_bytes())
     area = Map(box)
     row = 2
     struct.pack_into("<f", area.data, area.records[row] + 56, NAN)
     got = load(box.write(), path).areals
-    assert len(got.records) == len(sound.records) - 1
-    keep = sound.owner != row
-    assert np.array_equal(got.vertices, sound.vertices[keep])
-    assert np.array_equal(got.records, sound.records[np.arange(len(sound.records)) != row])
-    old = sound.links[keep]
+    assert len(got.records) == len(valid.records) - 1
+    keep = valid.owner != row
+    assert np.array_equal(got.vertices, valid.vertices[keep])
+    assert np.array_equal(got.records, valid.records[np.arange(len(valid.records)) != row])
+    old = valid.links[keep]
     now = got.links
     lost = (old["areal"] == row) | (old["areal"] < 0)
     assert (now["areal"][lost] == -1).all()
     moved = old["areal"] - (old["areal"] > row)
     assert np.array_equal(now["areal"][~lost], moved[~lost])
     assert np.array_equal(now["edge"][~lost], old["edge"][~lost])
-    for cell in range(len(sound.cell_start) - 1):
-        a = sound.cell_ids[sound.cell_start[cell] : sound.cell_start[cell + 1]].astype(int)
+    for cell in range(len(valid.cell_start) - 1):
+        a = valid.cell_ids[valid.cell_start[cell] : valid.cell_start[cell + 1]].astype(int)
         b = got.cell_ids[got.cell_start[cell] : got.cell_start[cell + 1]].astype(int)
         a = a[a != row]
         assert b.tolist() == (a - (a > row)).tolist()

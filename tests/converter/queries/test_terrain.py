@@ -196,8 +196,8 @@ def test_walks(level) -> None:
     _, faces = queries.height_at(start)
     walked = searched = 0
     for i in np.flatnonzero(faces >= 0)[:40].tolist():
-        reach = terrain.grid.size * chance.choice([0.05, 0.3, 4.0])
-        end = start[i] + (chance.random(2) - 0.5) * 2 * reach
+        length = terrain.grid.size * chance.choice([0.05, 0.3, 4.0])
+        end = start[i] + (chance.random(2) - 0.5) * 2 * length
         step = queries.walk(int(faces[i]), start[i], end)
         z, row = brute.height(*end.tolist())
         if row < 0:

@@ -1,7 +1,7 @@
-"""A catalogue of named corruptions: each breaks one rule of a sound file, and knows which.
+"""A catalogue of named corruptions: each breaks one rule of a valid file, and knows which.
 
 The mutator reads and writes containers with ``struct`` and shares no code with the project. To add
-kinds for another format, give it a module here with a source of sound files and a decorator, and
+kinds for another format, give it a module here with a source of valid files and a decorator, and
 import it below.
 """
 

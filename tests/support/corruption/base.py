@@ -58,7 +58,7 @@ def kinds(format: str, samples: Callable[[], list[Any]], write: Callable[..., Pa
 
     Args:
         format: its name.
-        samples: the sound files; each has ``id``.
+        samples: the valid files; each has ``id``.
         write: applies a function to a sample below a directory and returns the file to check; may
             raise :class:`NotHere`.
     """
@@ -224,7 +224,7 @@ class Table:
         return self.start + self.stride * row + offset
 
 
-# ------------------------------------------------------------------ sound models
+# ------------------------------------------------------------------ valid models
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ def bytes_behind_a_name(box: Nres) -> None:
 
 @dataclass(frozen=True)
 class Archive:
-    """A sound archive: a model and its material list, or a library."""
+    """A valid archive: a model and its material list, or a library."""
 
     id: str
 

@@ -412,7 +412,7 @@ def name_of_32_bytes(box: Nres) -> None:
 
 
 def _graph(box: Nres) -> bytearray:
-    """Two points and a link, sound."""
+    """Two points and a link, valid."""
     entry = box.entry(17)
     points = struct.pack("<3fII", 0, 0, 0, 0, 0) * 2
     entry.data[:] = points + struct.pack("<10I", 0, 1, *[0xFFFFFFFF] * 8)
