@@ -129,11 +129,17 @@ def docs(*, serve: bool) -> int:
     wanted = environments.project()["optional-dependencies"]["docs"]
     python = environments.install(environments.DOCS_VENV, wanted, " ".join(wanted))
     settings = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    steps = [["-m", "mkdocs", "build", "--strict"], ["docs/check_links.py", "site"]]
+    own = scripts(environments.VENV) / python.name
+    steps: list[list[str | Path]] = [
+        [python, "-m", "mkdocs", "build", "--strict"],
+        # the project's own environment can draw, if there is one
+        [own if own.exists() else python, "docs/make_gallery.py", "site"],
+        [python, "docs/check_links.py", "site"],
+    ]
     if serve:
-        steps = [["-m", "mkdocs", "serve", "--no-strict", "--livereload"]]
+        steps = [[python, "-m", "mkdocs", "serve", "--no-strict", "--livereload"]]
     for step in steps:
-        code = subprocess.run([python, *step], cwd=HERE, env=settings, check=False).returncode
+        code = subprocess.run(step, cwd=HERE, env=settings, check=False).returncode
         if code:
             return code
     return 0

@@ -5,15 +5,19 @@
   so that one link serves the site and a repository's own pages.
 - ``folder/`` in the navigation is the folder's index page and what it links to, in that order.
 - The API pages show the packages as they are installed, below ``msh_gltf``.
+- A copy button of a block of commands copies what one types.
+- Pages have edit links once ``[tool.msh-gltf]`` of ``pyproject.toml`` names the repository.
 - The contents of a long API page are its modules, not everything that is in them.
 - Russian pages (``NAME.ru.md`` beside ``NAME.md``) have a navigation of their own.
 """
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +43,14 @@ RUSSIAN = ".ru.md"
 LONG_CONTENTS = 60
 #: A Markdown link or picture that is no address and no anchor of the same page.
 LINK = re.compile(r"(\]\()(?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?(?=[)\s])")
+#: A block of commands, or of what Python printed, in a built page.
+BLOCK = re.compile(r'<div class="language-(console|output) highlight">(.*?)</div>', re.DOTALL)
+#: Pages that are made of something else.
+MADE_FROM = {
+    "commands/msh2gltf.md": "converter/cli/to_gltf.py",
+    "commands/gltf2msh.md": "converter/cli/to_msh.py",
+    "commands/msh-inspect.md": "converter/cli/inspect.py",
+}
 FENCE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -93,6 +105,8 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     place = page.file.src_uri
     if place.startswith(("api/", "decisions/")):
         page.meta.setdefault("search", {"boost": 0.01})  # a title counts a thousandfold
+    if place.startswith("glossary"):
+        page.meta.setdefault("search", {"boost": 3})
     if place.startswith("index."):
         page.meta.setdefault("hide", ["navigation"])
     path = PAGES.get(place, f"docs/{place}")
@@ -112,12 +126,38 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
     return "".join(parts)
 
 
-def on_page_content(html: str, *, page: Page, config: MkDocsConfig, files: Files) -> None:
-    """Shorten the contents of a long API page to its modules."""
+def repository() -> str:
+    """The address of the repository, or nothing as long as it has none."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["msh-gltf"]
+    return str(settings["repository"])
+
+
+def typed(shown: str) -> str:
+    """What one types of a block of commands: no prompt, no output, no comment."""
+    lines: list[str] = []
+    for line in shown.splitlines():
+        more = line.startswith("> ") and bool(lines) and lines[-1].endswith("\\")
+        if more or line.startswith("$ "):
+            lines.append(re.sub(r"\s+# .*$", "", line[2:]))
+    return "\n".join(lines)
+
+
+def _with_copy(block: re.Match[str]) -> str:
+    kind, inside = block.groups()
+    if kind == "output":
+        return f'<div class="language-output highlight no-copy">{inside}</div>'
+    commands = html.escape(typed(html.unescape(re.sub(r"<[^>]*>", "", inside))))
+    copied = commands.replace("\n", "&#10;")
+    return f'<div class="language-console highlight" data-copy="{copied}">{inside}</div>'
+
+
+def on_page_content(content: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Set what copy buttons copy; shorten the contents of a long API page to its modules."""
     for title in page.toc.items if page.file.src_uri.startswith("api/") else ():
         if sum(map(_size, title.children)) > LONG_CONTENTS:
             for module in title.children:
                 module.children = []
+    return BLOCK.sub(_with_copy, content)
 
 
 def _size(item: AnchorLink) -> int:
@@ -170,6 +210,9 @@ def on_page_context(
         {"lang": code, "name": name, "link": place.url} for code, name, place in both
     ]
     config.theme["language"] = "ru" if russian else "en"  # the theme's own words
+    if address := repository():
+        path = PAGES.get(place) or MADE_FROM.get(place, f"docs/{place}")
+        page.edit_url = f"{address}/edit/main/{path}"
     if russian:
         context["nav"] = config.extra["russian_nav"]
     return context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib.util
 import os
 import re
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from docs.check_links import HtmlPage, problems
+from docs.make_gallery import make_gallery
 
 ROOT = Path(__file__).parents[2]
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
@@ -41,6 +43,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("book") / "site"
     done = build(ROOT, target)
     assert done.returncode == 0, done.stderr
+    make_gallery(target / "gallery-example")
     return target
 
 
@@ -102,6 +105,35 @@ def test_contents_of_api_pages_are_short(site: Path) -> None:
         assert bool(members) == listed, name
 
 
+def test_copy_buttons_copy_what_one_types(site: Path) -> None:
+    """No prompt, no output, no comment; a command of several lines is whole; output has none."""
+    copied = re.findall(r'data-copy="([^"]*)"', (site / "commands.html").read_text("utf-8"))
+    assert html.unescape(copied[0]).split("\n")[:2] == [
+        "msh2gltf robot.msh",
+        "gltf2msh robot.glb -o new/",
+    ]
+    for path in site.rglob("*.html"):
+        text = path.read_text("utf-8")
+        blocks = text.count('<div class="language-console highlight"')
+        texts = re.findall(r'<div class="language-console highlight" data-copy="([^"]+)"', text)
+        assert len(texts) == blocks, path
+        assert not [one for one in texts if re.search(r"(^|&#10;)(\$|&gt; )", one)], path
+    assert 'class="language-output highlight no-copy"' in (site / "api/index.html").read_text()
+
+
+def test_the_example_gallery_is_in_the_site(site: Path, pages: dict[str, HtmlPage]) -> None:
+    pytest.importorskip("vtkmodules", reason="no VTK (the preview extra)")
+    assert "gallery-example/index.html" in [a for _, _, a in pages["gallery.html"].links]
+    models = site / "gallery-example/gallery/models/static.rlb"
+    assert {"r_h_01.js", "r_h_01.png"} <= {path.name for path in models.iterdir()}
+
+
+def test_pages_say_what_they_are_called(site: Path) -> None:
+    """For those that show a page of which they have the address."""
+    text = (site / "gallery.html").read_text("utf-8")
+    assert '<meta property="og:title" content="Browsing a whole game">' in text
+
+
 def test_no_role_or_code_mark_is_left(site: Path) -> None:
     """Docstrings are translated: roles became links, double backticks code."""
     for path in (site / "api").glob("*.html"):
@@ -124,6 +156,7 @@ def browser() -> Iterator[Any]:
     ("page", "word", "other"),
     [
         ("index.html", "areal", "index.ru.html"),
+        ("glossary.html", "LOD", "glossary.ru.html"),
         ("index.ru.html", "команды", "index.html"),
         ("api/queries.html", "posed_matrices", "index.ru.html"),
     ],
@@ -153,14 +186,16 @@ def test_in_a_browser_from_a_folder(
         except sync_api.TimeoutError:
             continue
     found = tab.locator(".md-search-result__item").all_inner_texts()
-    assert any(word in text.lower() for text in found)
+    assert any(word.lower() in text.lower() for text in found)
+    assert word != "LOD" or any("level of detail" in text.lower() for text in found)
     tab.keyboard.press("Escape")
     tab.locator(".md-select button").hover()
     tab.locator(f"[hreflang={'en' if page.endswith('.ru.html') else 'ru'}]").click()
     tab.wait_for_url(f"**/{other}")
     assert said == []
     assert [address for address in asked if not address.startswith(("file:", "data:"))] == []
-    assert tab.evaluate("document.querySelector('h1').textContent").startswith("msh-gltf")
+    if "index" in other:
+        assert tab.evaluate("document.querySelector('h1').textContent").startswith("msh-gltf")
     tab.close()
 
 
@@ -169,7 +204,8 @@ def book(tmp_path: Path) -> Path:
     """The sources of the site, with one API page only: the others take their time."""
     for name in ("docs", "msh_gltf", "converter", "importers", "exporters", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for path in [*ROOT.glob("*.md"), ROOT / "mkdocs.yml", ROOT / "LICENSE"]:
+    own = ("mkdocs.yml", "pyproject.toml", "LICENSE")
+    for path in [*ROOT.glob("*.md"), *(ROOT / name for name in own)]:
         shutil.copy(path, tmp_path)
     for path in (tmp_path / "docs/api").glob("[!iq]*.md"):
         path.unlink()
@@ -204,6 +240,19 @@ def test_broken_references_fail(book: Path) -> None:
     warnings = [line for line in done.stderr.splitlines() if "WARNING" in line or line[:3] == "  -"]
     for said in ("nowhere.md", "#never", "0002-content-decides.md", "ownerslots", "diaclet"):
         assert [line for line in warnings if said in line], f"{said}: {done.stderr}"
+
+
+def test_pages_have_edit_links_once_the_repository_is_known(book: Path, site: Path) -> None:
+    assert "/edit/main/" not in (site / "obj.html").read_text("utf-8")
+    change(book, "pyproject.toml", 'repository = ""', 'repository = "https://host.org/us/it"')
+    done = build(book, book / "site")
+    for page, source in (
+        ("obj", "docs/obj.md"),
+        ("index", "README.md"),
+        ("index.ru", "README.ru.md"),
+    ):
+        text = (book / f"site/{page}.html").read_text("utf-8")
+        assert f'href="https://host.org/us/it/edit/main/{source}"' in text, done.stderr
 
 
 @pytest.mark.parametrize(
