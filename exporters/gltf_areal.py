@@ -1,4 +1,4 @@
-"""An areal map as glTF 2.0, view-only (``docs/reference/gltf.md``, An areal map)."""
+"""An areal map as glTF 2.0 (``docs/reference/gltf.md``, An areal map)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
     start = areals.vertex_start
     corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)
     owner = np.repeat(np.arange(len(areals.records)), np.maximum(np.diff(start) - 2, 0))
-    classes = areals.records["class_id"]
+    classes, logic = areals.records["class_id"], areals.records["logic"].astype(np.float32)
     for number in np.unique(classes).tolist():
         used, index = np.unique(corners[classes[owner] == number], return_inverse=True)
         if not used.size:
@@ -41,6 +41,8 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
             "attributes": {
                 "POSITION": file.add_vertices(game_to_gltf(areals.vertices[used]), bounds=True),
                 "NORMAL": file.add_vertices(game_to_gltf(_normals(areals, used))),
+                "_MSH_AREAL": file.add_vertices((areals.owner[used] + 1).astype(np.float32)),
+                "_MSH_LOGIC": file.add_vertices(logic[areals.owner[used]]),
             },
             "indices": file.add_indices(index.reshape(-1), len(used)),
             "material": file.add_material(

@@ -74,7 +74,14 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
         uv0=joined.get("TEXCOORD_0"),
         uv1=joined.get("TEXCOORD_1"),
         colours=joined.get("COLOR_0"),
-        blend=joined["_MSH_BLEND"].reshape(-1) if "_MSH_BLEND" in joined else None,
+        **{
+            field: joined[name].reshape(-1) if name in joined else None
+            for field, name in (
+                ("blend", "_MSH_BLEND"),
+                ("areal", "_MSH_AREAL"),
+                ("logic", "_MSH_LOGIC"),
+            )
+        },
     )
 
 
@@ -160,6 +167,8 @@ _WIDTHS_OF = {
     "TEXCOORD_1": (2,),
     "COLOR_0": (3, 4),
     "_MSH_BLEND": (1,),
+    "_MSH_AREAL": (1,),
+    "_MSH_LOGIC": (1,),
     "JOINTS_0": (4,),
     "WEIGHTS_0": (4,),
 }
@@ -170,14 +179,18 @@ _WIDTH = {
     "TEXCOORD_1": 2,
     "COLOR_0": 4,
     "_MSH_BLEND": 1,
+    "_MSH_AREAL": 1,
+    "_MSH_LOGIC": 1,
 }
+#: What a primitive without an attribute has, where others have it.
+_DEFAULTS = {"_MSH_BLEND": 1, "_MSH_LOGIC": -1}
 
 
 def _absent(name: str, count: int) -> NDArray[Any]:
     """What stands in for an attribute that only other primitives have."""
     if name == "COLOR_0":
         return np.full((count, 4), 255, np.uint8)
-    return np.full((count, _WIDTH[name]), name == "_MSH_BLEND", np.float32)
+    return np.full((count, _WIDTH[name]), _DEFAULTS.get(name, 0), np.float32)
 
 
 def _as_triangles(index: NDArray[Any], mode: int) -> NDArray[Any]:

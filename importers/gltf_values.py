@@ -36,6 +36,8 @@ def require_finite(read: ImportedScene, label: str) -> None:
         "a texture coordinate": streams.uv0,
         "a lightmap coordinate": streams.uv1,
         "a blend": streams.blend,
+        "a number of an areal": streams.areal,
+        "a logic flag": streams.logic,
     }
     for item in read.nodes:
         for part in (item.translation, item.rotation, item.linear):

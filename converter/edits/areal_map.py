@@ -20,8 +20,8 @@ an areal with ``poly_count`` > 0, even where these name areals by number.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -40,8 +40,8 @@ from ..formats.areal_map import (
 )
 from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
 from ..numeric.arrays import Bools, Floats, Ints
+from ..numeric.near_pairs import near_pairs
 from ..numeric.polygon_cells import cells_under
-from ..requirements import needed_for
 from .areal_polygons import inner_point, refused, require_polygon, vertices_of
 
 _Kind = TypeVar("_Kind", bound=np.generic)
@@ -213,6 +213,62 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
     return _with_cells(areals, new, np.empty(0, np.int64), ids)
 
 
+@dataclass(frozen=True, eq=False)
+class NewAreal:
+    """An areal to add; as the arguments of :func:`add_areal`.
+
+    Attributes:
+        vertices: (n, 3) float32, counter-clockwise.
+        class_id: its class.
+        logic: its logic flag.
+        normal: (3,).
+    """
+
+    vertices: NDArray[np.float32]
+    class_id: int
+    logic: int
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+
+
+def edit_areals(
+    areals: ArealMap,
+    *,
+    removed: Sequence[int] = (),
+    polygons: Mapping[int, ArrayLike] | None = None,
+    added: Sequence[NewAreal] = (),
+) -> tuple[ArealMap, dict[int, int]]:
+    """Return the map with many edits at once; cells that no edit concerns keep their lists.
+
+    Args:
+        areals: the map.
+        removed: areals to remove.
+        polygons: areal -> (n, 3), as of :func:`replace_polygons`; none of the removed.
+        added: areals to add, after all others.
+
+    Returns:
+        The map, and the areals of it that are edited or new with their old number, -1: new.
+
+    Raises:
+        ConversionError: as the functions for one edit.
+    """
+    keep = np.ones(len(areals.records), np.bool_)
+    keep[list(removed)] = False
+    number = np.where(keep, np.cumsum(keep) - 1, -1)
+    new = remove_areals(areals, removed)
+    before = {int(number[index]): index for index in polygons or {}}
+    new = replace_polygons(new, {int(number[i]): p for i, p in (polygons or {}).items()})
+    for one in added:
+        before[len(new.records)] = -1
+        new = add_areal(
+            new, one.vertices, class_id=one.class_id, logic=one.logic, normal=one.normal
+        )
+    known = areals.cell_ids < len(keep)
+    ids = areals.cell_ids.astype(np.int64)
+    ids[known] = number[ids[known]]
+    # in one step: the extent may have changed and come back
+    return _with_cells(areals, new, np.array(sorted(before), np.int64), ids), before
+
+
 def repair_anchors(areals: ArealMap, which: Iterable[int] | None = None) -> ArealMap:
     """Return the map with anchors moved into their polygons, at a fixed place; z stays.
 
@@ -304,9 +360,6 @@ def _require_finite(areals: ArealMap) -> None:
 
 def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
     """Return the links after an edit, by the rules of the module's docstring."""
-    with needed_for("editing areals", "areals"):
-        from scipy.spatial import cKDTree
-
     links, owner, count = areals.links.copy(), areals.owner, len(areals.records)
     is_edited = np.zeros(count, np.bool_)
     is_edited[edited] = True
@@ -320,8 +373,7 @@ def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
     a = areals.vertices[edges].astype(np.float64)
     b = areals.vertices[areals.following[edges]].astype(np.float64)
     # middles of edges that match are as close as their ends; twice that leaves room for rounding
-    near = cKDTree((a + b) / 2).query_pairs(2 * MATCH_DISTANCE, p=np.inf, output_type="ndarray")
-    i, j = near.astype(np.int64).reshape(-1, 2).T
+    i, j = near_pairs((a + b) / 2, 2 * MATCH_DISTANCE)
 
     def same(p: Floats, q: Floats) -> Bools:
         return np.asarray((np.abs(p - q) <= MATCH_DISTANCE).all(1))

@@ -1,6 +1,7 @@
-"""Compare an areal map in a glTF file with the stored one: what differs, and where.
+"""Compare an areal map in a glTF file that does not number its areals with the stored one.
 
-An areal map is view-only in glTF (docs/reference/gltf.md), so that nothing of it is applied.
+Without ``_MSH_AREAL`` (docs/reference/gltf.md) nobody knows which areal a triangle belongs to, so
+that nothing is applied, and every difference is reported. Other files: ``areal_changes``.
 """
 
 from __future__ import annotations
@@ -26,20 +27,24 @@ _PLACE_NOISE = 1e-6
 _CLASS_NAME = re.compile(r"class_(\d+)")
 
 
-def compare_areal_map(edited: ImportedScene, areals: ArealMap) -> list[NotApplied]:
+def compare_areal_map(
+    edited: ImportedScene, areals: ArealMap, *, is_broken: bool = False
+) -> list[NotApplied]:
     """Return every difference between a file and the areal map in its sidecar.
 
     Args:
         edited: the file.
         areals: the sidecar's map.
+        is_broken: the map has errors, and the file shows what is left of it.
     """
-    return _Comparison(edited, areals).differences()
+    return _Comparison(edited, areals, is_broken).differences()
 
 
 class _Comparison:
     """A file and a map; ``classes``: ids of the map's classes."""
 
-    def __init__(self, edited: ImportedScene, areals: ArealMap) -> None:
+    def __init__(self, edited: ImportedScene, areals: ArealMap, is_broken: bool) -> None:
+        self.is_broken = is_broken
         self.edited, self.areals, self.items = edited, areals, edited.nodes
         self.classes: list[int] = np.unique(areals.records["class_id"]).tolist()
         self.out: list[NotApplied] = []
@@ -161,7 +166,12 @@ class _Comparison:
             NotApplied(
                 where=where,
                 what=what,
-                why="an areal map is not read back from glTF",
-                instead="edit it with the functions of msh_gltf.converter.edits.areal_map",
+                why="the map has errors, which msh-inspect --check names"
+                if self.is_broken
+                else "the file does not number its areals (_MSH_AREAL)",
+                instead="take the map from a backup"
+                if self.is_broken
+                else "convert the map again and repeat the edit; in Blender, export with "
+                "Data > Mesh > Attributes",
             )
         )

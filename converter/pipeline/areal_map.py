@@ -1,17 +1,21 @@
-"""Export an areal map to glTF, which is view-only, and import it again. No printing."""
+"""Export an areal map to glTF, and import what was edited. No printing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ...exporters.areal_map import write_areal_map
 from ...exporters.gltf_areal import export_areal_map
 from ...exporters.gltf_file import Document
 from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_nres
 from .. import __version__
 from ..checks.recover_maps import checked_areals
+from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
+from ..edits.areal_map import edit_areals
 from ..edits.compare_areal_map import compare_areal_map
+from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
 from ..formats.kinds import Kind
@@ -23,7 +27,7 @@ from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
 from .loaded import LoadedScene
-from .options import ExportOptions
+from .options import ExportOptions, ImportOptions
 from .terrain import container_at
 
 
@@ -97,19 +101,52 @@ def areal_map_files(
     )
 
 
-def import_areal_map(kept: Sidecar, given: ImportedScene, label: str) -> ImportResult:
-    """Return the areal map of the sidecar, and report where the glTF shows another.
+def import_areal_map(
+    kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str
+) -> ImportResult:
+    """Import an areal map that was edited.
 
     Args:
         kept: the sidecar.
-        given: the glTF file, which is view-only (``docs/reference/gltf.md``).
+        given: the glTF file.
+        options: how to import.
         label: what messages call the sidecar.
 
     Raises:
-        ConversionError: unreadable.
+        ConversionError: unreadable, or areals that no map can have.
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
-    out.not_applied += compare_areal_map(given, areals)
+    if given.streams.areal is None or about.tolerant:
+        out.not_applied += compare_areal_map(given, areals, is_broken=about.tolerant)
+        return out
+    plan = plan_areals(given, areals, allow_delete=options.allow_delete)
+    out.changes, out.not_applied = plan.changes, plan.not_applied
+    if not plan.changes:
+        return out
+    try:
+        new = _edited(areals, plan, out)
+        out.data, out.kept_all = write_areal_map(new), False
+        checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
+    except ConversionError as error:
+        error.file = None  # not the sidecar's fault: the caller names the glTF
+        raise
     return out
+
+
+def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:
+    """The map with what a plan says; ``out`` gets warnings."""
+    records = areals.records.copy()
+    for field, values in (("class_id", plan.classes), ("logic", plan.logic)):
+        for number, value in values.items():
+            records[field][number] = value
+    before = replace(areals, records=records)
+    if not plan.shapes_change:
+        return before
+    new, edited = edit_areals(
+        before, removed=plan.removed, polygons=plan.polygons, added=plan.added
+    )
+    require_no_overlap(areals, new, edited)
+    out.warnings += lost_neighbours(areals, new, plan.removed)
+    return new

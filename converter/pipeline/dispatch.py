@@ -177,7 +177,7 @@ def import_gltf(
             elif kind is Kind.AREAL_MAP:
                 from .areal_map import import_areal_map
 
-                out = import_areal_map(kept, given, str(found))
+                out = import_areal_map(kept, given, options, str(found))
             else:
                 out = import_edited(gltf, given, stored_model(kept, found), options)
     except ConversionError as error:

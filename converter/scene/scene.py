@@ -216,6 +216,8 @@ class Streams:
         colours: (V, 4) uint8 RGBA, or ``None``.
         indices: (I,) unsigned integers, relative to a primitive's window.
         blend: (V,) float32, terrains only: alpha of the second material, or ``None``.
+        areal, logic: (V,) float32, areal maps only: areal + 1 and its logic flag, or ``None``; 0
+            and -1 where a primitive has none.
     """
 
     positions: F32
@@ -225,6 +227,8 @@ class Streams:
     uv1: F32 | None = None
     colours: NDArray[np.uint8] | None = None
     blend: F32 | None = None
+    areal: F32 | None = None
+    logic: F32 | None = None
 
 
 #: The largest coordinate of a vertex: a box of such a size still has a volume in binary32.

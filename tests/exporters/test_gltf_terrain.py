@@ -107,16 +107,18 @@ def test_areal_maps_come_back(level, tmp_path: Path) -> None:
     assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
 
 
-def test_an_edited_areal_map_is_not_taken_over(tmp_path: Path) -> None:
+def test_an_edited_areal_map_without_numbers_is_reported(tmp_path: Path) -> None:
     from tests.support.gltf_edit import Editable
 
     level = level_called("spec__AutoMAP_00")
     export(level, tmp_path, "Land.map")
     document = Editable(tmp_path / "out.glb")
     document.arrays[0][0] += 1
+    for primitive in document.primitives():
+        primitive["attributes"].pop("_MSH_AREAL", None)
     document.save(tmp_path / "out.glb")
     back = run("gltf2msh", tmp_path / "out.glb", "-o", f"{tmp_path}/back/")
-    assert "an areal map is not read back from glTF" in back.stderr
+    assert "the file does not number its areals (_MSH_AREAL)" in back.stderr
     assert (tmp_path / "back/Land.map").read_bytes() == (level.folder / "Land.map").read_bytes()
 
 

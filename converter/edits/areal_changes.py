@@ -1,0 +1,300 @@
+"""Find out what an edited file changes of an areal map, and refuse what does not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError, plural
+from ..formats.areal_map import ArealMap, link_targets
+from ..numeric.arrays import Floats, Ints, ranges
+from ..numeric.shared_area import shared_area
+from ..numeric.triangulate import triangulate
+from ..scene.differences import Change, NotApplied
+from ..scene.scene import ImportedScene
+from .areal_map import MATCH_DISTANCE, NewAreal
+from .areal_polygons import crossing_edges, require_polygon
+from .areal_shapes import Shape, Shapes, name_of, polygon_of, read_shapes, stored_outlines
+
+#: Polygons with more corners are not turned: pairs of all would take too much memory.
+_MANY = 512
+
+
+@dataclass
+class ArealPlan:
+    """What a file changes of a map.
+
+    Attributes:
+        removed: areals that are missing.
+        polygons: new corners by areal, (n, 3).
+        added: new areals.
+        classes, logic: new values by areal.
+        changes: all that in words.
+        not_applied: what differs and is not applied.
+    """
+
+    removed: list[int] = field(default_factory=list)
+    polygons: dict[int, NDArray[np.float32]] = field(default_factory=dict)
+    added: list[NewAreal] = field(default_factory=list)
+    classes: dict[int, int] = field(default_factory=dict)
+    logic: dict[int, int] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+
+    @property
+    def shapes_change(self) -> bool:
+        """Whether more changes than classes and flags."""
+        return bool(self.removed or self.polygons or self.added)
+
+
+def plan_areals(
+    edited: ImportedScene, areals: ArealMap, *, allow_delete: bool = False
+) -> ArealPlan:
+    """Compare a file that has ``_MSH_AREAL`` with the stored map.
+
+    Args:
+        edited: the file.
+        areals: the stored map.
+        allow_delete: delete what is missing, even if most areals are.
+
+    Raises:
+        ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
+    """
+    shapes, plan = read_shapes(edited, areals), ArealPlan()
+    outlines = stored_outlines(areals, shapes.stored)
+    kept = _keepers(shapes, areals, outlines)
+    for number, shape in kept.items():
+        _compare(plan, shapes, shape, areals, outlines[number])
+    for shape in shapes.shapes:
+        if kept.get(shape.number) is not shape:
+            _add(plan, shapes, shape, areals)
+    missing = sorted(set(range(len(areals.records))) - kept.keys())
+    if 2 * len(missing) > len(areals.records) and not allow_delete:
+        plan.not_applied.append(
+            NotApplied(
+                where="areal map",
+                what=f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",
+                why="that looks like a part of the scene that was exported alone",
+                instead="export all of it; --allow-delete deletes what is missing",
+            )
+        )
+    else:
+        plan.removed = missing
+        plan.changes += [Change(f"areal {number}", "is deleted") for number in missing]
+    return plan
+
+
+def _keepers(shapes: Shapes, areals: ArealMap, outlines: Sequence[Ints]) -> dict[int, Shape]:
+    """The polygon that each areal became, where several have its number the most alike."""
+    kept: dict[int, tuple[tuple[bool, int, float], Shape]] = {}
+    for shape in shapes.shapes:
+        if shape.number < 0:
+            continue
+        outline = outlines[shape.number]
+        common = np.isin(np.unique(shape.edges), outline).sum()
+        rank = _same(shape, outline), int(common), abs(shape.area)
+        if shape.number not in kept or rank > kept[shape.number][0]:
+            kept[shape.number] = rank, shape
+    return {number: shape for number, (_, shape) in sorted(kept.items())}
+
+
+def _same(shape: Shape, outline: Ints) -> bool:
+    """Whether a polygon has the edges of an areal."""
+    if np.array_equal(shape.edges, outline):
+        return True
+    turned = shape.edges[:, ::-1]
+    return np.array_equal(turned[np.lexsort((turned[:, 1], turned[:, 0]))], outline)
+
+
+def _compare(
+    plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: Ints
+) -> None:
+    """Plan what changes of one areal."""
+    number, where = shape.number, name_of(shape)
+    record = areals.records[number]
+    if not _same(shape, outline):
+        own = slice(areals.vertex_start[number], areals.vertex_start[number + 1])
+        polygon = _checked(shapes, shape, areals, shapes.stored[own])
+        polygon = _turned(polygon, areals.vertices[own])
+        plan.polygons[number] = polygon
+        old, new = len(areals.vertices[own]), len(polygon)
+        was = areals.vertices[own].tolist()
+        fresh = [point for point in polygon.tolist() if point not in was]
+        what = f"{plural(old, 'corner')} become {new}" if old != new else "corners differ"
+        if fresh:
+            text = ", ".join(f"{value:g}" for value in fresh[0])
+            what = f"{what}; {plural(len(fresh), 'new corner')}, the first at ({text})"
+        plan.changes.append(Change(where, what))
+    if shape.class_id != (before := int(record["class_id"])):
+        plan.classes[number] = shape.class_id
+        plan.changes.append(Change(where, f"class {before} becomes {shape.class_id}"))
+    stored = int(record["logic"])
+    if shape.logic is not None and shape.logic != float(np.float32(stored)):
+        plan.logic[number] = _flag(shape)
+        plan.changes.append(Change(where, f"logic flag {stored} becomes {plan.logic[number]}"))
+
+
+def _turned(polygon: NDArray[np.float32], old: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A polygon that starts where the old one does, so that links keep their edges.
+
+    Where all corners moved, that is the start that leaves them the nearest.
+    """
+    count = len(polygon)
+    if count != len(old) or count > _MANY:
+        return polygon
+    away = polygon.astype(np.float64)[:, None] - old.astype(np.float64)[None]
+    squares = (away**2).sum(axis=2)
+    rows = np.arange(count)
+    sums = [float(squares[(rows + start) % count, rows].sum()) for start in range(count)]
+    return np.roll(polygon, -int(np.argmin(sums)), axis=0)
+
+
+def _add(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap) -> None:
+    """Plan a new areal; a part of another one takes its normal and flag."""
+    polygon = _checked(shapes, shape, areals, np.empty(0, np.int64))
+    parent = areals.records[shape.number] if shape.number >= 0 else None
+    logic = 0 if parent is None else int(parent["logic"])
+    if shape.logic is not None and shape.logic != float(np.float32(logic)):
+        logic = _flag(shape)
+    normal = (0.0, 0.0, 1.0) if parent is None else parent["normal"].tolist()
+    plan.added.append(NewAreal(polygon, shape.class_id, logic, normal))
+    number = len(areals.records) + len(plan.added) - 1
+    origin = "" if parent is None else f", split from areal {shape.number}"
+    text = ", ".join(f"{value:g}" for value in polygon[0].tolist())
+    what = f"is new, {plural(len(polygon), 'corner')} from ({text})"
+    where = f"areal of class {shape.class_id}" if plan.removed else f"areal {number}"
+    plan.changes.append(Change(where, f"{what}, class {shape.class_id}{origin}"))
+
+
+def _flag(shape: Shape) -> int:
+    assert shape.logic is not None
+    return round(min(shape.logic, 2.0**32 - 1))
+
+
+def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: Ints) -> NDArray[np.float32]:
+    """The polygon of a shape.
+
+    Raises:
+        ConversionError: no map can have it.
+    """
+    polygon = polygon_of(shapes, shape, first)
+    xy = polygon[:, :2].astype(np.float64)
+    place, problem = polygon[0], ""
+    try:
+        require_polygon(areals, max(shape.number, 0), polygon)
+    except ConversionError as error:
+        problem = error.problem
+        if crossing := crossing_edges(xy - xy[0]):
+            place = polygon[crossing[0]]
+    if problem:
+        text = ", ".join(f"{value:g}" for value in place.tolist())
+        raise ConversionError(f"{name_of(shape)}: {problem}", value=f"at ({text})")
+    return polygon
+
+
+# ------------------------------------------------------------------ what does not fit
+
+
+def require_no_overlap(old: ArealMap, new: ArealMap, before: Mapping[int, int]) -> None:
+    """Refuse edited areals that lie over others, more than they did.
+
+    What two areals share along their border, no deeper than ``MATCH_DISTANCE``, does not count.
+
+    Args:
+        old: the map before.
+        new: the map with the edits.
+        before: each edited areal, and which of the old map it was, -1: new.
+
+    Raises:
+        ConversionError: two areals overlap.
+    """
+    number = {after: was for after, was in before.items() if was >= 0}
+    low, high = _boxes(new)
+    lengths = _perimeters(new)
+    unmoved = np.ones(len(new.records), np.bool_)
+    unmoved[list(before)] = False
+    for areal in sorted(before):
+        near = ((low < high[areal]) & (high > low[areal])).all(axis=1)
+        near[areal] = False
+        near &= unmoved | (np.arange(len(near)) > areal)
+        for other in np.flatnonzero(near).tolist():
+            area, place = _overlap(new, areal, other)
+            allowed = MATCH_DISTANCE * min(lengths[areal], lengths[other])
+            if area <= allowed:
+                continue
+            if areal in number and (was := _old_number(other, number, old, new)) is not None:
+                area -= _overlap(old, number[areal], was)[0]
+            if area > allowed:
+                raise ConversionError(
+                    f"areals {areal} and {other} overlap",
+                    value=f"{area:g} square units at ({place[0]:g}, {place[1]:g})",
+                    hint="move their common corners together, or cut the border of one",
+                )
+
+
+def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: ArealMap) -> int | None:
+    """Which areal of the old map one of the new map is, if it is known and not moved."""
+    if other in number:
+        return number[other]
+    own = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
+    for candidate in range(min(other, len(old.records) - 1), len(old.records)):
+        span = slice(old.vertex_start[candidate], old.vertex_start[candidate + 1])
+        if old.vertices[span].tobytes() == own:
+            return candidate
+    return None
+
+
+def _boxes(areals: ArealMap) -> tuple[Floats, Floats]:
+    xy, start = areals.vertices[:, :2].astype(np.float64), areals.vertex_start[:-1]
+    return np.minimum.reduceat(xy, start), np.maximum.reduceat(xy, start)
+
+
+def _perimeters(areals: ArealMap) -> Floats:
+    xy = areals.vertices[:, :2].astype(np.float64)
+    length = np.hypot(*(xy[areals.following] - xy).T)
+    return np.bincount(areals.owner, length, minlength=len(areals.records)).astype(np.float64)
+
+
+def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, Floats]:
+    """The area that two areals share, and a place in it."""
+    a, b = (_triangles(areals, k) for k in (one, other))
+    area, centre = shared_area(np.repeat(a, len(b), axis=0), np.tile(b, (len(a), 1, 1)))
+    return float(area.sum()), centre[np.argmax(area)]
+
+
+def _triangles(areals: ArealMap, index: int) -> Floats:
+    own = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
+    xy = own.astype(np.float64)
+    return xy[triangulate(xy, np.array([0, len(xy)]))]
+
+
+def lost_neighbours(old: ArealMap, new: ArealMap, removed: Sequence[int]) -> list[str]:
+    """Return warnings about edges that had a neighbour, or lie on one, and have none now.
+
+    Args:
+        old: the map before.
+        new: the map with the edits; the areals that are left come first, in their order.
+        removed: areals of the old map that were deleted: their neighbours are not warned of.
+    """
+    left = np.delete(np.arange(len(old.records)), removed)
+    had, has = link_targets(old) >= 0, link_targets(new) >= 0
+    gone = np.isin(old.links["areal"], removed)
+    per_areal = np.zeros(len(new.records), np.int64)
+    old_open = np.bincount(old.owner[~had | gone], minlength=len(old.records))
+    per_areal[: len(left)] = old_open[left]
+    new_open = np.bincount(new.owner[~has], minlength=len(new.records))
+    rows = np.flatnonzero(new_open > per_areal)
+    rows = rows[rows < len(left)]
+    if not len(rows):
+        return []
+    several = f" and {plural(len(rows) - 1, 'more areal')}" if len(rows) > 1 else ""
+    edges = ranges(new.vertex_start[rows[:1]], np.diff(new.vertex_start)[rows[:1]])
+    first = new.vertices[edges[~has[edges]][0]]
+    place = ", ".join(f"{value:g}" for value in first.tolist())
+    return [
+        f"areal {rows[0]}{several} lost a neighbour, near ({place}): units cannot cross where the "
+        "corners of two areals do not meet; give both the same corners"
+    ]
