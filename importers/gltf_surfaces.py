@@ -6,6 +6,9 @@ import base64
 from functools import cache, lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import Json
 from ..converter.formats.surface import FilePicture, Surface, pixel_digest, short_digest, surface_of
@@ -38,10 +41,13 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
         def digest() -> str:
             return short_digest(data()) if data() else ""
 
+        def rgba() -> NDArray[np.uint8]:
+            if not data():
+                raise ConversionError("picture is not there, or is outside the file's folder")
+            return picture_of_bytes(data())
+
         place = "" if uri.startswith("data:") else uri
-        return FilePicture(
-            name, place, digest, lambda: _pixels(data()), lambda: picture_of_bytes(data())
-        )
+        return FilePicture(name, place, digest, lambda: _pixels(data()), rgba)
 
     return [surface_of(m, textures, picture) for m in file.root.get("materials", [])]
 

@@ -32,6 +32,7 @@ from .converter.pipeline.check import Checked, check_file
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.gltf_output import Files
 from .converter.pipeline.import_result import ImportResult
+from .converter.pipeline.library_edits import files_beside
 from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .exporters.areal_map import write_areal_map
@@ -239,7 +240,8 @@ def write_msh(
     Args:
         model: what :func:`import_gltf` returned, or tables. A model that was rebuilt without a
             sidecar gets a ``.wea`` beside it, which names its materials; a ``.wea`` that exists
-            stays, unless ``force`` is set (``model.warnings`` then says so).
+            stays, unless ``force`` is set (``model.warnings`` then says so). Edited and new entries
+            of the game's libraries become files beside it, too, as ``gltf2msh`` writes them.
         path: a ``.msh`` or ``.map``.
         force: replace files that exist.
 
@@ -264,6 +266,10 @@ def write_msh(
             model.warnings += messages
             files += wear
         files += companions_beside(target, model.companions)
+        beside = files_beside(target, model)
+        files += beside.files
+        model.warnings += beside.messages
+        model.not_applied += beside.not_applied
     with _machine_errors():
         write_outputs(files, force)
     return [file for file, _ in files]

@@ -69,7 +69,9 @@ def export_model(
             sidecar.write_bytes(kept)
         try:
             # everything is exported: what is missing was deleted
-            options = ImportOptions(dialect, use_sidecar=use_sidecar, allow_delete=True)
+            options = ImportOptions(
+                dialect, use_sidecar=use_sidecar, allow_delete=True, libraries=False
+            )
             result = import_gltf(target, sidecar, options)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None

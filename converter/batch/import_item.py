@@ -10,10 +10,9 @@ from time import perf_counter
 from ...importers.nres import read_file, stamp
 from ..errors import ConversionError
 from ..formats.archive import Archive, Entry
-from ..formats.kinds import Kind
+from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
-from ..pipeline.appearance import unknown_materials
 from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
@@ -66,6 +65,9 @@ class Edited:
         index: directory index of its entry; ``None``: a file of its own, or a new entry.
         name: the name of a new entry.
         data: its bytes; ``None``: only its companions change.
+        type_id: of a new entry.
+        attributes: attr1, attr2 and attr3 of a new entry.
+        is_new_file: it is a new file in the folder of an unpacked library.
         model: name of the model's entry.
         wear: material names by row, of a new entry.
         companions: files of its name that change, too.
@@ -80,6 +82,9 @@ class Edited:
     model: bytes = b""
     companions: tuple[Companion, ...] = ()
     sizes: tuple[int | None, int | None] = (None, None)
+    type_id: int = MODEL_TYPE
+    attributes: tuple[int, int, int] = (0, 0, 0)
+    is_new_file: bool = False
 
 
 def import_item(task: ImportTask) -> Outcome:
@@ -105,22 +110,21 @@ def _import_known(task: ImportTask) -> Outcome:
             problem = "its glTF is gone: kept as it is in the game"
             return Outcome(task.id, "kept", problem, is_gone=True)
         gltf = other
-    elif replace(
-        task.options, verify=True, allow_delete=False, libraries=False
-    ) == ImportOptions() and _untouched(task, record):
+    elif _usual(task.options) and _untouched(task, record):
         return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
-    options = replace(task.options, libraries=True)
+    options = task.options
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
     result = import_gltf(gltf, None, options)
     outcome = Outcome(
         task.id,
         "unchanged",
-        warnings=[*result.warnings, *_unknown(task, [name for name, _ in result.new_materials])],
+        warnings=result.warnings,
         facts={"changes": [str(change) for change in result.changes]},
         seconds={"convert": perf_counter() - started},
         not_applied=result.not_applied,
         library=result.library,
+        new_materials=result.new_materials,
     )
     if result.not_applied:
         outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"
@@ -143,11 +147,10 @@ def _import_known(task: ImportTask) -> Outcome:
     return outcome
 
 
-def _unknown(task: ImportTask, names: list[str]) -> list[str]:
-    """A warning where the game does not have materials that a model names."""
-    if task.game_file is None:
-        return []
-    return unknown_materials(names, Path(task.game_file).parents[task.source.count("/")])
+def _usual(options: ImportOptions) -> bool:
+    """Whether an untouched file is the model that it was made of."""
+    usual = replace(options, verify=True, allow_delete=False, own_materials=False, like="")
+    return usual == ImportOptions()
 
 
 def _import_texture(task: ImportTask) -> Outcome:
@@ -262,7 +265,7 @@ def _import_new(task: ImportTask) -> Outcome:
     return Outcome(
         task.id,
         "added",
-        warnings=[*result.warnings, *_unknown(task, result.wear or [])],
+        warnings=result.warnings,
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
         result=Edited(
@@ -275,4 +278,5 @@ def _import_new(task: ImportTask) -> Outcome:
             companions=tuple(result.companions),
         ),
         not_applied=result.not_applied,
+        new_materials=result.new_materials,
     )

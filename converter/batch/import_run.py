@@ -29,7 +29,6 @@ from .walk import MANIFEST, Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
 from .written import History, history_of, rows_of, still_converted
 
-_MESH = int.from_bytes(b"MESH", "little")
 #: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.
 _New = tuple[str, str | None, str]
 Display = Callable[[str, int], contextlib.AbstractContextManager[Progress]]
@@ -96,8 +95,9 @@ def import_run(
             _import_all(run, tasks, engine, progress)
             if not run.interrupted:
                 add_library_edits(
-                    run, places.game, places.out, manifest, history=history, force=force
-                )
+                    run, places.game, places.out, manifest,
+                    history=history, like=options.like, force=force,
+                )  # fmt: skip
             refused = require_all and _refuse_unapplied(run)
             if not (run.interrupted or refused):
                 if engine.fail_fast and run.failures:

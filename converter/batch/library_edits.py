@@ -8,11 +8,14 @@ from pathlib import Path
 
 from ...importers.nres import read_file, stamp
 from ...importers.unpacked import find_library
+from ..edits.new_materials import NewMaterial, contradiction
 from ..errors import ConversionError, plural, printable
-from ..formats.archive import Entry, encode_name
-from ..formats.library import MATERIALS, LibraryEdit
+from ..formats.archive import Archive, Entry, encode_name
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.names import escape
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..pipeline.library_edits import edited_entry, merged
+from ..pipeline.new_entries import NewEntries, NewEntry, no_library
 from ..scene.differences import Change, NotApplied
 from .import_item import Edited
 from .manifest import Manifest
@@ -29,6 +32,7 @@ def add_library_edits(
     manifest: Manifest,
     *,
     history: History,
+    like: str = "",
     force: bool = False,
 ) -> None:
     """Join what the models of a run change in the game's libraries; an outcome for each entry.
@@ -42,11 +46,17 @@ def add_library_edits(
         out: the directory that ``msh2gltf`` wrote.
         manifest: what is in it.
         history: what earlier runs wrote into the game.
+        like: the material that new ones are made like; empty: ``DEFAULT``.
         force: replace entries that are not the ones that were converted.
+
+    Raises:
+        ConversionError: the game has no material ``like``.
     """
     found = [(outcome, edit) for outcome in run.outcomes for edit in outcome.library]
-    if not found:
+    new = [(outcome, one) for outcome in run.outcomes for one in outcome.new_materials]
+    if not (found or new or like):
         return
+    entries = _libraries(game, history, like)
     joined, _ = merged(edit for _, edit in found)
     agreed = {edit.entry.key for edit in joined}
     for outcome, edit in found:
@@ -59,7 +69,8 @@ def add_library_edits(
             _refuse(outcome, edit, next(others, outcome.id))
     users = _users(out, manifest)
     pictures = [outcome for outcome in run.textures if isinstance(outcome.result, Edited)]
-    for edit in joined:
+    for shown in joined:
+        edit, texture = entries.with_picture(shown)
         entry = edit.entry
         id = f"{entry.library}::{entry.name}"
         made = guarded(id, partial(_import_entry, id, edit, game, history, force))
@@ -67,14 +78,100 @@ def add_library_edits(
         if painted is None:
             if made.status == "changed" and users[entry.key] > 1:
                 title = f"{printable(entry.name)} of {entry.library}"
-                made.warnings.append(f"{title} is used by {plural(users[entry.key], 'model')}")
+                made.warnings.append(
+                    f"{title} is used by {plural(users[entry.key], 'model')} (--own-materials "
+                    "makes a copy for each model instead)"
+                )
             run.textures.append(made)
+            if texture is not None and made.status == "changed":
+                run.textures.append(_added(game, texture))
         elif painted.result.data != made.result.data:
             for outcome, one in found:
                 if one.entry.key == entry.key:
                     _refuse(outcome, one, f"its picture in {out.name}")
                     _refuse(painted, one, outcome.id)
             painted.status, painted.result = "kept", None
+    _add_new_materials(run, new, entries, game)
+
+
+def _add_new_materials(
+    run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path
+) -> None:
+    """Make the materials that the game does not have, each once."""
+    groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
+    for outcome, one in new:
+        groups.setdefault(one.name.casefold(), []).append((outcome, one))
+    for group in groups.values():
+        first = group[0][1]
+        if entries.materials is None:
+            for outcome, one in group:
+                outcome.not_applied += no_library(one, str(game))
+            continue
+        if any(one.content != first.content for _, one in group) and not entries.has(first.name):
+            for outcome, one in group:
+                other = next(o.id for o, theirs in group if theirs.content != one.content)
+                outcome.not_applied.append(contradiction(one, other))
+            continue
+        for outcome, one in group:
+            made = entries.material(one)
+            outcome.not_applied += made.not_applied
+            if one is first:
+                run.textures += [_added(game, entry) for entry in made.entries]
+
+
+def _added(game: Path, entry: NewEntry) -> Outcome:
+    """Return the outcome of an entry that is new in a library."""
+    return guarded(f"{entry.library}::{entry.name}", partial(_add_entry, game, entry))
+
+
+def _add_entry(game: Path, entry: NewEntry) -> Outcome:
+    id = f"{entry.library}::{entry.name}"
+    path = _library(game, entry.library)
+    source = text_of(path.relative_to(game))
+    outcome = Outcome(id, "added", warnings=list(entry.warnings))
+    outcome.facts["changes"] = [str(Change(entry.where, entry.what))]
+    if path.is_dir():
+        outcome.result = Edited(
+            f"{source}/{escape(entry.name)}", None, None, entry.data, is_new_file=True
+        )
+        if entry.library == MATERIALS and entry.attributes[0]:
+            outcome.not_applied.append(_no_modes(entry.where, "has a draw mode"))
+    else:
+        outcome.result = Edited(
+            source, None, encode_name(entry.name), entry.data, type_id=entry.type_id,
+            attributes=entry.attributes,
+        )  # fmt: skip
+    return outcome
+
+
+def _libraries(game: Path, history: History, like: str) -> NewEntries:
+    """The libraries as they were converted."""
+    found: list[Archive | None] = []
+    for library in (MATERIALS, TEXTURES):
+        path = find_library(game, library)
+        if path is not None:
+            source = text_of(path.relative_to(game))
+            rows = rows_of(history, source)
+            found.append(converted_archive(str(path), source, stamp(path), rows))
+        else:
+            found.append(None)
+    return NewEntries(found[0], found[1], like)
+
+
+def _library(game: Path, library: str) -> Path:
+    path = find_library(game, library)
+    if path is None:
+        raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
+    return path
+
+
+def _no_modes(where: str, what: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what=what,
+        why="a folder of loose files has no draw modes",
+        instead="pack it into Material.lib again",
+    )
 
 
 def _refuse(outcome: Outcome, edit: LibraryEdit, other: str) -> None:
@@ -112,9 +209,7 @@ def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
 
 def _import_entry(id: str, edit: LibraryEdit, game: Path, history: History, force: bool) -> Outcome:
     library = edit.entry.library
-    path = find_library(game, library)
-    if path is None:
-        raise ConversionError(f"has no {library}", file=str(game), hint="give the whole game")
+    path = _library(game, library)
     source = text_of(path.relative_to(game))
     rows = rows_of(history, source)
     archive = converted_archive(str(path), source, stamp(path), rows)
@@ -142,14 +237,7 @@ def _import_entry(id: str, edit: LibraryEdit, game: Path, history: History, forc
         outcome.result = Edited(source, index, None, new.data, sizes=sizes)
         return outcome
     if library == MATERIALS and new.attr1 is not None:
-        outcome.not_applied.append(
-            NotApplied(
-                where=edit.where,
-                what="its draw mode changes",
-                why="a folder of loose files has no draw modes",
-                instead="pack it into Material.lib again",
-            )
-        )
+        outcome.not_applied.append(_no_modes(edit.where, "its draw mode changes"))
     file = f"{source}/{archive.entries[index].name}"
     outcome.result = Edited(file, None, None, new.data)
     return outcome

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .. import __version__
+from ..edits.new_materials import NewMaterial
 from ..errors import MACHINE, ConversionError, fault_of
 from ..formats.library import LibraryEdit
 from ..scene.differences import NotApplied
@@ -33,6 +34,7 @@ class Outcome:
         result: what the caller needs: a record, or the model's bytes. Not reported.
         library: what it changes in the game's libraries; not reported, its entries are.
         is_gone: its file is gone, so that what was written for it stays.
+        new_materials: materials that the game may not have; likewise.
     """
 
     id: str
@@ -44,6 +46,7 @@ class Outcome:
     result: Any = None
     not_applied: list[NotApplied] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    new_materials: list[NewMaterial] = field(default_factory=list)
     is_gone: bool = False
 
     @property

@@ -18,12 +18,11 @@ from ...importers.content import content_kind
 from ...importers.nres import is_nres, open_nres
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive
-from ..formats.kinds import Kind, archive_kind
+from ..formats.kinds import MODEL_TYPE, Kind, archive_kind
 from ..formats.names import Names, escape, file_stem, readable
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
-_MESH = int.from_bytes(b"MESH", "little")
 BACKUP = ".bak"
 MANIFEST = "manifest.json"
 #: The gallery's page and folder (``--thumbnails``).
@@ -303,14 +302,14 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
         id = f"{source}::{entry.name}"
         payload = entry.payload
         if not is_nres(payload):
-            if entry.type_id == _MESH:
+            if entry.type_id == MODEL_TYPE:
                 found.skipped.append(Skipped(id, "called a model (MESH), but not an NRes file"))
             continue
         try:
             kind = content_kind(payload, source)
         except ConversionError:
             kind = Kind.MODEL  # its conversion says what is wrong
-        if kind is Kind.ARCHIVE and entry.type_id == _MESH:
+        if kind is Kind.ARCHIVE and entry.type_id == MODEL_TYPE:
             kind = Kind.MODEL
         if kind is Kind.ARCHIVE:
             found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))

@@ -37,8 +37,6 @@ from .written import (
     written,
 )
 
-_MESH = int.from_bytes(b"MESH", "little")
-
 
 @dataclass(frozen=True)
 class Places:
@@ -115,7 +113,9 @@ class GameWriter:
         """
         edits: dict[str, list[Outcome]] = {}
         for outcome in self._run.everything:
-            if isinstance(outcome.result, Edited):
+            if isinstance(outcome.result, Edited) and outcome.result.is_new_file:
+                self._new_file(outcome)
+            elif isinstance(outcome.result, Edited):
                 edits.setdefault(outcome.result.source, []).append(outcome)
         in_place = self._places.new is None
         made = {
@@ -236,7 +236,7 @@ class GameWriter:
         return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
 
     def _with_new(self, archive: Archive, edited: Edited, outcome: Outcome) -> Archive:
-        """Return an archive with a new model and its ``.wea``; one that is there already stays.
+        """Return an archive with a new entry; a model has its ``.wea`` too. One that is there stays.
 
         Raises:
             ConversionError: an entry of its name is another one, or the name does not fit.
@@ -245,8 +245,10 @@ class GameWriter:
         assert edited.data is not None
         found = archive.find(edited.name)
         there = None if found is None else archive.entries[found]
-        if found is None or there is None or there.type_id != _MESH:
-            archive = add_entry(archive, edited.name, _MESH, edited.data)
+        if found is None or there is None or there.type_id != edited.type_id:
+            archive = add_entry(
+                archive, edited.name, edited.type_id, edited.data, edited.attributes
+            )
         elif there.payload == edited.data:  # by this command before, or by one that was killed
             outcome.status, outcome.detail = "unchanged", "the game has it already"
         elif self._force:
@@ -254,7 +256,7 @@ class GameWriter:
             outcome.status = "changed"
         else:
             raise ConversionError(
-                "has an entry of this name already, which is another model", file=archive.label,
+                "has an entry of this name already, which is another one", file=archive.label,
                 value=printable(there.name),
                 hint="--force replaces it, or give the new file another name",
             )  # fmt: skip
@@ -313,6 +315,19 @@ class GameWriter:
             self._written[other] = written(known, one.data, {}, outcome.id)
             wrote = True
         return wrote
+
+    def _new_file(self, outcome: Outcome) -> None:
+        """Plan a file that is new in the folder of an unpacked library."""
+        edited: Edited = outcome.result
+        assert edited.data is not None
+        path, known = Path(*edited.source.split("/")), Converted(None)
+        if (self._places.game / path).is_file():
+            now, known = self._converted(path)
+            self._companions.add(path)
+            if now == edited.data:
+                outcome.status, outcome.detail = "unchanged", "the game has it already"
+        self.jobs[path] = edited.data
+        self._written[path] = written(known, edited.data, {}, outcome.id)
 
     def _made_by_an_edit(self, path: Path, now: bytes) -> None:
         """Remove a file that an earlier edit made, where it is known that none does now."""

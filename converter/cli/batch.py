@@ -89,7 +89,7 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
         dry_run=given.dry_run,
     )
     changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
-    painted = [outcome for outcome in run.textures if outcome.status == "changed"]
+    painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
     materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
     what = plural(changed, "model")
     for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):

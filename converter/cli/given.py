@@ -82,6 +82,8 @@ class ToMsh(Given):
     require_all: bool
     game: Path | None
     in_place: bool
+    like: str
+    own_materials: bool
     add: bool
     texm: str | None
     mips: int | None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _OF_PICTURES = ("texm", "mips", "into")
-_OF_RUNS = ("game", "in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file")
+_OF_RUNS = ("in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 
 
 @click.command(
@@ -213,7 +213,8 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--game",
     metavar="DIR",
     type=FILE,
-    help="The game's directory, for a directory of glTF; it is read, not written.",
+    help="The game's directory. Of a directory of glTF: what it was made from. Of one file: its "
+    "libraries tell which materials are new. It is read, not written.",
     example="gltf2msh out/ --game GAME -o NEW_GAME",
 )
 @option(
@@ -222,6 +223,22 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     is_flag=True,
     help="Change the game itself; what is changed is copied to NAME.bak first.",
     example="gltf2msh out/ --game GAME_COPY --in-place",
+)
+@option(
+    "appearance",
+    "--like",
+    metavar="NAME",
+    default="",
+    help="Make new materials like this one of the game.",
+    default_text="DEFAULT",
+    example="gltf2msh out/ --game GAME -o NEW_GAME --like armour",
+)
+@option(
+    "appearance",
+    "--own-materials",
+    is_flag=True,
+    help="Give a model whose materials changed copies of its own; other models keep theirs.",
+    example="gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
 )
 @option(
     "output",
@@ -313,9 +330,10 @@ def _options(given: ToMsh) -> ImportOptions:
         verify=given.verify,
         use_sidecar=not given.no_sidecar,
         lod_ratios=_shares(given.generate_lods),
-        libraries=True,
         weld=given.weld or 0.0,
         allow_delete=given.allow_delete,
+        like=given.like,
+        own_materials=given.own_materials,
     )
 
 
@@ -323,7 +341,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..pipeline.companions import companions_beside, wear_beside
     from ..pipeline.dispatch import import_gltf
     from ..pipeline.import_result import unapplied
-    from ..pipeline.library_edits import files_beside, refused
+    from ..pipeline.library_edits import files_beside, refused, refused_materials
+    from ..pipeline.new_entries import entries_of_game
     from ..storage import refuse_existing, write_outputs
 
     source, output = given.source, given.output
@@ -345,11 +364,13 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         files += wear
     if target is not None:
         files += companions_beside(target, result.companions)
-        beside, messages, left = files_beside(target, result.library)
-        files, result.not_applied = [*files, *beside], [*result.not_applied, *left]
-        result.warnings += messages
+        game = entries_of_game(given.game, options.like) if given.game or options.like else None
+        beside = files_beside(target, result, game)
+        files += beside.files
+        result.not_applied += beside.not_applied
+        result.warnings += beside.messages
     else:
-        result.not_applied += refused(result.library)
+        result.not_applied += refused(result.library) + refused_materials(result.new_materials)
     if given.report is not None:
         files.append((given.report, _report_bytes(result)))
     refuse_existing(files, given.force)

@@ -8,7 +8,7 @@ and 5.2: an untouched material comes back with the same pictures, byte for byte,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
@@ -18,6 +18,7 @@ from ..formats.library import (
     TEXTURES,
     LibraryEdit,
     LibraryEntry,
+    NewPicture,
     entry_key,
     first_phase,
 )
@@ -27,6 +28,8 @@ from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest
 from ..numeric.colours import to_bytes, to_linear
 from ..scene.differences import NotApplied
 from ..scene.scene import Material
+from .material_rows import Created
+from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
 
 #: Of numbers that no entry stores.
 _NOISE = 1e-3
@@ -40,18 +43,10 @@ _FOREIGN = {
     "metallic": "metallic", "roughness": "roughness", "double_sided": "back faces",
     "others": "extensions",
 }  # fmt: skip
-_NO_SUCH = (
-    "materials of the game have no such value",
-    "use the colour, alpha, emission or picture",
-)
 _NO_LIBRARY = (
     "the game's Material.lib was not found when the model was converted, and every row has a "
     "colour of its own",
     "convert the model again with --game or --textures",
-)
-_ANOTHER_NAME = (
-    "the game has no material of this name, and shows {}",
-    "rename it to a material of the game (docs/looks.md)",
 )
 _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
@@ -63,7 +58,7 @@ _LIGHT_FOLLOWS = (
 )
 _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
-    "paint over the picture, or edit the game's Material.lib (docs/looks.md)",
+    "paint over the picture, or assign another one (docs/looks.md)",
 )
 _Reason = tuple[str, str]
 
@@ -73,12 +68,22 @@ class SurfaceEdits:
     """What came of a comparison.
 
     Attributes:
-        library: what changes in the game's libraries; several may be about one entry.
+        library: what changes in the game's libraries, by material of the file; several may be
+            about one entry.
+        new: materials that the model did not name, or the game did not have.
+        origins: per material of the file that changes something the stored one that it was.
         not_applied: every other difference.
     """
 
-    library: list[LibraryEdit] = field(default_factory=list)
+    library: dict[int, list[LibraryEdit]] = field(default_factory=dict)
+    new: list[NewMaterial] = field(default_factory=list)
+    origins: dict[int, int] = field(default_factory=dict)
     not_applied: list[NotApplied] = field(default_factory=list)
+
+    @property
+    def edits(self) -> list[LibraryEdit]:
+        """All of ``library``, in the order of the materials."""
+        return [edit for i in sorted(self.library) for edit in self.library[i]]
 
 
 def compare_surfaces(
@@ -89,6 +94,8 @@ def compare_surfaces(
     *,
     used: set[int],
     entries: Sequence[LibraryEntry] = (),
+    created: Mapping[int, Created] | None = None,
+    rows: Sequence[str] = (),
 ) -> SurfaceEdits:
     """Return every difference of the materials of a file.
 
@@ -99,14 +106,22 @@ def compare_surfaces(
         choices: per material of the file the stored ones that it may be.
         used: materials of the file that faces have.
         entries: what of the game's libraries the stored materials showed.
+        created: materials of the file whose names the ``.wea`` did not have.
+        rows: per stored material its name in the ``.wea``.
     """
-    rows = sorted(used & set(range(len(edited))))
-    old = {i: [shown[k] for k in sorted(choices[i]) if k < len(shown)] for i in rows}
-    had = {i for i in rows if any(one.picture or one.light for one in old[i])}
+    created = created or {}
+    choices = [
+        {origin} if (origin := created[i].origin if i in created else None) is not None else group
+        for i, group in enumerate(choices)
+    ]
+    todo = sorted(used & set(range(len(edited))))
+    old = {i: [k for k in sorted(choices[i]) if k < len(shown)] for i in todo}
+    had = {i for i in todo if any(shown[k].picture or shown[k].light for k in old[i])}
     out = SurfaceEdits()
-    if had and not any(edited[i].picture or edited[i].light for i in rows):
+    left_out = had and not any(edited[i].picture or edited[i].light for i in todo)
+    if left_out:
         # Blender writes other colours, too, for materials whose pictures it leaves out
-        rows = [i for i in rows if i not in had]
+        todo = [i for i in todo if i not in had]
         out.not_applied.append(
             NotApplied(
                 where="pictures",
@@ -116,38 +131,140 @@ def compare_surfaces(
                 instead="set Images to Automatic, and export again",
             )
         )
-    known = {entry.key: entry for entry in entries}
-    pictures = {
-        one.picture.pixels: known[key]
-        for one in shown
-        if one.picture and (key := entry_key(TEXTURES, one.picture.name)) in known
-    }
-    for i in rows:
-        found = [_Comparison(names[i], edited[i], one, known, pictures) for one in old[i]]
+    known = _Known.of(entries, shown, {p.name for i in todo if (p := edited[i].picture)})
+    several = _of_several(created, rows)
+    for i in todo:
+        fresh = created.get(i)
+        if fresh is not None and not old[i] and fresh.origin is not None:
+            out.new.append(_copy(fresh, shown, known, rows))
+            continue
+        if fresh is not None and (
+            not old[i]
+            or fresh.name.casefold() in several
+            or _is_another(fresh, edited[i], shown[old[i][0]])
+        ):
+            where = f"material {printable(names[i])!r}"
+            out.new.append(new_material(fresh.name, where, edited[i], known.pictures))
+            continue
+        found = []
+        for k in old[i]:
+            row = rows[k] if k < len(rows) else names[i]
+            name = fresh.name if fresh else "" if shown[k].own else row
+            one = _Comparison(
+                names[i], edited[i], shown[k], known=known, created=name,
+                fresh=fresh is not None and not fresh.stated,
+            )  # fmt: skip
+            found.append((one.count, k, one))
         if found:
-            best = min(found, key=lambda one: one.count)
-            out.library += best.edits
+            _, k, best = min(found, key=lambda one: one[:2])
             out.not_applied += best.not_applied()
+            if best.edits:
+                out.library[i], out.origins[i] = best.edits, k
+            if fresh is not None or best.values:
+                out.new.append(best.new_material(rows[k] if k < len(rows) else ""))
+    out.new += [_copy(one, shown, known, rows) for i, one in created.items() if i not in todo]
     return out
 
 
+def _copy(
+    created: Created, shown: Sequence[Surface[ShownPicture]], known: _Known, rows: Sequence[str]
+) -> NewMaterial:
+    """Return a material of which nothing is known but its name, and what it was."""
+    where = f"material {printable(created.name)!r}"
+    if created.origin is None or created.origin >= len(rows):
+        return NewMaterial(created.name, where)
+    k = created.origin
+    base = known.definition(shown[k]) if k < len(shown) else None
+    return NewMaterial(created.name, where, like=rows[k], base=base, certain=True)
+
+
+def _of_several(created: Mapping[int, Created], rows: Sequence[str]) -> set[str]:
+    """Names of materials that no extras explain, on faces that had several: they are new."""
+    origins: dict[str, set[str]] = {}
+    for one in created.values():
+        if not one.stated:
+            k = len(rows) if one.origin is None else one.origin
+            name = rows[k] if k < len(rows) else ""
+            origins.setdefault(one.name.casefold(), set()).add(name)
+    return {name for name, group in origins.items() if len(group) > 1}
+
+
+def _is_another(
+    created: Created, edited: Surface[FilePicture], shown: Surface[ShownPicture]
+) -> bool:
+    """Whether a material that no extras explain is not the one that its faces had."""
+    return not created.stated and _differ(edited.picture, shown.picture)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was exported.
+
+    Attributes:
+        entries: by key.
+        pictures: textures by the digest of their pixels.
+        names: of the pictures that the file shows.
+    """
+
+    entries: dict[tuple[str, str], LibraryEntry]
+    pictures: dict[str, LibraryEntry]
+    names: set[str]
+
+    @classmethod
+    def of(
+        cls,
+        entries: Sequence[LibraryEntry],
+        shown: Sequence[Surface[ShownPicture]],
+        names: set[str],
+    ) -> _Known:
+        """Look up the textures that stored materials showed."""
+        known = {entry.key: entry for entry in entries}
+        pictures = {
+            one.picture.pixels: known[key]
+            for one in shown
+            if one.picture and (key := entry_key(TEXTURES, one.picture.name)) in known
+        }
+        return cls(known, pictures, {name.lower() for name in names})
+
+    def definition(self, shown: Surface[ShownPicture]) -> LibraryEntry | None:
+        """Return the entry of ``Material.lib`` that a stored material showed."""
+        return self.entries.get(entry_key(MATERIALS, shown.definition))
+
+    def repaints(self, new: FilePicture, old: ShownPicture) -> bool:
+        """Whether a picture is a stored one painted over, not a copy that Blender made of it.
+
+        Of ``wall.0`` and its copy ``wall.0.001`` Blender makes ``wall`` and ``wall.0``.
+        """
+        short = old.name.lower().rpartition(".")[0]
+        copy = new.name.lower() == old.name.lower() and short in self.names - {""}
+        return is_image(new.name, old.name) and not copy
+
+
 class _Comparison:
-    """One material of a file and a stored one that it may be."""
+    """One material of a file and a stored one that it may be.
+
+    ``created`` is the name of a new material that the differences belong to, ``fresh`` says that no
+    extras explain it.
+    """
 
     def __init__(
         self,
         name: str,
         edited: Surface[FilePicture],
         shown: Surface[ShownPicture],
-        entries: dict[tuple[str, str], LibraryEntry],
-        pictures: dict[str, LibraryEntry],
+        *,
+        known: _Known,
+        created: str,
+        fresh: bool,
     ) -> None:
         self.where = f"material {printable(name)!r}"
         self.edits: list[LibraryEdit] = []
-        self._new, self._old = edited, shown
-        self._entries, self._pictures = entries, pictures
+        self.values: dict[str, bytes] = {}
+        self._created, self._fresh, self._what = created, fresh, list[str]()
+        self._picture_made: NewPicture | None = None
+        self._new, self._old, self._known = edited, shown, known
         self._rest: dict[_Reason, list[str]] = {}
-        self._material = entries.get(entry_key(MATERIALS, shown.definition))
+        self._material = known.definition(shown)
         self._compare_colours()
         for field_name, title in _FOREIGN.items():
             self._compare_foreign(field_name, title)
@@ -160,7 +277,15 @@ class _Comparison:
     @property
     def count(self) -> int:
         """How many differences there are."""
-        return len(self.edits) + sum(map(len, self._rest.values()))
+        return len(self.edits) + len(self._what) + sum(map(len, self._rest.values()))
+
+    def new_material(self, before: str) -> NewMaterial:
+        """Return the material that has what differs; ``before``: the name that it had."""
+        like = self._old.definition or before
+        return NewMaterial(
+            self._created, self.where, ", ".join(self._what), like=like, base=self._material,
+            values=self.values, picture=self._picture_made, certain=True,
+        )  # fmt: skip
 
     def not_applied(self) -> list[NotApplied]:
         """Return the differences that no library can hold, those of one reason in one."""
@@ -172,14 +297,19 @@ class _Comparison:
     def _reject(self, what: str, reason: _Reason) -> None:
         self._rest.setdefault(reason, []).append(what)
 
-    def _edit_material(self, what: str, name: str, value: bytes, *, note: str = "") -> None:
-        if self._material is None:
+    def _edit_material(
+        self, what: str, name: str, value: bytes, picture: NewPicture | None = None
+    ) -> None:
+        if self._created:
+            self._what.append(what)
+            self.values[name] = value
+            self._picture_made = picture or self._picture_made
+        elif self._material is None:
             self._reject(what, _NO_LIBRARY)
-        elif not self._old.own:
-            why, instead = _ANOTHER_NAME
-            self._reject(what, (why.format(printable(self._material.name)), instead))
         else:
-            self.edits.append(LibraryEdit(self._material, self.where, what + note, {name: value}))
+            values = {name: value}
+            edit = LibraryEdit(self._material, self.where, what, values, picture=picture)
+            self.edits.append(edit)
 
     def _compare_colours(self) -> None:
         new, old = self._new, self._old
@@ -203,9 +333,11 @@ class _Comparison:
 
     def _compare_foreign(self, name: str, title: str) -> None:
         new, old = getattr(self._new, name), getattr(self._old, name)
+        if self._fresh and name != "others" and (name == "double_sided" or unchosen(self._new)):
+            return  # nobody chose it
         same = abs(new - old) <= _NOISE if isinstance(new, float) else new == old
         if not same:
-            self._reject(f"{title} {_text(old)} became {_text(new)}", _NO_SUCH)
+            self._reject(f"{title} {_text(old)} became {_text(new)}", NO_SUCH_VALUE)
 
     def _compare_mode(self) -> None:
         new, old = self._new.alpha_mode, self._old.alpha_mode
@@ -220,22 +352,31 @@ class _Comparison:
         self._edit_material(what, "kind", bytes([kind]))
 
     def _picture(self, new: FilePicture | None, old: ShownPicture | None) -> None:
-        if new is None or old is None:
-            self._reject(f"picture is {'gone' if new is None else 'new'}", _PICTURE_KEPT)
+        if new is None:
+            if self._created:
+                self._edit_material("picture is gone", "texture", b"")
+            else:
+                self._reject("picture is gone", _PICTURE_KEPT)
             return
-        entry = self._entries.get(entry_key(TEXTURES, old.name))
-        other = self._pictures.get(new.pixels())
-        if other is not None and other.key != entry_key(TEXTURES, old.name):
-            what = f"picture {printable(old.name)} became {printable(other.name)}"
+        key = entry_key(TEXTURES, old.name) if old else None
+        entry = self._known.entries.get(key) if key else None
+        other = self._known.pictures.get(new.pixels())
+        before = f"picture {printable(old.name)} became" if old else "picture is"
+        if other is not None and other.key != key:
+            what = f"{before} {printable(other.name)}"
             self._edit_material(what, "texture", encode_name(other.name))
-        elif entry is None:
+        elif old is not None and entry is None:
             why = "it shows several textures, mixed" if "+" in old.name else _NO_LIBRARY[0]
             self._reject("picture is another", (why, _PICTURE_KEPT[1]))
-        elif not is_image(new.name, old.name):
-            what = f"picture {printable(old.name)} became {printable(new.name)}"
-            self._reject(what, _PICTURE_KEPT)
-        else:
+        elif old is not None and entry is not None and self._known.repaints(new, old):
             self._edit_texture(entry, new)
+        else:
+            made, left = picture_of(new, self.where)
+            for one in left:
+                self._reject(one.what, (one.why, one.instead))
+            if made is not None:
+                what = f"{before} {printable(new.name)}, a new one"
+                self._edit_material(what, "picture", made.digest.encode(), made)
 
     def _edit_texture(self, entry: LibraryEntry, new: FilePicture) -> None:
         try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +26,20 @@ from .identify_nodes import Identified
 from .match_triangles import match, triangle_list
 
 
+class Created(NamedTuple):
+    """A material of the file whose name the ``.wea`` did not have.
+
+    Attributes:
+        name: that name.
+        origin: the stored material that it was; ``None``: none.
+        stated: its extras say so. If not, its faces do, and it may be a new one all the same.
+    """
+
+    name: str
+    origin: int | None
+    stated: bool
+
+
 @dataclass
 class WearEdit:
     """What a file changes of a ``.wea``.
@@ -35,12 +50,14 @@ class WearEdit:
         not_applied: what cannot be written.
         new_materials: names that it did not have, each with the name of the material that it
             stands in for, ``""`` = none.
+        created: materials of the file with such a name.
     """
 
     names: dict[int, str] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
     new_materials: list[tuple[str, str]] = field(default_factory=list)
+    created: dict[int, Created] = field(default_factory=dict)
 
 
 def settle_materials(
@@ -101,7 +118,7 @@ class _Settlement:
             for i, material in enumerate(self.materials)
             if material.key in by_key
         }
-        self.exact = set(self.origin)
+        self.exact, self.stated = set(self.origin), set(self.origin)
         self.row: dict[int, int] = {}
 
     def run(self) -> WearEdit:
@@ -124,6 +141,10 @@ class _Settlement:
             if i not in self.row:
                 self._add_row(i)
         self._take_off(set(self.used) - self.row.keys())
+        for i, row in self.row.items():
+            if row in self.out.names:
+                origin = self.origin.get(i)
+                self.out.created[i] = Created(self.out.names[row], origin, i in self.stated)
         return self.out
 
     def _names(self) -> list[str]:

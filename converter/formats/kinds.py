@@ -41,6 +41,8 @@ class Kind(StrEnum):
 
 
 _FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
+#: Type of a core model's entry in an archive.
+MODEL_TYPE = int.from_bytes(b"MESH", "little")
 #: What becomes glTF and has a sidecar.
 SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP)
 

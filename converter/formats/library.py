@@ -26,6 +26,8 @@ _FIELDS = {
     "cell": (field_offset(PHASE_DTYPE, "cell"), 1),
     "texture": (field_offset(PHASE_DTYPE, "texture"), 16),
 }
+#: Bytes of a texture's name in a material.
+TEXTURE_NAME_ROOM = PHASE_DTYPE["texture"].itemsize
 #: The whole of a texture.
 _NO_CELL = b"\xff"
 
@@ -75,6 +77,21 @@ def read_entry_row(row: list[Any]) -> LibraryEntry:
 
 
 @dataclass(frozen=True)
+class NewPicture:
+    """A picture that the game does not have and that becomes a texture.
+
+    Attributes:
+        name: the image's name; its texture is called like it.
+        digest: of its pixels.
+        rgba: its pixels, (height, width, 4) uint8, top row first.
+    """
+
+    name: str
+    digest: str
+    rgba: NDArray[np.uint8] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class LibraryEdit:
     """What a file changes of an entry of a library.
 
@@ -86,6 +103,8 @@ class LibraryEdit:
             ``light``, ``alpha``, ``texture``) or its draw mode (``kind``); of a texture the digest
             of its ``pixels``.
         rgba: the new pixels of a texture, (height, width, 4) uint8, top row first.
+        picture: what a material shows and the game does not have; ``values`` have its digest as
+            ``picture``, until its texture has a name.
     """
 
     entry: LibraryEntry
@@ -93,6 +112,7 @@ class LibraryEdit:
     what: str
     values: Mapping[str, bytes]
     rgba: NDArray[np.uint8] | None = field(default=None, compare=False, repr=False)
+    picture: NewPicture | None = None
 
     @property
     def kind(self) -> int | None:
@@ -107,14 +127,21 @@ def first_phase(data: bytes | memoryview, name: str) -> bytes:
     return bytes(data[start : start + size])
 
 
-def with_values(data: bytes | memoryview, values: Mapping[str, bytes]) -> bytes:
-    """Return a material whose first phase has other values; every other byte stays."""
+def with_values(data: bytes | memoryview, values: Mapping[str, bytes], phases: int = 1) -> bytes:
+    """Return a material with other values; every other byte stays.
+
+    Args:
+        data: a valid material.
+        values: as of :class:`LibraryEdit`.
+        phases: how many phases get them, from the first.
+    """
     out = bytearray(data)
     values = {"cell": _NO_CELL, **values} if "texture" in values else values
     for name in values.keys() & _FIELDS.keys():
-        start, size = _FIELDS[name]
-        start += MATERIAL_HEADER_DTYPE.itemsize
-        out[start : start + size] = values[name].ljust(size, b"\0")
+        first, size = _FIELDS[name]
+        first += MATERIAL_HEADER_DTYPE.itemsize
+        for start in range(first, first + phases * PHASE_DTYPE.itemsize, PHASE_DTYPE.itemsize):
+            out[start : start + size] = values[name].ljust(size, b"\0")
     return bytes(out)
 
 

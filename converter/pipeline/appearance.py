@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,8 @@ from ...importers.nres import read_file
 from ...importers.unpacked import find_library
 from ...importers.wear import read_wear, read_wear_names
 from ..checks.appearance import missing_appearance
-from ..errors import plural, printable
 from ..findings import Finding
 from ..formats.library import MATERIALS
-from ..formats.material import DEFAULT_MATERIAL
 from ..scene.appearance import Appearance
 from .options import ExportOptions
 
@@ -64,35 +62,6 @@ def missing_materials(appearance: Appearance | None) -> list[Finding]:
     """Report the materials and textures that were not found."""
     missing = [] if appearance is None else appearance.warnings
     return [missing_appearance(text) for text in missing]
-
-
-def unknown_materials(wear: Sequence[str], folder: Path) -> list[str]:
-    """Return a warning where a model names materials that the game does not have.
-
-    Args:
-        wear: names of materials.
-        folder: where the game's ``Material.lib`` is; without one nothing is known.
-    """
-    from difflib import SequenceMatcher
-
-    from ..edits.compare_materials import listed
-    from .texture_lookup import libraries
-
-    found = libraries([folder])
-    library = found.library(MATERIALS) if MATERIALS in found.files else None
-    if library is None:
-        return []
-    names = list(dict.fromkeys(entry.name for entry in library.entries))
-    known = {name.casefold() for name in names}
-    unknown = [name for name in dict.fromkeys(wear) if name and name.casefold() not in known]
-    if not unknown:
-        return []
-    others = f" and {plural(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
-    near = sorted(names, key=lambda name: -SequenceMatcher(None, name, unknown[0]).ratio())
-    return [
-        f"material {printable(unknown[0])!r}{others}: not in {MATERIALS}, so the game shows "
-        f"{DEFAULT_MATERIAL}; it has {listed(near)}"
-    ]
 
 
 def in_folder(

@@ -27,7 +27,9 @@ from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
-from ..edits.material_rows import settle_materials
+from ..edits.material_rows import WearEdit, settle_materials
+from ..edits.new_materials import materials_of_model
+from ..edits.own_materials import own_materials
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
@@ -143,7 +145,7 @@ def import_edited(
         refuse_turned_model(given, scene)
     given.warnings += plan.warnings
     given.not_applied += plan.not_applied
-    surfaces = _compare_surfaces(given, plan, about)
+    surfaces = _compare_surfaces(given, plan, stored, wear, options)
     out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
     out.timing = timing
     rows: Mapping[int, int] = identified.stored_of
@@ -184,17 +186,32 @@ def _rebuild(
     return built.rows
 
 
-def _compare_surfaces(given: ImportedScene, plan: Plan, about: Description) -> SurfaceEdits:
+def _compare_surfaces(
+    given: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
+) -> SurfaceEdits:
     """Find materials that do not show what they showed."""
-    scene = plan.identified.scene
+    scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
     if used and given.surfaces and not about.shown:
         given.warnings.append(UNRECORDED)
-    names = [material.name for material in scene.materials]
-    return compare_surfaces(
-        names, given.surfaces, about.shown, plan.materials, used=used, entries=about.library
+    rows = [material.row for material in stored.scene.materials]
+    found = compare_surfaces(
+        [material.name for material in scene.materials],
+        given.surfaces,
+        about.shown,
+        plan.materials,
+        used=used,
+        entries=about.library,
+        created=wear.created,
+        rows=[material.name for material in stored.scene.materials],
     )
+    if options.own_materials and not why_locked(about):
+        own_materials(
+            found, wear, model=stem(about.source), names=about.materials, rows=rows,
+            shown=about.shown, entries=about.library,
+        )  # fmt: skip
+    return found
 
 
 def _moves_triangles(plan: Plan) -> bool:
@@ -250,6 +267,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
     out.wear, warnings = wear_rows(identified.scene)
+    add_surface_edits(out, SurfaceEdits(new=materials_of_model(given, identified.scene)), options)
     out.warnings += warnings
     out.not_applied += lost_without_sidecar(given)
     if identified.scene.materials:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..edits.frame_rate import Timing
+from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural
 from ..formats.library import LibraryEdit
 from ..scene.differences import Change, NotApplied
@@ -47,8 +48,8 @@ class ImportResult:
         wear: material names by row, of a model that was rebuilt.
         companions: files of its name that changed.
         kept_companions: those that did not, as they were: ``before`` is ``data``.
-        new_materials: names that the ``.wea`` did not have, each with the name of the material
-            that it stands in for, ``""`` = none.
+        new_materials: materials whose names the ``.wea`` did not have, or the game; of each that
+            the game has not an entry is made (``pipeline.new_entries``).
         timing: what the times of the clip were taken for, ``None`` without a clip.
         library: entries of the game's libraries that change, each once.
     """
@@ -66,7 +67,7 @@ class ImportResult:
     companions: list[Companion] = field(default_factory=list)
     kept_companions: list[Companion] = field(default_factory=list)
     timing: Timing | None = None
-    new_materials: list[tuple[str, str]] = field(default_factory=list)
+    new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
 
     @property

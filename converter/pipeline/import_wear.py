@@ -28,7 +28,7 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
     """Add to a result what a file changes of the ``.wea``.
 
     Args:
-        out: the result; its changes, companions (or kept ones) and new materials grow.
+        out: the result; its changes, companions (or kept ones) grow.
         edit: what changes.
         about: the sidecar's description.
     """
@@ -41,7 +41,6 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
     data = write_wear(edited_wear(wear, edit.names))
     out.changes += edit.changes
     out.companions.append(Companion(WEAR_ENDING, WEAR_TYPE, data, before))
-    out.new_materials += edit.new_materials
 
 
 def _errors(data: bytes, label: str) -> list[Finding]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...importers.material import read_material
 from ...importers.nres import read_file, read_nres
 from ..edits.compare_surfaces import SurfaceEdits
+from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
 from ..formats.archive import Entry, encode_name
 from ..formats.library import (
@@ -20,11 +21,18 @@ from ..formats.library import (
     blank_texture,
     with_values,
 )
-from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, find_material
+from ..formats.material import (
+    DEFAULT_MATERIAL,
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    MaterialKind,
+    find_material,
+)
 from ..formats.names import escape, readable, unescape
 from ..formats.texture import TEXM_TYPE
 from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
+from .new_entries import NewEntries, NewEntry
 from .options import ImportOptions
 from .texture import EditedLibrary, Replacement, over_texture
 
@@ -36,16 +44,18 @@ def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOpt
     """Add what came of a comparison to the result of an import.
 
     Args:
-        out: the result; its changes, ``library``, ``not_applied`` and warnings grow.
+        out: the result; its changes, ``library``, ``new_materials``, ``not_applied`` and warnings
+            grow.
         found: what materials show otherwise.
         options: whether edits are wanted.
     """
     out.not_applied += found.not_applied
     if not options.libraries:
-        out.not_applied += refused(found.library)
+        out.not_applied += refused(found.edits) + refused_materials(found.new)
         return
-    out.library, conflicts = merged(found.library)
-    out.not_applied += conflicts
+    out.library, conflicts = merged(found.edits)
+    out.new_materials, others = merged_materials(found.new)
+    out.not_applied += conflicts + others
     for edit in out.library:
         out.changes.append(Change(edit.where, edit.what))
         phases = int.from_bytes(edit.entry.data[:2], "little")
@@ -69,6 +79,21 @@ def refused(edits: Sequence[LibraryEdit]) -> list[NotApplied]:
             instead="run gltf2msh on the file, or on a whole game (docs/looks.md)",
         )
         for (where, library), what in groups.items()
+    ]
+
+
+def refused_materials(found: Sequence[NewMaterial]) -> list[NotApplied]:
+    """Report what materials of another name show, where the game's libraries are not written."""
+    return [
+        NotApplied(
+            where=one.where,
+            what=one.what or "is a new material",
+            why=f"the game's {MATERIALS} is not written here: unless it has a material "
+            f"{printable(one.name)!r}, the game shows {DEFAULT_MATERIAL}",
+            instead="run gltf2msh on the file, or on a whole game (docs/looks.md)",
+        )
+        for one in found
+        if one.certain
     ]
 
 
@@ -139,45 +164,92 @@ def exported_entry(entry: LibraryEntry) -> Entry:
     return Entry(MATERIAL_TYPE, entry.kind, MATERIAL_VERSION, 0, raw, 0, 0, entry.data)
 
 
-def files_beside(
-    target: Path, edits: Sequence[LibraryEdit]
-) -> tuple[list[tuple[Path, bytes]], list[str], list[NotApplied]]:
-    """Make the files of edited entries beside a model, where no game is at hand.
+@dataclass
+class FilesBeside:
+    """Entries of libraries as files beside a model.
+
+    Attributes:
+        files: paths and bytes.
+        messages: how they come into the game.
+        not_applied: what a file cannot hold: a material's draw mode is in the directory of its
+            library.
+    """
+
+    files: list[tuple[Path, bytes]] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+
+
+def files_beside(target: Path, result: ImportResult, game: NewEntries | None = None) -> FilesBeside:
+    """Make the files of edited and new entries beside a model.
 
     Args:
         target: the model's file.
-        edits: one per entry.
-
-    Returns:
-        The files, messages for the user, and what a file cannot hold: a material's draw mode is in
-        the directory of its library.
+        result: what its import changes.
+        game: the game's libraries; ``None``: not at hand, and materials that may be the game's get
+            no file.
     """
-    files, messages, left = [], [], []
-    for edit in edits:
-        entry = edit.entry
-        made = edited_entry(edit, exported_entry(entry), entry.library)
-        if made is None:
+    out = FilesBeside()
+    made = game or NewEntries()
+    for edit in result.library:
+        named, texture = made.with_picture(edit)
+        _add_edited(out, target, named)
+        if texture is not None:
+            _add_new(out, target, texture, known=True)
+    for one in result.new_materials:
+        if game is None and not one.certain:
             continue
-        if made.attr1 is not None and entry.library == MATERIALS:
-            left.append(
-                NotApplied(
-                    where=edit.where,
-                    what=edit.what,
-                    why="the draw mode stands in the directory of Material.lib",
-                    instead="import a whole game: gltf2msh DIR --game GAME",
-                )
-            )
-            if made.data == entry.data:
-                continue
-        ending = MATERIAL_ENDING if entry.library == MATERIALS else ""
-        path = target.with_name(f"{escape(entry.name)}{ending}")
-        files.append((path, made.data))
-        messages += made.warnings
-        messages.append(
-            f"{path.name} changes every model of the game that uses {printable(entry.name)}: "
-            f"gltf2msh {path.name} --into {entry.library} puts it there"
-        )
-    return files, messages, left
+        found = made.material(one)
+        out.not_applied += found.not_applied
+        for entry in found.entries:
+            _add_new(out, target, entry, known=game is not None and game.materials is not None)
+    return out
+
+
+def _add_edited(out: FilesBeside, target: Path, edit: LibraryEdit) -> None:
+    entry = edit.entry
+    made = edited_entry(edit, exported_entry(entry), entry.library)
+    if made is None:
+        return
+    if made.attr1 is not None and entry.library == MATERIALS:
+        out.not_applied.append(_mode_lost(edit.where, edit.what))
+        if made.data == entry.data:
+            return
+    path = _path_beside(target, entry.library, entry.name)
+    out.files.append((path, made.data))
+    out.messages += made.warnings
+    out.messages.append(
+        f"{path.name} changes every model of the game that uses {printable(entry.name)}: "
+        f"gltf2msh {path.name} --into {entry.library} puts it there"
+    )
+
+
+def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) -> None:
+    """Add a new entry; ``known``: the game does not have one of its name."""
+    path = _path_beside(target, entry.library, entry.name)
+    out.files.append((path, entry.data))
+    out.messages += entry.warnings
+    noun = "material" if entry.library == MATERIALS else "texture"
+    doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
+    out.messages.append(
+        f"{path.name} is a new {noun}: gltf2msh {path.name} --into {entry.library} puts it into "
+        f"the game{doubt}"
+    )
+    if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
+        out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
+
+
+def _path_beside(target: Path, library: str, name: str) -> Path:
+    return target.with_name(f"{escape(name)}{MATERIAL_ENDING if library == MATERIALS else ''}")
+
+
+def _mode_lost(where: str, what: str) -> NotApplied:
+    return NotApplied(
+        where=where,
+        what=what,
+        why="the draw mode stands in the directory of Material.lib",
+        instead="put the model into the game: gltf2msh FILE --into ARCHIVE, or a whole run",
+    )
 
 
 def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:

@@ -46,6 +46,8 @@ class ImportOptions:
         new: the file is known to be a new model, and misses no sidecar.
         libraries: whether edited colours and pictures become edits of the game's libraries, which
             the caller writes; if not, they are reported.
+        like: the material of the game that new ones are made like; empty: ``DEFAULT``.
+        own_materials: whether edits of materials become copies that only this model uses.
     """
 
     dialect: str = "auto"
@@ -61,4 +63,6 @@ class ImportOptions:
     allow_delete: bool = False
     lod_ratios: tuple[float, ...] = ()
     weld: float = 0.0
-    libraries: bool = False
+    libraries: bool = True
+    like: str = ""
+    own_materials: bool = False

@@ -179,7 +179,13 @@ def import_terrain(
     if used and given.surfaces and not about.shown:
         out.warnings.append(UNRECORDED)
     surfaces = compare_surfaces(
-        plan.materials, given.surfaces, about.shown, plan.alike, used=used, entries=about.library
+        plan.materials,
+        given.surfaces,
+        about.shown,
+        plan.alike,
+        used=used,
+        entries=about.library,
+        rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
     if not plan.changes:
         add_surface_edits(out, surfaces, options)

@@ -23,10 +23,10 @@ from ...importers.texm import read_texm
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.kinds import Kind
+from ..formats.library import TEXTURE_NAME_ROOM
 from ..formats.names import readable, unescape
 from ..formats.repaint import repainted
 from ..formats.rsli import RsliLibrary
-from ..formats.tables import PHASE_DTYPE
 from ..formats.texture import (
     TEXM_MAGIC,
     TEXM_TYPE,
@@ -38,9 +38,6 @@ from ..formats.texture import (
     with_pages_of,
 )
 from .loaded import Loaded
-
-#: What a material's texture name can hold.
-_NAME_ROOM = PHASE_DTYPE["texture"].itemsize
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -288,9 +285,9 @@ def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLib
             sizes = (like.attr1, like.attr2)
     made = add_entry(archive, raw, TEXM_TYPE, payload, (*sizes, attr3))
     warnings = []
-    if len(raw) > _NAME_ROOM:
+    if len(raw) > TEXTURE_NAME_ROOM:
         warnings.append(
             f"{printable(name)} has {len(raw)} bytes, and a material's texture name only room for "
-            f"{_NAME_ROOM}: no material can show it"
+            f"{TEXTURE_NAME_ROOM}: no material can show it"
         )
     return EditedLibrary(write_nres(made), printable(name), True, warnings)

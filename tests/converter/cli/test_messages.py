@@ -70,7 +70,7 @@ def test_a_new_model_of_unknown_materials_names_those_of_the_game(tmp_path: Path
     document.save(out / "static.rlb" / "new.glb")
     done = run("gltf2msh", out, "--game", game, "-o", tmp_path / "new", "--add")
     assert done.returncode == 0, done.stderr
-    said = "material 'MTL_01X': not in Material.lib, so the game shows DEFAULT; it has one of "
+    said = "material 'MTL_01X' is new; the game has one of "
     assert said in done.stdout + done.stderr
     library = read_nres((LIBS / "Material.lib").read_bytes(), "x")
     assert any(entry.name in (done.stdout + done.stderr) for entry in library.entries)
