@@ -236,7 +236,7 @@ class GameWriter:
         return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
 
     def _with_new(self, archive: Archive, edited: Edited, outcome: Outcome) -> Archive:
-        """Return an archive with a new entry; a model has its ``.wea`` too. One that is there stays.
+        """Return an archive with a new entry; a model has its ``.wea``. One that is there stays.
 
         Raises:
             ConversionError: an entry of its name is another one, or the name does not fit.

@@ -362,7 +362,9 @@ def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
     assert snapshot(tmp_path / "new") == snapshot(game)
 
 
-def test_a_renamed_material_changes_the_wea_and_is_a_new_one(game: Path, out: Path, tmp_path: Path) -> None:
+def test_a_renamed_material_changes_the_wea_and_is_new(
+    game: Path, out: Path, tmp_path: Path
+) -> None:
     shutil.copy(LIBS / "Material.lib", game)
     path = out / "SYSTEM.RLB/b_bun_000.glb"
     document, original = Editable(path), path.read_bytes()
