@@ -27,6 +27,8 @@ class Kind(StrEnum):
     UNIT = "unit"
     MISSION = "mission"
     RSLI = "RsLi"
+    FOOTING = "footing"
+    NODE_PROPERTIES = "node properties"
     UNKNOWN = "unknown"
 
     @property

@@ -19,6 +19,7 @@ from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
 from ...importers.control_points import read_points
 from ...importers.material import read_material
+from ...importers.model_parts import read_footing, read_node_properties
 from ...importers.msh import read_model
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.registry import is_registry
@@ -45,6 +46,7 @@ from ..formats.kinds import Kind, archive_kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE
 from ..formats.mission import MISSION_FILE
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, other_count
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import UNIT_ENDING
 from ..scene.dialect import decide
@@ -181,7 +183,7 @@ def _check_nres(at: _Place) -> Iterator[Checked]:
     yield at.checked(Kind.REGISTRY if kind is Kind.ARCHIVE and is_registry(archive) else kind)
     if kind is Kind.ARCHIVE:
         for index, entry in enumerate(archive.entries):
-            inner = _OF_TYPE.get(entry.type_id)
+            inner = _OF_TYPE.get(entry.type_id, _OF_ENDING.get(entry.name[-4:].lower()))
             if is_nres(entry.payload):
                 inner = _entry_kind(entry) or Kind.MODEL
             if inner is not None and inner is not Kind.ARCHIVE:
@@ -336,12 +338,28 @@ def _material(at: _Place) -> Iterator[Finding]:
 
 def _points(at: _Place) -> Iterator[Finding]:
     points = read_points(at.data, at.label)
-    archive, name, nodes = at.file, at.entry.name, None
+    yield from misplaced(points, _nodes_of_its_model(at)).values()
+
+
+def _footing(at: _Place) -> Iterator[Finding]:
+    read_footing(at.data, at.label)
+    yield from ()
+
+
+def _node_properties(at: _Place) -> Iterator[Finding]:
+    records, nodes = read_node_properties(at.data, at.label), _nodes_of_its_model(at)
+    if nodes is not None and nodes != len(records):
+        yield other_count(records, nodes)
+
+
+def _nodes_of_its_model(at: _Place) -> int | None:
+    """How many nodes the model of an entry's name has; ``None``: its archive has none."""
+    archive, name = at.file, at.entry.name
     model = archive.find(f"{name.rpartition('.')[0] or name}.msh")
-    if model is not None and _entry_kind(archive.entries[model]) is Kind.MODEL:
-        inner = read_nres(archive.entries[model].payload, archive.label)
-        nodes = len(read_model(inner, name).nodes)
-    yield from misplaced(points, nodes).values()
+    if model is None or _entry_kind(archive.entries[model]) is not Kind.MODEL:
+        return None
+    inner = read_nres(archive.entries[model].payload, archive.label)
+    return len(read_model(inner, name).nodes)
 
 
 @lru_cache(maxsize=8)
@@ -394,6 +412,8 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.WEAR: _wear,
     Kind.MATERIAL: _material,
     Kind.CONTROL_POINTS: _points,
+    Kind.FOOTING: _footing,
+    Kind.NODE_PROPERTIES: _node_properties,
     Kind.REGISTRY: _registry,
     Kind.RSLI: lambda at: check_rsli(read_rsli(at.data, at.label)),
     Kind.UNIT: lambda at: check_unit_file(at.data, at.label, _game(at)),
@@ -407,3 +427,5 @@ _OF_TYPE = {
     POINTS_TYPE: Kind.CONTROL_POINTS,
     _TEXM: Kind.TEXTURE,
 }
+#: The same by ending, where the type is not known.
+_OF_ENDING = {FOOTING_ENDING: Kind.FOOTING, NODE_PROPERTIES_ENDING: Kind.NODE_PROPERTIES}

@@ -102,8 +102,49 @@ def _rsli_rest(library: Any) -> None:
     library.find("e40")
 
 
+def _footing_seeds() -> list[bytes]:
+    import struct
+
+    def ring(count: int) -> bytes:
+        return struct.pack("<2i", 1, count) + bytes(12 * (count + 1))
+
+    return [ring(n) + bytes(8 * n) + ring(m) for n, m in ((0, 0), (3, 4), (6, 1))]
+
+
+def _footing(data: bytes) -> Any:
+    from msh_gltf.importers.model_parts import read_footing
+
+    return data, read_footing(data, "x.bas")
+
+
+def _footing_rest(opened: Any) -> None:
+    from msh_gltf.exporters.model_parts import write_footing
+
+    data, footing = opened
+    assert write_footing(footing) == data, "the bytes do not come back"
+
+
+def _properties_seeds() -> list[bytes]:
+    return [n.to_bytes(4, "little") + bytes(76 * n) for n in (0, 1, 5)]
+
+
+def _properties(data: bytes) -> Any:
+    from msh_gltf.importers.model_parts import read_node_properties
+
+    return data, read_node_properties(data, "x.ndp")
+
+
+def _properties_rest(opened: Any) -> None:
+    from msh_gltf.exporters.model_parts import write_node_properties
+
+    data, records = opened
+    assert write_node_properties(records) == data, "the bytes do not come back"
+
+
 ASSEMBLY = [
     Target("registry", _registry_seeds, mutate_nres, _registry, _registry_rest, 500),
+    Target("footing", _footing_seeds, mutate_bytes, _footing, _footing_rest, 500),
+    Target("node_properties", _properties_seeds, mutate_bytes, _properties, _properties_rest, 500),
     Target("rsli", _rsli_seeds, mutate_bytes, _rsli, _rsli_rest, 500),
     Target("unit", _unit_seeds, mutate_bytes, _unit, _unit_rest, 500),
     Target("mission", _mission_seeds, mutate_bytes, _mission, _mission_rest, 1000),

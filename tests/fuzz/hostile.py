@@ -345,3 +345,6 @@ def _assembly() -> Iterator[Hostile]:
             library([])[:4] + struct.pack("<h", 1) + library([])[6:] + cipher(row) + zeros,
         )
     yield "entries", "rsli", library([])[:4] + struct.pack("<h", 0x7FFF) + library([])[6:]
+    for count in (0x7FFFFFFF, 0x0AAAAAAA):
+        yield f"{count} points", "footing", struct.pack("<2i", 1, count) + bytes(400)
+    yield "nodes", "node_properties", struct.pack("<I", HUGE) + bytes(76)

@@ -10,8 +10,9 @@ from typing import Any
 
 from tests.support import assembly as make
 from tests.support import rsli
-from tests.support.assembled_game import FULL, GROUND, ROBOT, GameParts
+from tests.support.assembled_game import FULL, GROUND, ROBOT, ROOM, GameParts
 from tests.support.corruption.base import INF, NAN, Nres, kinds
+from tests.support.game import MESH, archive, entry, model
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def registry_of_many_parents(box: Nres) -> None:
         box.entries[-1].name = name.ljust(36, b"\0")
         box.entries[0].data += make.row("objects.rlb", name.decode())
     order = sorted(range(len(box.entries)), key=lambda i: box.entries[i].name)
-    for entry, index in zip(box.entries, order, strict=True):
-        entry.sort = index
+    for each, index in zip(box.entries, order, strict=True):
+        each.sort = index
 
 
 @of_unit("unit-magic")
@@ -174,6 +175,78 @@ def mission_route_of_many_points(data: bytearray) -> None:
 def mission_clan_with_a_long_name(data: bytearray) -> None:
     at = data.index(b"Nature") - 4
     struct.pack_into("<I", data, at, 0xFFFFFFF0)
+
+
+# ------------------------------------------------------------------ .bas and .ndp
+
+
+def _beside_a_model(name: bytes) -> Callable[..., Path]:
+    def write(folder: Path, sample: Made, change: Callable[[bytearray], None]) -> Path:
+        data = bytearray(sample.data)
+        change(data)
+        rows = [(MESH, b"room.msh", model(ROOM)), (0x20534142, name, bytes(data))]
+        path = folder / "game.rlb"
+        path.write_bytes(archive([entry(*row) for row in rows]))
+        return path
+
+    return write
+
+
+def _ring(count: int) -> bytes:
+    return struct.pack("<2i", 1, count) + bytes(12 * (count + 1))
+
+
+def _footings() -> list[Made]:
+    return [Made("rings", _ring(4) + bytes(8 * 4) + _ring(6))]
+
+
+def _node_properties() -> list[Made]:
+    return [Made("room", struct.pack("<I", 12) + bytes(76 * 12))]
+
+
+of_footing = kinds("footing", _footings, _beside_a_model(b"room.bas"))
+of_properties = kinds("node properties", _node_properties, _beside_a_model(b"ROOM.NDP"))
+
+
+@of_footing("footing-size")
+def footing_cut(data: bytearray) -> None:
+    del data[-1]
+
+
+@of_footing("footing-size")
+def footing_empty(data: bytearray) -> None:
+    data.clear()
+
+
+@of_footing("footing-size")
+def footing_of_many_points(data: bytearray) -> None:
+    struct.pack_into("<i", data, 4, 0x7FFFFFFF)
+
+
+@of_footing("footing-size")
+def footing_of_fewer_than_none(data: bytearray) -> None:
+    struct.pack_into("<i", data, 4, -1)
+
+
+@of_footing("footing-size")
+def footing_with_a_tail(data: bytearray) -> None:
+    data += b"tail"
+
+
+@of_properties("ndp-size")
+def properties_cut(data: bytearray) -> None:
+    del data[-1]
+
+
+@of_properties("ndp-size")
+def properties_of_many_nodes(data: bytearray) -> None:
+    struct.pack_into("<I", data, 0, 0xFFFFFFFF)
+
+
+@of_properties("ndp-count")
+def properties_of_a_node_less(data: bytearray) -> None:
+    del data[-76:]
+    struct.pack_into("<I", data, 0, 11)
 
 
 # ------------------------------------------------------------------ RsLi
