@@ -11,6 +11,7 @@ from ..findings import Finding, Rule, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import MAX_USES, NONE16, Ints, Records
+from ..scene.scene import MAX_COORDINATE, in_range
 from .places import in_table
 
 _rule = partial(Rule, "core model (animation)", source="docs/reference/animation.md#res8-keys")
@@ -37,7 +38,7 @@ def check_animation(model: MshModel) -> list[Finding]:
     """
     if model.legacy:
         return []
-    findings = [*_none(model), *_frames(model)]
+    findings = [*_none(model), *_empty(model), *_frames(model)]
     if model.keys is not None:
         findings += _words(model, model.keys)
         if len(model.keys) and len(model.nodes):
@@ -82,17 +83,19 @@ def _map(model: MshModel) -> Iterator[Finding]:
 
 
 KEY_FINITE = _rule(
-    "key-finite", "error", "Keys are finite numbers.",
-    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
+    "key-finite", "error", "Keys are finite numbers, positions of at most 1e12.",
+    source="docs/reference/conventions.md#divisors",
+    why="glTF cannot hold infinity or NaN, and poses of such positions overflow.",
     fix="Correct the key in the tool that wrote it.", drops="the key: its nodes stand still",
 )  # fmt: skip
 
 
 def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
-    finite = np.isfinite(keys["position"]).all(1) & np.isfinite(keys["time"])
+    finite = in_range(keys["position"]) & np.isfinite(keys["time"])
+    numbers = np.column_stack([keys["position"], keys["time"]])
     yield from first_bad(
-        KEY_FINITE, ~finite, "key holds a number that is not finite",
-        in_table(model, StreamType.KEYS), "inf or NaN", "finite",
+        KEY_FINITE, ~finite, "key holds a number that is not finite, or too large",
+        in_table(model, StreamType.KEYS), numbers, f"at most {MAX_COORDINATE:g}",
     )  # fmt: skip
 
 
@@ -109,6 +112,22 @@ def _none(model: MshModel) -> Iterator[Finding]:
         yield from first_bad(
             KEY_NONE, start != NONE16, "node has a map, the model has no keys",
             in_table(model, StreamType.NODES, "map_start"), start, "0xFFFF",
+        )  # fmt: skip
+
+
+KEY_EMPTY = _rule(
+    "key-empty", "warning", "A model whose nodes name keys has keys.",
+    why="The runtime would read past the table; here the nodes stand at their parents' origins.",
+    fix="Take Res8 from a backup.",
+)  # fmt: skip
+
+
+def _empty(model: MshModel) -> Iterator[Finding]:
+    if model.keys is not None and not len(model.keys):
+        fallback = model.nodes["fallback_key"]
+        yield from first_bad(
+            KEY_EMPTY, fallback != NONE16, "node names a key, and there are none",
+            in_table(model, StreamType.NODES, "fallback_key"), fallback,
         )  # fmt: skip
 
 
@@ -176,6 +195,12 @@ FRAME_COUNT = _rule(
     source="docs/reference/animation.md#res19-the-frame-map",
     why="No frame is ever inside the timeline.", fix="Set it to 1 for a static model.",
 )  # fmt: skip
+FRAME_CUT = _rule(
+    "frame-cut", "warning", "No key of an animated node lies after the last frame.",
+    source="docs/reference/animation.md#res19-the-frame-map",
+    why="The clip ends before its last keys, or its maps are those of another length.",
+    fix="Correct the frame count (attr2 of Res19).",
+)  # fmt: skip
 FRAME_END = _rule(
     "frame-end", "note", "The frame count is the last key's time + 1.",
     source="docs/reference/animation.md#res19-the-frame-map",
@@ -196,6 +221,9 @@ def _frames(model: MshModel) -> Iterator[Finding]:
         if last != entry.attr2:
             problem = "frame count (attr2) is not the last key's time + 1"
             yield Finding(FRAME_END, problem, _MAP, value=entry.attr2, expected=f"{last:g}")
+        if last > entry.attr2 and (model.nodes["map_start"] != NONE16).any():
+            problem = "frame count (attr2) leaves out the last keys"
+            yield Finding(FRAME_CUT, problem, _MAP, value=entry.attr2, expected=f"{last:g}")
 
 
 def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
@@ -278,11 +306,20 @@ MAP_WORDS = _rule(
 )  # fmt: skip
 
 
+MAP_KEY = _rule(
+    "map-key", "warning",
+    "A map word below the fallback names the key at or before its frame, the next one being after.",
+    source="docs/reference/animation.md#the-runtimes-sampler",
+    why="The runtime goes on past the two keys in a straight line: the node jumps.",
+    fix="Convert to glTF, touch the node's animation and convert back.",
+)  # fmt: skip
+
+
 def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterator[Finding]:
     assert model.keys is not None
     words, frames = model.frame_map, model.frame_count
     start = model.nodes["map_start"].astype(np.int64)
-    other, unusual = np.zeros(len(words), np.bool_), np.zeros(len(words), np.bool_)
+    other, unusual, off = np.zeros((3, len(words)), np.bool_)
     canonical = words.astype(np.int64)
     times = np.arange(frames)
     for node in mapped.tolist():
@@ -295,9 +332,14 @@ def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterat
         canonical[block] = wanted
         other[block] |= found < begin
         unusual[block] |= (found != wanted) & (found >= begin)
+        key = np.clip(found - begin, 0, max(0, end - begin - 1))
+        after = (time[key] > times) | (time[np.minimum(key + 1, end - begin)] < times)
+        off[block] |= (found >= begin) & (found < end) & after
     place = in_table(model, StreamType.FRAME_MAP)
     problem = "map word is another node's key"
     yield from first_bad(MAP_TRACK, other, problem, place, words, canonical)
+    problem = "map word names a key that is not at its frame"
+    yield from first_bad(MAP_KEY, off, problem, place, words, canonical)
     problem = "map word is not the canonical one"
     yield from first_bad(MAP_WORDS, unusual, problem, place, words, canonical)
 

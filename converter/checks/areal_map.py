@@ -6,7 +6,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..formats.areal_map import ArealMap
-from .areal_cells import check_cells, check_links
+from .areal_cells import check_cells, check_links, check_lists
 from .areal_polygons import check_polygons, check_tiling
 from .areal_records import check_counts, check_records, check_records_further
 
@@ -33,4 +33,5 @@ def check_areal_map_further(areals: ArealMap) -> list[Finding]:
     Args:
         areals: a map about which :func:`check_areal_map` finds no error.
     """
-    return [*check_records_further(areals), *check_tiling(areals)]
+    with np.errstate(invalid="ignore"):
+        return [*check_records_further(areals), *check_tiling(areals), *check_lists(areals)]

@@ -11,6 +11,7 @@ from ..findings import Finding, Rule, first_bad, more
 from ..formats.areal_map import AREALS, ArealMap, signed_areas
 from ..formats.tables import AREAL_DTYPE, AREAL_VERTEX_DTYPE
 from ..numeric.arrays import Bools, Floats
+from ..scene.scene import MAX_COORDINATE, in_range
 from .areal_records import check_anchors
 from .places import at_offsets, in_areals, record_offsets
 
@@ -25,7 +26,7 @@ _TILING_RATIO = 0.01
 def check_polygons(areals: ArealMap) -> Iterator[Finding]:
     """Yield areals that are not polygons, or whose area and anchor do not fit."""
     few = np.diff(areals.vertex_start) < 3
-    finite = np.asarray(np.isfinite(areals.vertices).all(1))
+    finite = in_range(areals.vertices)
     broken = np.zeros(len(areals.records), np.bool_)
     broken[areals.owner[~finite]] = True
     yield from _few(areals, few)
@@ -50,7 +51,7 @@ def _few(areals: ArealMap, few: Bools) -> Iterator[Finding]:
 
 
 AREAL_VERTEX_FINITE = _rule(
-    "areal-vertex-finite", "error", "Vertices are finite numbers.",
+    "areal-vertex-finite", "error", "Vertices are finite numbers of at most 1e12.",
     source="docs/reference/conventions.md#divisors",
     why="glTF cannot hold infinity or NaN, and the grid spans nothing.", fix="Move the vertex.",
     drops="the areal",
@@ -65,10 +66,12 @@ def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]
     row = int(areals.owner[vertex])
     corner = vertex - int(areals.vertex_start[row])
     start = int(record_offsets(areals)[row]) + AREAL_DTYPE.itemsize
+    problem = f"vertex {corner} is not finite, or too large"
     yield Finding(
-        AREAL_VERTEX_FINITE, more(f"vertex {corner} is not a finite number", count, "vertices"),
+        AREAL_VERTEX_FINITE, more(problem, count, "vertices"),
         table=AREALS, row=row, offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
-        value=areals.vertices[vertex].tolist(), expected="finite", rows=np.flatnonzero(broken),
+        value=areals.vertices[vertex].tolist(), expected=f"at most {MAX_COORDINATE:g}",
+        rows=np.flatnonzero(broken),
         count=count,
     )  # fmt: skip
 

@@ -37,7 +37,8 @@ def check_graph(model: MshModel) -> Iterator[Finding]:
         )  # fmt: skip
         return
     yield from _points(model.graph, entry.data_offset, len(model.nodes))
-    yield from _links(model.graph, entry.data_offset + _POINT * len(model.graph.points))
+    start = entry.data_offset + _POINT * len(model.graph.points)
+    yield from _links(model.graph, start, len(model.nodes))
 
 
 GRAPH_FINITE = _rule(
@@ -68,7 +69,21 @@ GRAPH_LINK = _rule(
 )  # fmt: skip
 
 
-def _links(graph: PathGraph, start: int) -> Iterator[Finding]:
+GRAPH_TAIL = _rule(
+    "graph-tail", "note", "The last eight words of a link are 0xFFFFFFFF or below the node count.",
+    why="Their meaning is not known; node numbers would fit. They are kept.", fix="Nothing to do.",
+)  # fmt: skip
+
+
+def _links(graph: PathGraph, start: int, nodes: int) -> Iterator[Finding]:
+    tail = graph.links["opaque8"]
+    offsets = start + _LINK * np.arange(len(tail))
+    yield from first_bad(
+        GRAPH_TAIL, ((tail >= nodes) & (tail != 0xFFFFFFFF)).any(axis=1),
+        "last words of the link are unusual",
+        at_offsets(_TABLE, offsets + field_offset(GRAPH_LINK_DTYPE, "opaque8")), tail,
+        f"4294967295, or below {nodes}",
+    )  # fmt: skip
     ends = np.stack([graph.links["start"], graph.links["end"]], axis=1)
     points = len(graph.points)
     yield from first_bad(

@@ -31,6 +31,7 @@ def check_header(model: MshModel, decision: Decision) -> Iterator[Finding]:
     yield from findings
     if not findings:
         yield from _corners(model)
+        yield from _flat(model, decision.dialect)
         yield from _sphere(model, decision.dialect)
         yield from _cylinder(model)
         yield from _box(model, decision)
@@ -80,6 +81,30 @@ def _corners(model: MshModel) -> Iterator[Finding]:
             model, HEADER_CORNERS, "header's corners are not a box in the usual order",
             corners[0].tolist(), corners.min(axis=0).tolist(),
         )  # fmt: skip
+
+
+HEADER_FLAT = _rule(
+    "header-flat", "warning", "The header's box is not flat, nor its sphere a point.",
+    why="The model is culled while it is in view, and cannot be hit.",
+)  # fmt: skip
+
+
+def _flat(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
+    """A flat box or no radius round geometry that has a size."""
+    points = posed_at_rest(model).get(dialect)
+    if points is None or not len(points):
+        return
+    header, extent = model.header[0], np.ptp(points, axis=0)
+    thick = np.ptp(header["hull"].astype(np.float64), axis=0)
+    least = _ROUND * float(extent.max())
+    if ((extent > least) & (thick == 0)).any():
+        yield _found(
+            model, HEADER_FLAT, "header's box is flat, the geometry is not", thick.tolist(),
+            extent.tolist(),
+        )  # fmt: skip
+    if extent.max() > 0 and header["sphere_radius"] == 0:
+        problem = "header's sphere has no size"
+        yield _found(model, HEADER_FLAT, problem, 0, "a radius", "sphere_radius")
 
 
 HEADER_BOX = _rule(

@@ -21,11 +21,12 @@ from .places import at_offsets
 _rule = partial(Rule, "MAT0", source="docs/reference/material.md")
 
 _TABLE = "MAT0"
+_MOST_TRACKS = 20
 
 
 def check_material(material: Material) -> list[Finding]:
     """Return the findings about a material; rows of keys count those of one track."""
-    findings = [*_kind(material), *_alpha(material)]
+    findings = [*_kind(material), *_alpha(material), *_many(material)]
     at = MATERIAL_HEADER_DTYPE.itemsize + PHASE_DTYPE.itemsize * len(material.phases)
     for number, track in enumerate(material.tracks):
         at += MATERIAL_TRACK_DTYPE.itemsize
@@ -74,6 +75,22 @@ MATERIAL_KEY_WORD = _rule(
     "material-key-word", "note", "The last word of a track's key is 0.",
     source="docs/reference/material.md#track", why="It is kept.", fix="Nothing to do.",
 )  # fmt: skip
+
+
+MATERIAL_MANY = _rule(
+    "material-many", "warning", "A material has fewer than 20 tracks.",
+    why="No material of the game has more; whether the game reads them is not known.",
+    fix="Remove tracks.",
+)  # fmt: skip
+
+
+def _many(material: Material) -> Iterator[Finding]:
+    if len(material.tracks) >= _MOST_TRACKS:
+        problem = "more tracks than the game's materials have"
+        yield Finding(
+            MATERIAL_MANY, problem, _TABLE, value=len(material.tracks),
+            expected=f"below {_MOST_TRACKS}",
+        )  # fmt: skip
 
 
 def _keys(track: Track, table: str, start: int, phases: int) -> Iterator[Finding]:

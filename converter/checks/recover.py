@@ -22,6 +22,7 @@ from ..formats.table_file import TableFile
 from ..formats.tables import KEY_DTYPE, StreamType
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
+from ..scene.scene import in_range
 from .animation import KEY_FINITE, NODE_FALLBACK, NODE_MAP
 from .batches import BATCH_INDICES, BATCH_VERTICES
 from .model import check_model, entry_name
@@ -251,6 +252,11 @@ def _no_strings(model: MshModel, finding: Finding) -> MshModel:
 # ------------------------------------------------------------------ geometry
 
 
+def filled(positions: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return positions, those that are not in range replaced by the one before. (n, 3)."""
+    return fill_non_finite(np.where(in_range(positions)[:, None], positions, np.float32("nan")))
+
+
 def _no_far_triangles(model: MshModel, finding: Finding) -> MshModel:
     touched = np.zeros(len(model.batches), np.bool_)
     touched[rows_of(finding)] = True
@@ -267,7 +273,7 @@ def _no_vertex(model: MshModel, finding: Finding) -> MshModel:
     high = np.minimum(low + np.where(count > 0, largest_indices(model) + 1, 0), len(bad))
     touched = before[high] > before[np.minimum(low, len(bad))]
     model = _without_triangles(model, finding, touched, bad)
-    return model.with_table(StreamType.POSITIONS, fill_non_finite(model.positions))
+    return model.with_table(StreamType.POSITIONS, filled(model.positions))
 
 
 def _without_triangles(

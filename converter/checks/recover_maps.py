@@ -11,12 +11,13 @@ from ..findings import Finding, Mode, without_errors
 from ..formats.areal_map import ArealMap, link_targets
 from ..formats.tables import TerrainStream
 from ..formats.terrain import FINE, Terrain
-from ..numeric.arrays import NONE16, fill_non_finite
+from ..numeric.arrays import NONE16
+from ..scene.scene import in_range
 from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
 from .areal_map import check_areal_map
 from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
 from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
-from .recover import Steps, rows_of, setting, without_broken, without_links
+from .recover import Steps, filled, rows_of, setting, without_broken, without_links
 from .terrain import check_terrain
 from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
 from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT
@@ -76,7 +77,7 @@ def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
     bad = np.zeros(NONE16 + 1, np.bool_)
     bad[rows_of(finding)] = True
     terrain = _without_faces(terrain, bad[terrain.faces["vertex"]].any(axis=1))
-    return terrain.with_table(_T.POSITIONS, fill_non_finite(terrain.positions))
+    return terrain.with_table(_T.POSITIONS, filled(terrain.positions))
 
 
 def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
@@ -181,7 +182,7 @@ def _without_areals(areals: ArealMap, keep: NDArray[np.bool_]) -> ArealMap:
 def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
     """All that are no polygons, of both findings at once: what is left gets other numbers."""
     keep = np.diff(areals.vertex_start) >= 3
-    keep[areals.owner[~np.isfinite(areals.vertices).all(axis=1)]] = False
+    keep[areals.owner[~in_range(areals.vertices)]] = False
     return areals if keep.all() else _without_areals(areals, keep)
 
 

@@ -14,6 +14,8 @@ from .terrain_faces import (
     check_second_materials,
 )
 from .terrain_slots import (
+    check_bounds,
+    check_fine_slots,
     check_pairs,
     check_runs,
     check_slot_count,
@@ -56,8 +58,10 @@ def check_terrain_further(terrain: Terrain) -> list[Finding]:
     """
     return [
         *check_entries(terrain),
+        *check_fine_slots(terrain),
         *check_square_words(terrain),
         *check_pairs(terrain),
+        *check_bounds(terrain),
         *check_spheres(terrain),
         *check_header(terrain),
         *check_faces_further(terrain),

@@ -28,6 +28,7 @@ def check_faces_further(terrain: Terrain) -> Iterator[Finding]:
     yield from _facing(terrain)
     yield from _words(terrain)
     yield from _lone(terrain)
+    yield from _flat(terrain)
 
 
 TERRAIN_FACE_VERTEX = _rule(
@@ -103,6 +104,19 @@ def _lone(terrain: Terrain) -> Iterator[Finding]:
     )  # fmt: skip
 
 
+TERRAIN_FACE_FLAT = _rule(
+    "terrain-face-flat", "note", "A face has an area.",
+    why="It cannot be seen or stood on.", fix="Remove it, or move its corners apart.",
+)  # fmt: skip
+
+
+def _flat(terrain: Terrain) -> Iterator[Finding]:
+    vertex = terrain.faces["vertex"]
+    size = np.linalg.norm(cross_products(terrain.positions[vertex].astype(np.float64)), axis=1)
+    place = in_table(terrain, _T.FACES, "vertex")
+    yield from first_bad(TERRAIN_FACE_FLAT, size == 0, "face has no area", place, vertex)
+
+
 TERRAIN_FACE_SQUARE = _rule(
     "terrain-face-square", "warning", "A face lies inside its square.",
     source="docs/reference/terrain.md#squares-and-levels", why="Queries look only into one square.",
@@ -138,7 +152,9 @@ def check_coarse_vertices(terrain: Terrain) -> Iterator[Finding]:
     fine[vertex[terrain.faces_of(FINE)]] = True
     coarse = terrain.faces_of(COARSE)
     bad = np.zeros(len(vertex), np.bool_)
-    bad[coarse] = ~fine[vertex[coarse]].all(axis=1)
+    # of a square without a fine slot no face could use one
+    known = terrain.square_slots(FINE)[terrain.square_of_face[coarse]] >= 0
+    bad[coarse] = known & ~fine[vertex[coarse]].all(axis=1)
     yield from first_bad(
         TERRAIN_COARSE_VERTEX, bad,
         f"{LEVELS[COARSE]} face has a vertex that the {LEVELS[FINE]} level does not use",

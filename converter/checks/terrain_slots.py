@@ -10,7 +10,7 @@ import numpy as np
 from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.tables import TerrainStream
 from ..formats.terrain import COARSE, FINE, Terrain
-from ..numeric.arrays import NONE16, max_uses
+from ..numeric.arrays import NONE16, max_uses, ranges
 from .places import in_table
 
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-slots")
@@ -18,6 +18,8 @@ _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-slots")
 _T = TerrainStream
 #: How far a sphere may be off, over its radius.
 _SPHERE = 1e-3
+#: How far faces may stick out of a slot's box, over the largest coordinate (measured: 0).
+_BOX = 1e-5
 
 
 TERRAIN_SLOT_COUNT = _rule(
@@ -82,6 +84,37 @@ def _boxes(terrain: Terrain) -> Iterator[Finding]:
     yield from first_bad(
         TERRAIN_SLOT_BOX, ~np.isfinite(boxes).all(axis=(1, 2)), "slot's box is not finite",
         in_table(terrain, _T.SLOTS, "aabb_min"),
+    )  # fmt: skip
+
+
+TERRAIN_SLOT_BOUNDS = _rule(
+    "terrain-slot-bounds", "warning", "A slot's box contains its faces.",
+    why="The square vanishes at the edge of the screen, and what is outside cannot be hit.",
+    fix="Convert to glTF, touch the square and convert back.",
+)  # fmt: skip
+
+
+def check_bounds(terrain: Terrain) -> Iterator[Finding]:
+    """Yield slots whose box does not contain their faces; the tables must be valid."""
+    slots = terrain.slots
+    start, count = (slots[k].astype(np.int64) for k in ("tri_start", "tri_count"))
+    rows = np.flatnonzero(count)
+    if not rows.size:
+        return
+    faces = terrain.positions[terrain.faces["vertex"]].astype(np.float64)
+    points = faces[ranges(start[rows], count[rows])]
+    firsts = np.cumsum(count[rows]) - count[rows]
+    low = np.minimum.reduceat(points.min(axis=1), firsts)
+    high = np.maximum.reduceat(points.max(axis=1), firsts)
+    room = _BOX * (1 + np.abs(points).max())
+    outside = ~((low >= slots["aabb_min"][rows] - room) & (high <= slots["aabb_max"][rows] + room))
+    bad = np.zeros(len(slots), np.bool_)
+    bad[rows] = outside.any(axis=1)
+    expected = np.zeros((len(slots), 3))
+    expected[rows] = low
+    yield from first_bad(
+        TERRAIN_SLOT_BOUNDS, bad, "slot's box does not contain its faces",
+        in_table(terrain, _T.SLOTS, "aabb_min"), slots["aabb_min"], expected,
     )  # fmt: skip
 
 
@@ -185,6 +218,22 @@ def _square_slots(terrain: Terrain) -> Iterator[Finding]:
         TERRAIN_SQUARE_SLOT, ((words >= slots) & (words != NONE16)).any(axis=1),
         "square has a slot past the table", in_table(terrain, _T.SQUARES, "slot_index"), words,
         f"below {slots}",
+    )  # fmt: skip
+
+
+TERRAIN_SQUARE_FINE = _rule(
+    "terrain-square-fine", "warning", "A square has a fine slot.",
+    source="docs/reference/terrain.md#squares-and-levels",
+    why="There is no ground near the camera, and nothing to stand on.", fix="Correct the square.",
+)  # fmt: skip
+
+
+def check_fine_slots(terrain: Terrain) -> Iterator[Finding]:
+    """Yield squares without a fine slot."""
+    words = terrain.squares["slot_index"][:, 0, :2]
+    yield from first_bad(
+        TERRAIN_SQUARE_FINE, words[:, 0] == NONE16, "square has no fine slot",
+        in_table(terrain, _T.SQUARES, "slot_index"), words, f"below {len(terrain.slots)}",
     )  # fmt: skip
 
 

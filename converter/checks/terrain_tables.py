@@ -10,7 +10,8 @@ import numpy as np
 from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.tables import HEADER_DTYPE, TERRAIN_TABLES, TerrainStream, field_offset
 from ..formats.terrain import MOST_FACES, MOST_VERTICES, Terrain
-from .places import DIRECTORY, in_table
+from ..scene.scene import MAX_COORDINATE, in_range
+from .places import DIRECTORY, in_directory, in_table
 
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res2-the-whole-box")
 
@@ -42,8 +43,40 @@ TERRAIN_TWICE = _rule(
 )  # fmt: skip
 
 
+TERRAIN_ATTR1 = _rule(
+    "terrain-attr1", "warning", "attr1 of Res1, Res3, Res11 and Res21 is the number of records.",
+    source="docs/reference/terrain.md#the-tables",
+    why="The game may read the count from here instead of from the size.", fix="Correct attr1.",
+)  # fmt: skip
+TERRAIN_ATTR3 = _rule(
+    "terrain-attr3", "warning", "attr3 of Res2 and Res21 is the size of a record, 68 and 28.",
+    source="docs/reference/terrain.md#the-tables",
+    why="The game may step through the table with it.", fix="Correct attr3.",
+)  # fmt: skip
+
+
+def _attributes(terrain: Terrain) -> Iterator[Finding]:
+    """Attributes of the first entry of each type but attr1 of Res2 (``terrain-slot-count``)."""
+    archive = terrain.archive
+    attr1, attr3 = (in_directory(archive, field).offset for field in ("attr1", "attr3"))
+    rows = {entry.type_id: row for row, entry in reversed([*enumerate(archive.entries)])}
+    for stream in (_T.SQUARES, _T.POSITIONS, _T.DRAW_ORDER, _T.FACES):
+        if stream in rows and stream in terrain.streams:
+            row, count = rows[stream], len(terrain.streams[stream])
+            if (found := archive.entries[row].attr1) != count:
+                problem = f"attr1 of {terrain.label_of(stream)} is not its count"
+                yield Finding(TERRAIN_ATTR1, problem, DIRECTORY, row, attr1(row), found, count)
+    for stream in (_T.SLOTS, _T.FACES):
+        if stream in rows:
+            row, stride = rows[stream], TERRAIN_TABLES[stream].attr3
+            if (found := archive.entries[row].attr3) != stride:
+                problem = f"attr3 of {terrain.label_of(stream)} is not the size of a record"
+                yield Finding(TERRAIN_ATTR3, problem, DIRECTORY, row, attr3(row), found, stride)
+
+
 def check_entries(terrain: Terrain) -> Iterator[Finding]:
-    """Yield duplicate tables, and tables in an unusual order."""
+    """Yield duplicate tables, tables in an unusual order, attributes that do not fit."""
+    yield from _attributes(terrain)
     types = [entry.type_id for entry in terrain.archive.entries]
     first = list(dict.fromkeys(types))
     if len(first) != len(types):
@@ -102,7 +135,7 @@ def _limits(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_FINITE = _rule(
-    "terrain-finite", "error", "Positions are finite numbers.",
+    "terrain-finite", "error", "Positions are finite numbers of at most 1e12.",
     source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
     fix="Move the vertex in the tool that wrote it.", drops="the faces of the vertex",
 )  # fmt: skip
@@ -110,8 +143,8 @@ TERRAIN_FINITE = _rule(
 
 def _finite(terrain: Terrain) -> Iterator[Finding]:
     yield from first_bad(
-        TERRAIN_FINITE, ~np.isfinite(terrain.positions).all(axis=1), "position is not finite",
-        in_table(terrain, _T.POSITIONS), terrain.positions,
+        TERRAIN_FINITE, ~in_range(terrain.positions), "position is not finite, or too large",
+        in_table(terrain, _T.POSITIONS), terrain.positions, f"at most {MAX_COORDINATE:g}",
     )  # fmt: skip
 
 

@@ -11,13 +11,14 @@ from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import NONE16, ranges
+from ..scene.scene import MAX_COORDINATE, in_range
 from .places import in_table
 from .slots import vertices_by_slot
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#vertex-streams")
 
 VERTEX_FINITE = _rule(
-    "vertex-finite", "error", "Positions are finite numbers.",
+    "vertex-finite", "error", "Positions are finite numbers of at most 1e12.",
     source="docs/reference/model.md#res3-positions",
     why="glTF cannot hold infinity or NaN, and every bound that has such a point is void.",
     fix="Move the vertex in the tool that wrote it.", drops="the triangles of the vertex",
@@ -37,11 +38,9 @@ VERTEX_EXTRA = _rule(
 def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
     """Yield positions that are not finite, and streams of another length."""
     count = len(model.positions)
-    finite = np.isfinite(model.positions)
     yield from first_bad(
-        VERTEX_FINITE, np.False_ if np.count_nonzero(finite) == finite.size else ~finite.all(1),
-        "position is not a finite number", in_table(model, StreamType.POSITIONS), "inf or NaN",
-        "finite",
+        VERTEX_FINITE, ~in_range(model.positions), "position is not finite, or too large",
+        in_table(model, StreamType.POSITIONS), model.positions, f"at most {MAX_COORDINATE:g}",
     )  # fmt: skip
     for stream, table in model.streams.items():
         spec = TABLES[stream]

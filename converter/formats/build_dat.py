@@ -208,6 +208,10 @@ BUILD_PATH = _rule(
     why='The game stops with "BuildDat.lst is corrupted".', fix="Put the path in double quotes.",
     drops="the line",
 )  # fmt: skip
+BUILD_EMPTY = _rule(
+    "build-empty", "warning", "A path is not empty.",
+    why="There is no such unit.", fix="Name a unit, or remove the line and lower the count.",
+)  # fmt: skip
 BUILD_STRAY = _rule(
     "build-stray", "error", "Every path is covered by a count.",
     why='The game stops with "BuildDat.lst is corrupted".',
@@ -251,8 +255,10 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
                 find(BUILD_COUNT, "count is not a number of lines", row, shown, "0 or more")
         elif sections and sections[-1].open:
             sections[-1].rows.append(row)
-            if _PATH.fullmatch(body):
+            if match := _PATH.fullmatch(body):
                 sections[-1].paths.append(row)
+                if not match[1].strip():
+                    find(BUILD_EMPTY, "path is empty", row, shown)
             else:
                 find(BUILD_PATH, "path is not in double quotes", row, shown)
         elif _PATH.fullmatch(body):

@@ -194,12 +194,14 @@ def _kind(archive: Archive, name: str) -> Kind:
     """What a container is by content; by name where a table is missing."""
     kind = archive_kind(archive)
     types = archive.type_ids
-    if kind is Kind.ARCHIVE and types and max(types) <= 0xFF:
-        suffix = name.lower().rpartition(".")[2]
-        if suffix == "map":
-            return Kind.AREAL_MAP
-        if suffix == "msh":
-            return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
+    if kind is not Kind.ARCHIVE:
+        return kind
+    suffix = name.lower().rpartition(".")[2]
+    tables = bool(types) and max(types) <= 0xFF
+    if suffix == "map" and tables:
+        return Kind.AREAL_MAP
+    if suffix == "msh" and (tables or not any(is_nres(e.payload) for e in archive.entries)):
+        return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
     return kind
 
 

@@ -15,7 +15,18 @@ from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, no
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
 from .dialect import Dialect
-from .scene import Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track
+from .scene import (
+    MAX_COORDINATE,
+    Channel,
+    Material,
+    Mesh,
+    Node,
+    Part,
+    Primitive,
+    Scene,
+    Streams,
+    Track,
+)
 
 
 def decode(
@@ -252,7 +263,9 @@ def _sampled_tracks(tracks: Tracks, subframes: int) -> list[Track]:
     samples = sample(tracks, nodes, frames)
     rotations = one_hemisphere(rotation(samples.quaternion))
     positions = samples.position.astype(np.float64)
-    # where keys of one time follow one another, the runtime divides by zero
+    # where keys of one time follow one another, the runtime divides by zero; of nearly one time,
+    # it comes to places beyond any world
+    positions[~(np.abs(positions) <= MAX_COORDINATE)] = np.nan
     for curves in (rotations, positions):
         if not np.isfinite(curves).all():
             curves[:] = [fill_non_finite(curve) for curve in curves]

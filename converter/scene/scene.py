@@ -254,6 +254,11 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
         )  # fmt: skip
 
 
+def in_range(points: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """Return which rows are finite and at most ``MAX_COORDINATE``. (n, k) -> (n,)."""
+    return np.asarray((np.abs(points) <= MAX_COORDINATE).all(axis=1))  # nor is NaN
+
+
 @dataclass
 class Scene:
     """A whole model.

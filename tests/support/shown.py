@@ -6,7 +6,6 @@ shares code with the project.
 
 from __future__ import annotations
 
-import math
 import struct
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,7 @@ def shown(data: bytes, legacy: bool) -> dict[Cell, Triangles]:
         out = []
         for at in range(start, start + count // 3 * 3, 3):
             corners = [index + base for index in indices[at : at + 3]]
-            if all(c < len(points) and all(map(math.isfinite, points[c])) for c in corners):
+            if all(c < len(points) and all(abs(x) <= 1e12 for x in points[c]) for c in corners):
                 out.append(tuple(points[c] for c in corners))
         return out
 

@@ -20,8 +20,9 @@ from tests.support.maps import LEVELS
 ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place"}
 #: In the game with units and missions: keys, files and parents that are missing.
 MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission-path"}
-#: Its archive of oddities also has a model without Res7, and one whose batches overlap.
-ODD = ON_PURPOSE | {"table-missing", "batch-tile"}
+#: Its archive of oddities also has a model without Res7, one whose batches overlap, and one whose
+#: map names a later key.
+ODD = ON_PURPOSE | {"table-missing", "batch-tile", "map-key"}
 
 
 def found(path: Path) -> dict[str, set[str]]:

@@ -131,6 +131,12 @@ def static_model_of_endless_frames(box: Nres) -> None:
     box.entry(19).attr2 = 0xFFFFFFFF
 
 
+@of_model("frame-cut")
+def half_of_the_frames(box: Nres) -> None:
+    _mapped(box)
+    box.entry(19).attr2 //= 2
+
+
 @of_model("track-order")
 def fallbacks_fall(box: Nres) -> None:
     nodes = sound_nodes(box)
@@ -167,6 +173,51 @@ def keys_without_a_map(box: Nres) -> None:
 def map_of_another_nodes_keys(box: Nres) -> None:
     nodes, row = _mapped(box, 1)
     box.table(19).set(nodes.get(row, 4), 0, "H", 0)
+
+
+def _long_map(box: Nres) -> tuple[Table, int, int]:
+    """The map of a node with three keys or more: the words, where it starts, its frames."""
+    nodes = sound_nodes(box)
+    ends = [-1, *nodes.column(6)]
+    row = nodes.first(lambda row: nodes.get(row, 4) != NONE and ends[row + 1] - ends[row] > 2)
+    return box.table(19), nodes.get(row, 4), box.entry(19).attr2
+
+
+@of_model("map-key")
+def map_words_reversed(box: Nres) -> None:
+    words, start, count = _long_map(box)
+    block = [words.get(start + frame, 0) for frame in range(count)]
+    for frame, word in enumerate(reversed(block)):
+        words.set(start + frame, 0, "H", word)
+
+
+@of_model("map-key")
+def map_words_one_key_late(box: Nres) -> None:
+    words, start, _ = _long_map(box)
+    words.set(start, 0, "H", words.get(start, 0) + 1)
+
+
+@of_model("map-key")
+def first_key_after_frame_0(box: Nres) -> None:
+    nodes, row = _mapped(box)
+    runs = [0, *(last + 1 for last in nodes.column(6))]
+    if box.table(19).get(nodes.get(row, 4), 0) != runs[row]:
+        raise NotHere
+    box.table(8).set(runs[row], 12, "f", 0.5)
+
+
+@of_model("key-empty")
+def no_keys_at_all(box: Nres) -> None:
+    sound_nodes(box)
+    entry = box.entry(8)
+    entry.data.clear()
+    entry.attr1 = 0
+
+
+@of_model("key-finite")
+def key_position_huge(box: Nres) -> None:
+    sound_nodes(box)
+    box.table(8).set(0, 4, "f", 3e38)
 
 
 @of_model("map-words")

@@ -251,3 +251,55 @@ def cell_of_1024(land: Map) -> None:
 @of_map("areal-cell-id")
 def cell_lists_no_areal(land: Map) -> None:
     land.put(land.full_cell() + 2, "H", 0xFFFF)
+
+
+@of_map("areal-vertex-finite")
+def vertex_huge(land: Map) -> None:
+    land.put(land.records[0] + 56, "f", 3e38)
+
+
+@of_map("areal-link-ends")
+def linked_edge_moved(land: Map) -> None:
+    land.linked()
+    for row in range(len(land.records)):
+        if any(struct.unpack_from("<i", land.data, land.links(row) + 8 * e)[0] >= 0
+               for e in range(land.corners(row))):  # fmt: skip
+            at = land.records[row] + 56
+            for corner in range(land.corners(row)):
+                (x,) = struct.unpack_from("<f", land.data, at + 12 * corner)
+                land.put(at + 12 * corner, "f", x + 3)
+            return
+
+
+@of_map("areal-cell-twice")
+def cell_lists_an_areal_twice(land: Map) -> None:
+    at = land.full_cell()
+    first = land.data[at + 2 : at + 4]
+    land.put(at, "H", struct.unpack_from("<H", land.data, at)[0] + 1)
+    land.data[at + 2 : at + 2] = first
+
+
+@of_map("areal-cell-order")
+def cell_lists_backwards(land: Map) -> None:
+    at = land.cells + 8
+    while at + 2 <= len(land.data):
+        count = struct.unpack_from("<H", land.data, at)[0]
+        if count > 1:
+            ids = struct.unpack_from(f"<{count}H", land.data, at + 2)
+            land.put(at + 2, f"{count}H", *reversed(ids))
+            return
+        at += 2 + 2 * count
+    raise NotHere
+
+
+@of_map("areal-cell-wrong")
+def cell_lists_an_areal_far_away(land: Map) -> None:
+    land.put(land.full_cell() + 2, "H", len(land.records) - 1)
+
+
+@of_map("areal-cell-empty")
+def cell_lists_nothing(land: Map) -> None:
+    at = land.full_cell()
+    (count,) = struct.unpack_from("<H", land.data, at)
+    land.put(at, "H", 0)
+    del land.data[at + 2 : at + 2 + 2 * count]

@@ -444,3 +444,41 @@ def graph_point_without_node(box: Nres) -> None:
 @of_model("graph-link")
 def graph_link_past_the_points(box: Nres) -> None:
     struct.pack_into("<I", _graph(box), 44, 2)
+
+
+@of_model("vertex-finite")
+def position_huge(box: Nres) -> None:
+    box.table(3).set(0, 0, "f", 3e38)
+
+
+@of_model("model-tables")
+def no_known_table(box: Nres) -> None:
+    for entry in box.entries:
+        entry.type += 1000
+
+
+@of_model("model-tables")
+def no_entries(box: Nres) -> None:
+    box.entries.clear()
+
+
+@of_model("header-flat")
+def header_box_flat(box: Nres) -> None:
+    sound_nodes(box)
+    data = box.entry(2).data
+    for corner in range(8):
+        struct.pack_into("<f", data, 12 * corner + 8, 1.0)
+
+
+@of_model("header-flat")
+def header_radius_zero(box: Nres) -> None:
+    sound_nodes(box)
+    struct.pack_into("<f", box.entry(2).data, 96 + 12, 0.0)
+
+
+@of_model("graph-tail")
+def link_tail_of_a_node_that_is_not(box: Nres) -> None:
+    entry = box.entry(17)
+    if not entry.attr2:
+        raise NotHere
+    struct.pack_into("<I", entry.data, 20 * entry.attr1 + 8, 0x10000)

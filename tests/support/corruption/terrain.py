@@ -303,3 +303,65 @@ def draw_flag_wrong(box: Nres) -> None:
 @of_terrain("nres-payload")
 def terrain_payload_outside(box: Nres) -> None:
     box.entry(21).size = 0x7FFFFFFF
+
+
+@of_terrain("terrain-finite")
+def ground_huge(box: Nres) -> None:
+    box.table(3).set(0, 8, "f", 3e38)
+
+
+@of_terrain("terrain-attr1")
+def counts_of_squares_wrong(box: Nres) -> None:
+    box.entry(1).attr1 += box.entry(1).attr2
+
+
+@of_terrain("terrain-attr1")
+def count_of_vertices_wrong(box: Nres) -> None:
+    box.entry(3).attr1 += 1
+
+
+@of_terrain("terrain-attr1")
+def count_of_drawn_faces_wrong(box: Nres) -> None:
+    box.entry(11).attr1 -= 1
+
+
+@of_terrain("terrain-attr1")
+def count_of_faces_wrong(box: Nres) -> None:
+    box.entry(21).attr1 = 0
+
+
+@of_terrain("terrain-attr3")
+def stride_of_slots_wrong(box: Nres) -> None:
+    box.entry(2).attr3 = 64
+
+
+@of_terrain("terrain-attr3")
+def stride_of_faces_wrong(box: Nres) -> None:
+    box.entry(21).attr3 = 0
+
+
+@of_terrain("terrain-slot-bounds")
+def slot_box_of_zeros(box: Nres) -> None:
+    slots = box.table(2)
+    row = slots.first(lambda row: slots.get(row, 2) > 0 and any(slots.get(row, 8, "6f")))
+    slots.set(row, 8, "6f", *[0.0] * 6)
+
+
+@of_terrain("terrain-slot-bounds")
+def slot_box_of_half_the_square(box: Nres) -> None:
+    slots = box.table(2)
+    row = slots.first(lambda row: slots.get(row, 2) > 0)
+    low, high = slots.get(row, 8, "f"), slots.get(row, 20, "f")
+    slots.set(row, 20, "f", (low + high) / 2)
+
+
+@of_terrain("terrain-face-flat")
+def face_without_area(box: Nres) -> None:
+    faces = box.table(21)
+    first = faces.get(0, 8)
+    faces.set(0, 8, "3H", first, first, faces.get(0, 12))
+
+
+@of_terrain("terrain-square-fine")
+def square_without_a_fine_slot(box: Nres) -> None:
+    box.table(1).set(0, 8, "H", NONE)

@@ -396,3 +396,16 @@ def rectangle_outside(entry: Entry) -> None:
 def bytes_behind_the_levels(entry: Entry) -> None:
     _without_page(entry)
     entry.data += b"junk"
+
+
+@of_material("material-many")
+def twenty_tracks(entry: Entry) -> None:
+    at, _ = _tracks(entry)
+    entry.data[at:] = struct.pack("<IH3H", 0, 1, 0, 100, 0) * 20
+    struct.pack_into("<H", entry.data, 2, 20)
+
+
+@of_build("build-empty")
+def path_empty(lines: list[bytes]) -> None:
+    row = next(i for i, line in enumerate(lines) if line.strip().startswith(b'"'))
+    lines[row] = b'""\r\n'
