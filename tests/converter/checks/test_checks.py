@@ -18,8 +18,10 @@ from tests.support.maps import LEVELS
 #: The generator numbers rows of material lists at random, makes the legacy outlier, and fills
 #: control points with random bytes.
 ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place"}
-#: In the game with units and missions: keys, files and parents that are missing.
-MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission-path"}
+#: In the game with units and missions: keys, files, parents and records that are missing.
+MISSING = {
+    "registry-cycle", "object-model", "object-file", "unit-key", "mission-path", "ndp-count",
+}  # fmt: skip
 #: Its archive of oddities also has a model without Res7, one whose batches overlap, and one whose
 #: map names a later key.
 ODD = ON_PURPOSE | {"table-missing", "batch-tile", "map-key"}
