@@ -26,7 +26,7 @@ def models_in(archive: Archive) -> list[int]:
     """Directory indices of the entries whose payload is a core model."""
     found = []
     for i, entry in enumerate(archive.entries):
-        if is_nres(entry.payload):
+        if is_nres(entry.start(4)):
             try:
                 if content_kind(entry.payload, archive.label) is Kind.MODEL:
                     found.append(i)

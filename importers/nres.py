@@ -25,6 +25,7 @@ from ..converter.formats.archive import (
     Archive,
     Entry,
     Later,
+    Regions,
 )
 from ..converter.formats.tables import (
     NRES_ENTRY_DTYPE,
@@ -64,8 +65,12 @@ def _unreadable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise ConversionError(problem, file=str(path), code=UNREADABLE.code) from error
+        raise _refused(error, str(path)) from error
+
+
+def _refused(error: OSError, path: str) -> ConversionError:
+    problem = f"cannot be read ({error.strerror or error})"
+    return ConversionError(problem, file=path, code=UNREADABLE.code)
 
 
 def _require_file(path: Path, about: os.stat_result) -> None:
@@ -130,25 +135,30 @@ def open_nres(path: Path, label: str) -> Archive:
         version, directory = _header(memoryview(file.read(_HEADER_SIZE)), about.st_size, label)
         file.seek(directory)
         rows = _rows(memoryview(file.read(about.st_size - directory)), directory, label)
-        entries = []
+        entries, name_of_file = [], str(path)
         for attributes, name, start, sort_index, size in rows:
-            later = Later(size, partial(_read_part, path, before, start, size))
+            later = Later(size, partial(_read_part, name_of_file, before, start))
             entries.append(Entry(*attributes, name, start, sort_index, later))
-        unindexed: list[tuple[int, memoryview | bytes]] = []
-        for start, end in _unindexed(entries, directory):
-            file.seek(start)
-            unindexed.append((start, file.read(end - start)))
-    return Archive(label, version, entries, unindexed, about.st_size)
+    places = _unindexed(entries, directory)
+    regions = partial(_read_regions, name_of_file, before, places)
+    return Archive(label, version, entries, regions, about.st_size)
 
 
-def _read_part(path: Path, before: Stamp, start: int, size: int) -> bytes:
+def _read_regions(path: str, before: Stamp, places: list[tuple[int, int]]) -> Regions:
+    return [(start, _read_part(path, before, start, end - start)) for start, end in places]
+
+
+def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
     """A part of a file that is still the one whose directory was read."""
-    with _unreadable(path), path.open("rb", buffering=0) as file:
-        now = stamp_of(os.fstat(file.fileno()))
-        file.seek(start)
-        data = file.read(size)
+    try:
+        with open(path, "rb", buffering=0) as file:  # not Path.open: a run does it a thousand times
+            now = stamp_of(os.fstat(file.fileno()))
+            file.seek(start)
+            data = file.read(size)
+    except OSError as error:
+        raise _refused(error, path) from error
     if now != before or len(data) != size:
-        raise ConversionError("changed while it was read", file=str(path), code=UNREADABLE.code)
+        raise ConversionError("changed while it was read", file=path, code=UNREADABLE.code)
     return data
 
 

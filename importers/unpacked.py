@@ -65,7 +65,7 @@ def _holds_entries(folder: Path, name: str, now: tuple[Stamp, ...]) -> bool:
         try:
             if entry.type_id == MATERIAL_TYPE:
                 read_material(entry, name)
-            elif bytes(entry.payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+            elif entry.start(len(TEXM_MAGIC)) != TEXM_MAGIC:
                 continue
         except ConversionError:
             continue
@@ -114,4 +114,10 @@ def open_unpacked(folder: Path, label: str) -> Archive:
 
 
 def _later(path: Path, size: int) -> Later:
-    return Later(size, partial(read_file, path))
+    return Later(size, partial(_read_file, path, size))
+
+
+def _read_file(path: Path, size: int, count: int) -> memoryview:
+    """A file; what has grown since it was listed is read as it is now, unless less is asked for."""
+    data = read_file(path)
+    return data if count == size else data[:count]

@@ -300,13 +300,12 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
     names = Names()
     for index, entry in enumerate(archive.entries):
         id = f"{source}::{entry.name}"
-        payload = entry.payload
-        if not is_nres(payload):
+        if not is_nres(entry.start(4)):  # the rest may be large
             if entry.type_id == MODEL_TYPE:
                 found.skipped.append(Skipped(id, "called a model (MESH), but not an NRes file"))
             continue
         try:
-            kind = content_kind(payload, source)
+            kind = content_kind(entry.payload, source)
         except ConversionError:
             kind = Kind.MODEL  # its conversion says what is wrong
         if kind is Kind.ARCHIVE and entry.type_id == MODEL_TYPE:

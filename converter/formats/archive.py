@@ -93,11 +93,11 @@ class Later:
 
     Attributes:
         size: its bytes.
-        read: reads it.
+        read: reads so many bytes from its start.
     """
 
     size: int
-    read: Callable[[], memoryview | bytes]
+    read: Callable[[int], memoryview | bytes]
 
 
 class _Payload:
@@ -107,7 +107,7 @@ class _Payload:
         if entry is None:
             raise AttributeError("no default")
         stored: memoryview | bytes | Later = entry.__dict__["_payload"]
-        return stored.read() if isinstance(stored, Later) else stored
+        return stored.read(stored.size) if isinstance(stored, Later) else stored
 
     def __set__(self, entry: Entry, value: memoryview | bytes | Later) -> None:
         entry.__dict__["_payload"] = value
@@ -152,11 +152,35 @@ class Entry:
         stored = self.__dict__["_payload"]
         return stored.size if isinstance(stored, Later) else len(stored)
 
+    def start(self, count: int) -> bytes:
+        """The first bytes of the payload, as many as there are; the rest is not read."""
+        stored = self.__dict__["_payload"]
+        if isinstance(stored, Later):
+            return bytes(stored.read(min(count, stored.size)))
+        return bytes(stored[:count])
+
     @property
     def type_text(self) -> str:
         """``MESH`` for a FourCC, else the number."""
         raw = self.type_id.to_bytes(4, "little")
         return raw.decode("ascii") if raw.isalnum() else str(self.type_id)
+
+
+#: Regions of a file that no payload covers: where each starts, and its bytes.
+Regions = Sequence[tuple[int, memoryview | bytes]]
+
+
+class _Regions:
+    """Reads regions that were given as a function when ``Archive.unindexed`` is accessed."""
+
+    def __get__(self, archive: Archive | None, kind: type[Archive]) -> Regions:
+        if archive is None:
+            return ()  # the default
+        stored: Regions | Callable[[], Regions] = archive.__dict__["_unindexed"]
+        return stored() if callable(stored) else stored
+
+    def __set__(self, archive: Archive, value: Regions | Callable[[], Regions]) -> None:
+        archive.__dict__["_unindexed"] = value
 
 
 @dataclass
@@ -168,7 +192,8 @@ class Archive:
         version: the header's version word.
         entries: in directory order.
         unindexed: ``(offset, bytes)`` of every region before the directory that no payload
-            covers: alignment gaps and forgotten data alike.
+            covers: alignment gaps and forgotten data alike. Set to a function, they are read
+            from the file when they are asked for.
         total_size: length of the file in bytes.
         read_from: the bytes that it was read from, whatever was replaced since; none of a new one.
     """
@@ -176,7 +201,7 @@ class Archive:
     label: str
     version: int = NRES_VERSION
     entries: list[Entry] = field(default_factory=list)
-    unindexed: list[tuple[int, memoryview | bytes]] = field(default_factory=list)
+    unindexed: _Regions = _Regions()
     total_size: int = NRES_HEADER_DTYPE.itemsize
     read_from: memoryview | bytes = field(default=b"", repr=False, compare=False)
 
@@ -233,7 +258,10 @@ class Archive:
 
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""
-        return next((entry for entry in self.entries if entry.type_id == type_id), None)
+        for entry in self.entries:
+            if entry.type_id == type_id:
+                return entry
+        return None
 
 
 def encode_name(name: str) -> bytes:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
+import tracemalloc
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.walk import common_root, select, tree, walk
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from msh_gltf.importers.content import models_in
+from msh_gltf.importers.nres import open_nres
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
 
 ROCK = "retail__odd__s_rock_009"
@@ -191,3 +196,35 @@ def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
 def test_select(include: list[str], exclude: list[str], count: int, tmp_path: Path) -> None:
     _, found = walk([make_game(tmp_path / "game")])
     assert len(select(found.items, include, exclude)) == count
+
+
+def test_looking_for_models_reads_no_payload_of_others(tmp_path: Path) -> None:
+    """A large entry of another kind costs four bytes; what no entry covers is not read at all."""
+    small = archive([entry(1, b"foreign", b"RIFF"), entry(MESH, b"rock.msh", model(ROCK))])
+    start, rows = 16, len(small) - 2 * 64
+    large = 256 << 20
+    # the same archive with two holes (a sparse file): in the foreign entry, and after all payloads
+    data = np.frombuffer(small, "u1").copy()
+    header = data[:16].view(NRES_HEADER_DTYPE)
+    header["total_size"] += 2 * large
+    directory = data[rows:].view(NRES_ENTRY_DTYPE)
+    directory["size"][0] = large
+    directory["data_offset"][1] += large
+    path = tmp_path / "game/large.rlb"
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        file.write(data[: start + 8].tobytes())
+        file.seek(large, os.SEEK_CUR)
+        file.write(data[start + 8 : rows].tobytes())
+        file.seek(large, os.SEEK_CUR)
+        file.write(data[rows:].tobytes())
+    tracemalloc.start()
+    try:
+        _, found = walk([path.parent])
+        opened = open_nres(path, "large.rlb")
+        assert models_in(opened) == [1]
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert [item.id for item in found.items] == ["large.rlb::rock.msh"]
+    assert sum(len(region) for _, region in opened.unindexed) >= large
