@@ -10,19 +10,19 @@ from pathlib import Path
 
 from tests.docs.runner import Page
 
-CONSOLE = re.compile(r"^```console$.*?^```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^```(?:console|output)$.*?^```$", re.MULTILINE | re.DOTALL)
 
 
 def with_blocks(text: str, blocks: list[str]) -> str:
-    """A page with other ``console`` blocks.
+    """A page with other ``console`` and ``output`` blocks.
 
     Raises:
         SystemExit: it has another number of them.
     """
-    if len(CONSOLE.findall(text)) != len(blocks):
-        raise SystemExit("the translations have different numbers of console blocks")
+    if len(SHOWN.findall(text)) != len(blocks):
+        raise SystemExit("the translations have different numbers of console and output blocks")
     left = iter(blocks)
-    return CONSOLE.sub(lambda _: next(left), text)
+    return SHOWN.sub(lambda _: next(left), text)
 
 
 for name in sys.argv[1:]:
@@ -34,6 +34,6 @@ for name in sys.argv[1:]:
     translation = page.path.with_suffix(".ru.md")
     if translation.is_file():
         translation.write_text(
-            with_blocks(translation.read_text("utf-8"), CONSOLE.findall(text)), "utf-8"
+            with_blocks(translation.read_text("utf-8"), SHOWN.findall(text)), "utf-8"
         )
     print(f"{name}: {len(page.skipped)} blocks skipped")
