@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         read_terrain,
         restore_directory,
         to_glb,
+        write_libraries,
         write_msh,
     )
     from .converter.batch.outcome import Outcome, Run
@@ -67,6 +68,7 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
     "export_gltf",
     "import_gltf",
     "write_msh",
+    "write_libraries",
     "ConversionError",
     "convert_directory",
     "restore_directory",
@@ -111,7 +113,8 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
 #: Where each name of ``__all__`` is defined, as in the imports above (a test compares them).
 _DEFINED_IN = {
     "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
-    "read_areal_map read_models read_msh read_terrain restore_directory to_glb write_msh",
+    "read_areal_map read_models read_msh read_terrain restore_directory to_glb "
+    "write_libraries write_msh",
     "converter.batch.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Finding",

@@ -18,6 +18,7 @@ from .converter.batch.engine import Engine, Progress
 from .converter.batch.export_run import export_run, found_in, run_options
 from .converter.batch.import_run import import_run
 from .converter.batch.outcome import Outcome, Run
+from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.walk import select, walk
 from .converter.batch.write_game import Places
 from .converter.errors import ConversionError, fault_of
@@ -273,6 +274,36 @@ def write_msh(
     with _machine_errors():
         write_outputs(files, force)
     return [file for file, _ in files]
+
+
+def write_libraries(result: ImportResult, game: FilePath, *, like: str = "") -> list[Path]:
+    """Write what an edited model changes in the game's ``Material.lib`` and ``Textures.lib``.
+
+    Only the entries that are edited or new differ; a library as it was is kept as ``.bak``.
+    :func:`write_msh` makes files of the entries instead, where no game is at hand.
+
+    Args:
+        result: what :func:`import_gltf` returned; its warnings and ``not_applied`` grow.
+        game: the folder with the libraries.
+        like: the material that new ones are made like; by default ``DEFAULT``.
+
+    Returns:
+        The libraries that changed.
+
+    Raises:
+        ConversionError: no such material ``like``, a library is broken or cannot be written, or an
+            entry is not the one that was converted.
+
+    Examples:
+        >>> _ = export_gltf(read_msh("walker.msh"), "walker.glb")
+        >>> write_libraries(import_gltf("walker.glb"), "textures")
+        []
+    """
+    with _machine_errors():
+        plan = plan_libraries([Path(game)], result, {}, like=like)
+        result.not_applied += plan.not_applied
+        result.warnings += plan.messages
+        return plan.write()
 
 
 def convert_directory(

@@ -10,22 +10,24 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
+from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.replace_entry import replace_model
-from .converter.batch.written import history_text, read_history
+from .converter.batch.written import History, history_text, read_history
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sidecar_path
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.import_result import ImportResult
+from .converter.pipeline.library_edits import files_beside
+from .converter.pipeline.new_entries import NewEntries, entries_of_game
 from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .guard import guarded
-from .state import DIALECTS, show_report, sidecar_bytes
+from .state import DIALECTS, game_folders, show_report, sidecar_bytes
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
-#: applied, because the game has none. Pictures go along, though nobody reads them: without them the
-#: exporter writes other vertex colours.
+#: applied, because the game has none.
 GLTF_OPTIONS = {
     "export_format": "GLB",
     "export_extras": True,
@@ -70,7 +72,10 @@ def export_model(
         try:
             # everything is exported: what is missing was deleted
             options = ImportOptions(
-                dialect, use_sidecar=use_sidecar, allow_delete=True, libraries=False
+                dialect,
+                use_sidecar=use_sidecar,
+                allow_delete=True,
+                own_materials=scene.msh_gltf.own_materials,
             )
             result = import_gltf(target, sidecar, options)
         except ConversionError as error:
@@ -138,6 +143,22 @@ def _report(operator, result: ImportResult, state) -> None:
     operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 
 
+def _history(text: str) -> History:
+    return read_history(text, "what was put back") if text else {}
+
+
+def _library_folders(context: bpy.types.Context) -> list[Path]:
+    """Where the game's libraries are, as the import looks for them."""
+    own = Path(context.scene.msh_gltf.path).parent
+    return [*map(Path, game_folders(context)), own, own.parent]
+
+
+def _game(context: bpy.types.Context) -> NewEntries | None:
+    """The game's libraries, where the preferences name its folder."""
+    folders = game_folders(context)
+    return entries_of_game(Path(folders[0])) if folders else None
+
+
 def _ending(scene: bpy.types.Scene) -> str:
     return ".map" if scene.msh_gltf.source.lower().endswith(".map") else ".msh"
 
@@ -175,19 +196,28 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
             files = [(path, result.data), *companions_beside(path, result.companions)]
+            beside = files_beside(path, result, _game(context))
+            files += beside.files
+            result.not_applied += beside.not_applied
+            if beside.files:
+                names = ", ".join(file.name for file, _ in beside.files)
+                result.warnings.append(
+                    f"{names}: for the game's libraries; Put Back Into the Game writes them there"
+                )
             if result.wear is not None:
                 hint = "delete it and export again to replace it"
                 wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
                 files += wear
                 result.warnings += messages
             write_outputs(files, force=True)
+            show_report(context.scene.msh_gltf, result)
             _report(self, result, context.scene.msh_gltf)
 
         return guarded(self, work)
 
 
 class MSH_OT_put_back(bpy.types.Operator):
-    """Write the model into the file or archive that it came from, which is kept as .bak"""
+    """Write the model, its materials and textures where they came from; files are kept as .bak"""
 
     bl_idname = "export_scene.msh_put_back"
     bl_label = "Put Back Into the Game"
@@ -203,16 +233,23 @@ class MSH_OT_put_back(bpy.types.Operator):
         return context.window_manager.invoke_confirm(self, event)
 
     def execute(self, context):
-        """Replace the entry and nothing else."""
+        """Replace the entries that changed and nothing else."""
 
         def work() -> None:
             state = context.scene.msh_gltf
             result = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, *state.written.split()} - {""}
             companions = [*result.companions, *result.kept_companions]
-            history = read_history(state.history, "what was put back") if state.history else {}
+            history = _history(state.history)
+            libraries = _history(state.libraries)
+            plan = plan_libraries(_library_folders(context), result, libraries)
+            result.not_applied += plan.not_applied
+            result.warnings += plan.messages
             wrote = replace_model(state.origin, result.data, known, companions, history)
             state.history = history_text(history)
+            wrote = bool(plan.write()) or wrote
+            state.libraries = history_text(libraries)
+            show_report(state, result)
             _report(self, result, state)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")

@@ -48,6 +48,7 @@ class MSH_PT_model(bpy.types.Panel):
         if context.scene.render.fps != 24:
             column.label(text="not at 24 fps: plays at another speed", icon="INFO")
         column.separator()
+        column.prop(state, "own_materials")
         column.operator(MSH_OT_put_back.bl_idname, icon="LOOP_BACK")
         column.operator(MSH_OT_export.bl_idname, icon="EXPORT")
 

@@ -51,6 +51,11 @@ class MshState(bpy.types.PropertyGroup):
     digest: StringProperty(description="SHA-256 of the model")
     written: StringProperty(description="SHA-256 of files that version 0.1 last put back")
     history: StringProperty(description="What was put back into which files, as JSON")
+    libraries: StringProperty(description="What was put back into which libraries, as JSON")
+    own_materials: BoolProperty(
+        name="Own Materials",
+        description="Put changed materials back as copies that only this model uses",
+    )
     sidecar: PointerProperty(type=bpy.types.Text)
     outcome: StringProperty(description="The last export, in a line")
     rows: CollectionProperty(type=MshRow)

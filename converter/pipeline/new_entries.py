@@ -319,7 +319,7 @@ def no_library(new: NewMaterial, game: str) -> list[NotApplied]:
             where=new.where,
             what=new.what or "is a new material",
             why=f"{printable(game)} has no {MATERIALS}",
-            instead="give the whole game",
+            instead="name the folder of the whole game",
         )
     ]
 

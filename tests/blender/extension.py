@@ -233,34 +233,6 @@ def turret(out):
     return {"collections": names, "report": report()}
 
 
-def materials(out):
-    """A material renamed, put back, renamed again to what it was, and another one added."""
-    read("reskinned", entry="e_tur_01.msh")
-    path = Path(FILES["reskinned"])
-    armour = [m for m in bpy.data.materials if m.name.partition(".")[0] == "armour"]
-    for material in armour:
-        material.name = "rust"
-    facts = {"renamed": put_back(path, out / "renamed.rlb")}
-    for material in armour:
-        material.name = "armour"
-    facts["undone"] = put_back(path, out / "undone.rlb")
-    meshes = [o for o in bpy.context.scene.objects if o.type == "MESH"]
-    old = meshes[0].data.materials[0]
-    meshes[0].data.materials[0] = bpy.data.materials.new("gold")
-    facts["added"] = put_back(path, out / "added.rlb")
-    meshes[0].data.materials[0] = bpy.data.materials.new("silver")
-    facts["again"] = put_back(path, out / "again.rlb")
-    meshes[0].data.materials[0] = old
-    facts["removed"] = put_back(path, out / "removed.rlb")
-    return facts
-
-
-def put_back(path, copy):
-    assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
-    copy.write_bytes(path.read_bytes())
-    return report()
-
-
 def maps(out):
     facts = {}
     for name in ("land", "areals"):
@@ -459,6 +431,8 @@ def switched_off(out):
     facts["report"] = write(out / "same.msh")
     return facts
 
+
+from extension_materials import libraries, materials  # noqa: E402, F401  steps, which use this file
 
 # modules of somebody else's extension
 DECOYS = {name: types.ModuleType(name) for name in OWN_NAMES}

@@ -21,7 +21,6 @@ from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.wear import read_wear_names
 from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.corpus import DATA, LIBS
@@ -38,7 +37,7 @@ WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
     "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
-    "archive", "turret", "materials", "maps", "new_model", "errors", "same_names", "panel",
+    "archive", "turret", "maps", "new_model", "errors", "same_names", "panel",
     "dialogs", "dropped", "switched_off",
 )  # fmt: skip
 UNTOUCHED = {
@@ -74,7 +73,11 @@ def zip_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    base = tmp_path_factory.mktemp("extension")
+    return see(zip_file, tmp_path_factory.mktemp("extension"), STEPS)
+
+
+def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
+    """Run steps of ``extension.py``."""
     out, game = base / "out", make_game(base / "game")
     shutil.copytree(game, base / "before")
     (base / "dressed").mkdir()
@@ -88,6 +91,9 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
         shutil.copy(example_game() / name, base / name)
     shutil.copy(base / "turrets.rlb", base / "reskinned.rlb")
+    (base / "painted").mkdir()
+    for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
+        shutil.copy(example_game() / name, base / "painted" / name)
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
@@ -99,6 +105,7 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
         "game": str(base / "dressed"),
         "archive": str(game / "SYSTEM.RLB"),
         "turrets": str(base / "turrets.rlb"),
+        "painted": str(base / "painted/turrets.rlb"),
         "reskinned": str(base / "reskinned.rlb"),
         "scripts": str(EXAMPLES / "blender"),
         "land": str(LEVEL / "Land.msh"),
@@ -111,7 +118,7 @@ def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
     (base / "files.json").write_text(json.dumps(files), "utf-8")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["BLENDER_USER_RESOURCES"] = str(base / "user")
-    script = [BLENDER, HERE / "extension.py", zip_file, out, base / "files.json", *STEPS]
+    script = [BLENDER, HERE / "extension.py", zip_file, out, base / "files.json", *steps]
     result = subprocess.run(
         script, cwd=base, env=environment, capture_output=True, text=True, check=False
     )
@@ -348,27 +355,6 @@ def test_a_new_model(seen: Seen) -> None:
     assert facts["rebuilt"]["outcome"] == "rebuilt from the scene alone, dialect retail"
     rebuilt = parse(seen.out / "new_model/rebuilt.msh")
     assert rebuilt.node_names == parse(WALKER).node_names
-
-
-def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
-    """Only the .wea differs after a new name, and nothing does after the old one came back."""
-    facts, out = seen.facts["materials"], seen.out / "materials"
-    before = read_nres((seen.out.parent / "reskinned.rlb.bak").read_bytes(), "x")
-    rows = {}
-    for name in ("renamed", "undone", "added", "again", "removed"):
-        assert not [row for row in facts[name]["warnings"] if "not applied" in row]
-        now = read_nres((out / f"{name}.rlb").read_bytes(), "x")
-        pairs = list(zip(before.entries, now.entries, strict=True))
-        changed = {a.name for a, b in pairs if a.payload != b.payload}
-        rows[name] = changed, read_wear_names(now.entries[now.find("e_tur_01.wea") or 0].payload)
-    old = read_wear_names(before.entries[before.find("e_tur_01.wea") or 0].payload)
-    new = ["rust" if name == "armour" else name for name in old]
-    assert rows["renamed"] == ({"e_tur_01.wea"}, new)
-    assert rows["undone"] == (set(), old)
-    assert (out / "undone.rlb").read_bytes() == (seen.out.parent / "reskinned.rlb.bak").read_bytes()
-    assert rows["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
-    assert rows["again"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "silver"])
-    assert (out / "removed.rlb").read_bytes() == (out / "undone.rlb").read_bytes()
 
 
 # ------------------------------------------------------------------ errors

@@ -257,7 +257,7 @@ def test_a_new_model_brings_its_materials(edit: NewEdit) -> None:
     assert floors.texture == "joint.0", "a picture of the run"
     assert sorted(edit.added("Material.lib")) == ["brick", "floors"]
     assert edit.added("Textures.lib") == ["BRICK.0"]
-    assert "1 models and 1 texture and 2 materials went into" in text
+    assert "1 model and 1 texture and 2 materials went into" in text
     out = edit.new.parent / "again"
     assert run("msh2gltf", edit.new, "-o", out).returncode == 0
     np.testing.assert_array_equal(read_png(out / "textures/BRICK.0.png"), BRICK)

@@ -1,0 +1,176 @@
+"""Write what one model changes in the game's libraries into them: edits, and new entries.
+
+*Put Back* of the Blender extension and ``put_back`` of the library come here; runs over a game have
+``library_edits``. As there, what was written before is taken back first (``written``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ...exporters.nres import add_entry, replace_entry, write_nres
+from ...importers.nres import read_file, read_nres
+from ...importers.unpacked import find_library
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry, encode_name
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
+from ..formats.sidecar import sha256
+from ..locks import only_run
+from ..pipeline.import_result import ImportResult
+from ..pipeline.library_edits import edited_entry
+from ..pipeline.new_entries import NewEntries, NewEntry, no_library
+from ..scene.differences import NotApplied
+from .replace_entry import HINT_OF_COPY, changed_since, entry_to_replace, replace_file
+from .written import Converted, History, as_converted, remember, written
+
+
+@dataclass
+class _Library:
+    """A library: as it is, as it was converted, and with what is written into it."""
+
+    path: Path
+    now: bytes
+    was: Converted
+    archive: Archive
+    names: list[bytes] = field(default_factory=list)
+
+
+@dataclass
+class LibraryPlan:
+    """What is to be written into the libraries of a game.
+
+    Attributes:
+        messages: what the user should know.
+        not_applied: what does not arrive.
+    """
+
+    messages: list[str] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    _libraries: dict[str, _Library] = field(default_factory=dict)
+    _history: History = field(default_factory=dict)
+
+    def write(self) -> list[Path]:
+        """Write them; what was there stays as ``.bak``.
+
+        Returns:
+            The files that changed.
+
+        Raises:
+            ConversionError: one of them has changed meanwhile, or cannot be written.
+        """
+        done = []
+        for one in self._libraries.values():
+            data = write_nres(one.archive)
+            if data != one.was.data:
+                names = dict.fromkeys(one.names, "")
+                remember(self._history, str(one.path), written(one.was, data, names))
+            if data == one.now:
+                continue
+            with only_run(one.path.absolute().parent):
+                if sha256(read_file(one.path)) != sha256(one.now):
+                    raise changed_since(str(one.path), None, HINT_OF_COPY)
+                replace_file(one.path, data)
+            done.append(one.path)
+        return done
+
+
+def plan_libraries(
+    folders: Sequence[Path], result: ImportResult, history: History, *, like: str = ""
+) -> LibraryPlan:
+    """Plan what a model changes in the libraries of a game; nothing is written.
+
+    Args:
+        folders: where they are looked for, in this order.
+        result: what the import of the model changes.
+        history: what was written into them before, by path, which is taken back first; it grows
+            when the plan is written.
+        like: the material that new ones are made like; empty: ``DEFAULT``.
+
+    Raises:
+        ConversionError: a library is broken, or an entry is not the one that was converted.
+    """
+    plan = LibraryPlan(_history=history)
+    wanted = {edit.entry.library for edit in result.library}
+    if result.new_materials or any(edit.picture for edit in result.library):
+        wanted |= {MATERIALS, TEXTURES}
+    for name in (MATERIALS, TEXTURES):
+        found = _open(folders, name, history)
+        if found is not None and (name in wanted or str(found.path) in history):
+            plan._libraries[name] = found
+    archives = {name: one.archive for name, one in plan._libraries.items()}
+    entries = NewEntries(archives.get(MATERIALS), archives.get(TEXTURES), like)
+    for edit in result.library:
+        if edit.entry.library not in archives:
+            plan.not_applied.append(_missing(edit))
+            continue
+        named, texture = entries.with_picture(edit)
+        _edit(plan, named, history)
+        _add(plan, [] if texture is None else [texture])
+    for one in result.new_materials:
+        if entries.materials is None:
+            plan.not_applied += no_library(one, "the game's folder")
+            continue
+        made = entries.material(one)
+        plan.not_applied += made.not_applied
+        _add(plan, made.entries)
+    return plan
+
+
+def _open(folders: Sequence[Path], name: str, history: History) -> _Library | None:
+    for folder in folders:
+        try:
+            path = find_library(folder, name)
+        except OSError:
+            continue
+        if path is None or path.is_dir():  # unpacked: only a run over a game writes such
+            continue
+        now = bytes(read_file(path))
+        rows = history.get(str(path))
+        was = as_converted(path, str(path), rows) if rows else Converted(now)
+        assert was.data is not None  # no edit makes a library
+        return _Library(path, now, was, read_nres(was.data, str(path)))
+    return None
+
+
+def _edit(plan: LibraryPlan, edit: LibraryEdit, history: History) -> None:
+    one = plan._libraries[edit.entry.library]
+    label = one.path.name
+
+    def is_new(entry: Entry) -> bool:
+        return edited_entry(edit, entry, label) is None
+
+    raw = encode_name(edit.entry.name)
+    rows = history.get(str(one.path), [])
+    known = {edit.entry.digest, *(entry.after for row in rows for entry in row.entries)}
+    index = entry_to_replace(one.archive, raw, -1, known=known, is_new=is_new, hint=HINT_OF_COPY)
+    made = None if index is None else edited_entry(edit, one.archive.entries[index], label)
+    if index is None or made is None:
+        return
+    one.archive = replace_entry(one.archive, index, made.data, attr1=made.attr1, attr2=made.attr2)
+    one.names.append(one.archive.entries[index].name_bytes)
+    title = f"{printable(edit.entry.name)} of {edit.entry.library}"
+    plan.messages += [*made.warnings, f"{title} changes for every model that uses it"]
+
+
+def _add(plan: LibraryPlan, entries: Sequence[NewEntry]) -> None:
+    for entry in entries:
+        one = plan._libraries.get(entry.library)
+        if one is None:
+            raise ConversionError(
+                f"there is no {entry.library} to put {printable(entry.name)} into"
+            )
+        raw = encode_name(entry.name)
+        one.archive = add_entry(one.archive, raw, entry.type_id, entry.data, entry.attributes)
+        one.names.append(raw)
+        plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]
+
+
+def _missing(edit: LibraryEdit) -> NotApplied:
+    return NotApplied(
+        where=edit.where,
+        what=edit.what,
+        why=f"there is no {edit.entry.library} in the game's folder",
+        instead="name the folder that has it",
+    )

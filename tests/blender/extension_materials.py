@@ -1,0 +1,100 @@
+"""Steps of ``extension.py``: what an artist does with materials, textures and their libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+
+from __main__ import FILES, read, report
+
+
+def materials(out):
+    """A material renamed, put back, renamed again to what it was, and another one added."""
+    read("reskinned", entry="e_tur_01.msh")
+    path = Path(FILES["reskinned"])
+    armour = [m for m in bpy.data.materials if m.name.partition(".")[0] == "armour"]
+    for material in armour:
+        material.name = "rust"
+    facts = {"renamed": put_back(path, out / "renamed.rlb")}
+    for material in armour:
+        material.name = "armour"
+    facts["undone"] = put_back(path, out / "undone.rlb")
+    meshes = [o for o in bpy.context.scene.objects if o.type == "MESH"]
+    old = meshes[0].data.materials[0]
+    meshes[0].data.materials[0] = bpy.data.materials.new("gold")
+    facts["added"] = put_back(path, out / "added.rlb")
+    meshes[0].data.materials[0] = bpy.data.materials.new("silver")
+    facts["again"] = put_back(path, out / "again.rlb")
+    meshes[0].data.materials[0] = old
+    facts["removed"] = put_back(path, out / "removed.rlb")
+    return facts
+
+
+def libraries(out):
+    """What an artist does with materials: recolour, repaint, a new one, and all of it undone."""
+    read("painted", entry="e_tur_01.msh")
+    folder = Path(FILES["painted"]).parent
+    state = bpy.context.scene.msh_gltf
+
+    def put(name):
+        assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
+        (out / name).mkdir(parents=True)
+        for file in ("turrets.rlb", "Material.lib", "Textures.lib"):
+            (out / name / file).write_bytes((folder / file).read_bytes())
+        return report()
+
+    def shader(material):
+        return next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+
+    def images(material):
+        return [n for n in material.node_tree.nodes if n.type == "TEX_IMAGE"]
+
+    facts = {"same": put("same")}
+    glow = next(m for m in bpy.data.materials if m.name.partition(".")[0] == "glow")
+    emission = shader(glow).inputs["Emission Strength"]
+    before = emission.default_value
+    emission.default_value = 0.0
+    facts["recoloured"] = put("recoloured")
+    emission.default_value = before
+    joint = [m for m in bpy.data.materials if m.name.partition(".")[0] == "joint"]
+    image = images(joint[0])[0].image
+    pixels = list(image.pixels)
+    image.pixels[:4] = (1, 0, 0, 1)
+    image.update()
+    facts["repainted"] = put("repainted")
+    state.own_materials = True
+    facts["own"] = put("own")
+    state.own_materials = False
+    image.pixels[:] = pixels
+    image.update()
+    facts["undone"] = put("undone")
+    mesh = next(o for o in bpy.context.scene.objects if o.type == "MESH").data
+    old = mesh.materials[0]
+    mesh.materials[0] = new_look("латунь", "BRASS", 32)
+    facts["new"] = put("new")
+    mesh.materials[0] = joint[0]
+    facts["reassigned"] = put("reassigned")
+    mesh.materials[0] = old
+    facts["removed"] = put("removed")
+    return facts
+
+
+def new_look(name, image_name, size):
+    """A new material with a new picture, as the shader editor makes it."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    image = bpy.data.images.new(image_name, size, size)
+    image.pixels[:] = [0.5, 0.25, 0, 1] * size * size
+    image.pack()
+    node = material.node_tree.nodes.new("ShaderNodeTexImage")
+    node.image = image
+    shader = next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+    material.node_tree.links.new(node.outputs["Color"], shader.inputs["Base Color"])
+    return material
+
+
+def put_back(path, copy):
+    assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
+    copy.write_bytes(path.read_bytes())
+    return report()

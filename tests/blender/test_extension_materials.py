@@ -1,0 +1,90 @@
+"""Materials, textures and their libraries through the extension in real Blender."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.formats.archive import Entry
+from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.wear import read_wear_names
+from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.docs.materials import example_game
+from tests.support.runs import call
+
+__all__ = ["pytestmark", "zip_file"]
+
+
+@pytest.fixture(scope="module")
+def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries"))
+
+
+def entries_of(path: Path) -> Sequence[Entry]:
+    return read_nres(path.read_bytes(), "x").entries
+
+
+def test_materials_go_into_the_archive_and_back(seen: Seen) -> None:
+    """Only the .wea differs after a new name, and nothing does after the old one came back."""
+    facts, out = seen.facts["materials"], seen.out / "materials"
+    before = read_nres((seen.out.parent / "reskinned.rlb.bak").read_bytes(), "x")
+    rows = {}
+    for name in ("renamed", "undone", "added", "again", "removed"):
+        assert not [row for row in facts[name]["warnings"] if "not applied" in row]
+        now = read_nres((out / f"{name}.rlb").read_bytes(), "x")
+        pairs = list(zip(before.entries, now.entries, strict=True))
+        changed = {a.name for a, b in pairs if a.payload != b.payload}
+        rows[name] = changed, read_wear_names(now.entries[now.find("e_tur_01.wea") or 0].payload)
+    old = read_wear_names(before.entries[before.find("e_tur_01.wea") or 0].payload)
+    new = ["rust" if name == "armour" else name for name in old]
+    assert rows["renamed"] == ({"e_tur_01.wea"}, new)
+    assert rows["undone"] == (set(), old)
+    assert (out / "undone.rlb").read_bytes() == (seen.out.parent / "reskinned.rlb.bak").read_bytes()
+    assert rows["added"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "gold"])
+    assert rows["again"] == ({"e_tur_01.msh", "e_tur_01.wea"}, [*old, "silver"])
+    assert (out / "removed.rlb").read_bytes() == (out / "undone.rlb").read_bytes()
+
+
+def test_materials_and_textures_go_into_the_libraries_and_back(seen: Seen) -> None:
+    """Each edit changes the entries that it is about, and the next one starts from the game."""
+    facts, out = seen.facts["libraries"], seen.out / "libraries"
+    files = ("turrets.rlb", "Material.lib", "Textures.lib")
+
+    def differing(name: str) -> dict[str, list[str]]:
+        changed: dict[str, list[str]] = {}
+        for file in files:
+            old, new = (
+                {
+                    e.name: (bytes(e.payload), e.attr1)
+                    for e in read_nres(path.read_bytes(), "x").entries
+                }
+                for path in (example_game() / file, out / name / file)
+            )
+            found = sorted(entry for entry in new if new[entry] != old.get(entry))
+            if found:
+                changed[file] = found
+        return changed
+
+    for name, fact in facts.items():
+        assert not [row for row in fact["warnings"] if "not applied" in row], (name, fact)
+        assert not [row for row in fact["warnings"] if "--" in row or "gltf2msh" in row], name
+    for name in ("same", "undone", "removed"):
+        for file in files:
+            assert (out / name / file).read_bytes() == (example_game() / file).read_bytes(), name
+    assert differing("recoloured") == {"Material.lib": ["glow"]}
+    assert differing("repainted") == {"Textures.lib": ["joint.0"]}
+    assert differing("own") == {
+        "turrets.rlb": ["e_tur_01.wea"],
+        "Material.lib": ["joint_e_tur_01"],
+        "Textures.lib": ["joint_2.0"],
+    }
+    assert differing("new") == {
+        "turrets.rlb": ["e_tur_01.msh", "e_tur_01.wea"],
+        "Material.lib": ["латунь"],
+        "Textures.lib": ["BRASS.0"],
+    }
+    assert differing("reassigned") == {"turrets.rlb": ["e_tur_01.msh"]}
+    assert call(cli.msh_inspect, "--check", out / "new", "--strict", "-q") == 0
