@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from itertools import chain
+from json.encoder import encode_basestring
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,8 @@ def _template(value: object, columns: list[NDArray[Any]]) -> str:
         return f"{{{','.join(members)}}}"
     if type(value) is int:
         return str(value)
+    if type(value) is str:
+        return encode_basestring(value).replace("%", "%%")
     if not isinstance(value, np.ndarray):
         return json_text(value).replace("%", "%%")
     if value.ndim == 1:

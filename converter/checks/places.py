@@ -19,9 +19,13 @@ DIRECTORY = "NRes directory"
 
 def in_table(file: TableFile, stream: int, field: str | None = None) -> Place:
     """Return where the rows of a table of a model or terrain lie, or a field of them."""
-    record = cast("np.dtype[np.void]", file.SPECS[stream].dtype)
-    within = 0 if field is None else field_offset(record, field)
-    return Place(file.label_of(stream), lambda row: file.offset_of(stream, row, within))
+
+    def offset(row: int) -> int | None:  # most checks find nothing, and ask for no place
+        record = cast("np.dtype[np.void]", file.SPECS[stream].dtype)
+        within = 0 if field is None else field_offset(record, field)
+        return file.offset_of(stream, row, within)
+
+    return Place(file.label_of(stream), offset)
 
 
 def record_offsets(areals: ArealMap, field: str = "anchor") -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.model import MshModel, largest_indices
-from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_COCKPIT
+from ..formats.tables import NODE_COCKPIT
 from ..numeric.arrays import NONE16, cross_products, fill_non_finite
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
@@ -216,37 +216,28 @@ def unique_names(names: Sequence[str]) -> list[str]:
 def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) -> None:
     """Meshes per used slot and the cells that show them, in order of (node, lod, group)."""
     mesh_of: dict[int, int | None] = {}
-    batch_start, batch_count = (model.slots[k].tolist() for k in ("batch_start", "batch_count"))
-    cells: list[list[list[int]]] = model.nodes["slot_index"].tolist()
-    for node in range(len(model.nodes)):
-        for lod in range(LOD_COUNT):
-            for group in range(GROUP_COUNT):
-                slot = cells[node][lod][group]
-                if slot == NONE16:
-                    continue
-                if slot not in mesh_of:
-                    first = batch_start[slot]
-                    rows = primitives[first : first + batch_count[slot]]
-                    drawn = [p for p in rows if p is not None]
-                    mesh_of[slot] = len(scene.meshes) if drawn else None
-                    if drawn:
-                        name = part_name(scene.nodes[node].name, lod, group)
-                        found = _tri_flags(model, slot, drawn)
-                        scene.meshes.append(Mesh(name, drawn, slot, lod, group, found))
-                mesh = mesh_of[slot]
-                if mesh is not None:
-                    scene.parts.append(Part(node, lod, group, mesh))
-
-
-def _tri_flags(
-    model: MshModel, slot: int, primitives: Sequence[Primitive]
-) -> NDArray[np.uint16] | None:
-    """The flags of a slot's triangles, if it has a descriptor for each. (T,) uint16."""
-    first, count = (int(model.slots[name][slot]) for name in ("tri_start", "tri_count"))
-    if model.triangles is None or sum(p.index_count // 3 for p in primitives) != count:
-        return None
-    flags: NDArray[np.uint16] = model.triangles["tri_flags"][first : first + count]
-    return flags
+    columns = ("batch_start", "batch_count", "tri_start", "tri_count")
+    ranges_of: list[tuple[int, int, int, int]] = model.slots[list(columns)].tolist()
+    flags = None if model.triangles is None else model.triangles["tri_flags"]
+    cells = model.nodes["slot_index"]
+    used = cells != NONE16
+    for (node, lod, group), slot in zip(
+        np.argwhere(used).tolist(), cells[used].tolist(), strict=True
+    ):
+        if slot not in mesh_of:
+            first, count, tri_start, tri_count = ranges_of[slot]
+            drawn = [p for p in primitives[first : first + count] if p is not None]
+            mesh_of[slot] = len(scene.meshes) if drawn else None
+            if drawn:
+                name = part_name(scene.nodes[node].name, lod, group)
+                # the flags of its triangles, if it has a descriptor for each
+                own = None
+                if flags is not None and sum(p.index_count // 3 for p in drawn) == tri_count:
+                    own = flags[tri_start : tri_start + tri_count]
+                scene.meshes.append(Mesh(name, drawn, slot, lod, group, own))
+        mesh = mesh_of[slot]
+        if mesh is not None:
+            scene.parts.append(Part(node, lod, group, mesh))
 
 
 def part_name(node_name: str, lod: int, group: int) -> str:

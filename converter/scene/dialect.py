@@ -199,11 +199,11 @@ def _box_errors(model: MshModel) -> dict[Dialect, float]:
     diagonal = float(np.linalg.norm(high - low))
     if not np.isfinite(diagonal) or diagonal == 0:
         return {}
-    out = {}
-    for dialect, posed in posed_at_rest(model).items():
-        error = max(np.abs(posed.min(0) - low).max(), np.abs(posed.max(0) - high).max())
-        out[dialect] = float(error) / diagonal
-    return out
+    posed = _posed_at_rest(model)
+    if posed is None:
+        return {}
+    error = np.maximum(abs(posed.min(2) - low).max(1), abs(posed.max(2) - high).max(1))
+    return dict(zip(Dialect, (error / diagonal).tolist(), strict=True))
 
 
 def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
@@ -212,11 +212,17 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     Returns:
         (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
     """
+    posed = _posed_at_rest(model)
+    return {} if posed is None else {d: posed[k].T for k, d in enumerate(Dialect)}
+
+
+def _posed_at_rest(model: MshModel) -> NDArray[np.float64] | None:
+    """The same under every dialect in their order, axis after axis in memory. (D, 3, n)."""
     vertices, nodes, counts = header_vertices(model)
     dialects = list(Dialect)
     one = tracks(model, dialects[0])
     if not vertices.size or one is None:
-        return {}
+        return None
     order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
     every_node = np.arange(len(model.nodes))
     rest = sample(one, every_node, [0.0])
@@ -236,7 +242,7 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
         here = posed[:, :, start:end]
         np.matmul(matrices[:, node], points[:, start:end], out=here)
         here += world_t[:, node, :, None]
-    return {dialect: posed[k].T for k, dialect in enumerate(dialects)}
+    return posed
 
 
 def header_vertices(
