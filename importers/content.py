@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Archive
 from ..converter.formats.kinds import SCENE_KINDS, Kind, archive_kind
+from ..converter.formats.mission import MISSION_FILE
 from ..converter.formats.texture import TEXM_TYPE
 from .nres import is_nres, read_nres
+from .unit import is_unit
 
 
 def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
@@ -20,6 +24,28 @@ def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
         ConversionError: it is an NRes file with a broken directory.
     """
     return archive_kind(read_nres(data, label)) if is_nres(data) else Kind.UNKNOWN
+
+
+def assembly_kind(path: Path, head: memoryview | bytes) -> Kind | None:
+    """Tell whether a file is a unit or a mission; ``None``: it is neither.
+
+    Args:
+        path: the file; a mission is recognised by its name.
+        head: its first bytes, four or more.
+    """
+    if is_unit(head):
+        return Kind.UNIT
+    is_mission = path.name.lower() == MISSION_FILE or path.suffix.lower() == ".tma"
+    return Kind.MISSION if is_mission and not is_nres(head) else None
+
+
+def mission_in(folder: Path) -> Path | None:
+    """Return the mission of a directory, ``data.tma`` in any case; ``None``: it has none."""
+    try:
+        names = sorted(path for path in folder.iterdir() if path.name.lower() == MISSION_FILE)
+    except OSError:
+        return None
+    return names[0] if names else None
 
 
 def models_in(archive: Archive) -> list[int]:

@@ -9,14 +9,11 @@ from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
 
-from ...importers.content import models_in
 from ...importers.control_points import points_of
-from ...importers.msh import model_at
 from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
 from ...importers.unpacked import open_unpacked
 from ...importers.wear import wear_of, wears_of_level
 from .. import __version__
-from ..checks.model import require_valid
 from ..errors import ConversionError
 from ..findings import Finding, messages
 from ..formats.archive import Archive
@@ -26,9 +23,10 @@ from ..pipeline import areal_map, terrain, texture, texture_lookup  # noqa: F401
 from ..pipeline.appearance import find_appearance
 from ..pipeline.dispatch import gltf_files, load
 from ..pipeline.export_model import LoadedModel
+from ..pipeline.game import majority_of
 from ..pipeline.gltf_output import Files
 from ..pipeline.options import ExportOptions
-from ..scene.dialect import Decision, decide, majority
+from ..scene.dialect import Decision
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
 from .outcome import Outcome, guarded
@@ -232,13 +230,4 @@ def archive_majority(path: str, label: str, now: Stamp) -> Decision | None:
 
     Arguments as of :func:`open_archive`.
     """
-    archive = open_archive(path, label, now)
-    decisions = []
-    for index in models_in(archive):
-        try:
-            model = model_at(archive, index, label)
-            require_valid(model)
-        except ConversionError:
-            continue  # its own conversion says what is wrong with it
-        decisions.append(decide(model))
-    return majority(decisions)
+    return majority_of(open_archive(path, label, now))

@@ -36,7 +36,9 @@ class ToGltf(Given):
     fps: float
     lod: int
     group: int
-    parts: str
+    parts: str | None
+    unit: str | None
+    clips: bool
     subframes: int
     frame: float | None
     up: str | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,9 +61,12 @@ Examples:
   msh2gltf GAME -o out/ --thumbnails              and a page that shows them: out/index.html
   msh2gltf GAME --list                            what is there, as path::entry
   msh2gltf Textures.lib --entry WALL.0 -o wall.png   a texture
+  msh2gltf GAME --unit UNIT -o unit.glb           a unit, with its turret and guns
+  msh2gltf MISSION -o mission.glb                 a mission: its level and all that stands there
   msh2gltf broken.msh --tolerant                  all of it that is not broken
 
-INPUT is a .msh file, an archive (.rlb, .lib) or a directory; each is recognised by content. The
+INPUT is a .msh file, an archive (.rlb, .lib), a unit (.dat), a mission (data.tma) or a directory;
+each is recognised by content. A mission's directory and an output file mean the mission. The
 sidecar (.msh-sidecar) holds what glTF cannot; keep it beside the glTF, and gltf2msh gives back
 the same bytes. Directories and archives go to out/ARCHIVE/ENTRY.glb, with out/manifest.json,
 which says what came from where; the same command again converts only what changed. Exit codes:
@@ -116,10 +120,24 @@ which says what came from where; the same command again converts only what chang
     "selection",
     "--parts",
     type=click.Choice(["all", "visible"]),
-    default="all",
-    show_default=True,
-    help="Every part, or only those of the default scene.",
+    help="Every part, or only those of the default scene; of a unit the internal parts too, or "
+    "only what is seen from outside.",
+    default_text="all; of units and missions visible",
     example="msh2gltf robot.msh --parts visible -o parts/",
+)
+@option(
+    "selection",
+    "--unit",
+    metavar="NAME",
+    help="The unit of that name in the game's directory: its file, with or without folders.",
+    example="msh2gltf GAME --unit walker -o walker.glb",
+)
+@option(
+    "animation",
+    "--clips",
+    is_flag=True,
+    help="Keep the clips of what a mission places.",
+    example="msh2gltf GAME/MISSIONS/Single.01 --clips -o moving.glb",
 )
 @option(
     "animation",
@@ -182,8 +200,8 @@ which says what came from where; the same command again converts only what chang
     "--game",
     type=FILE,
     metavar="DIR",
-    help="Look here for Material.lib and Textures.lib.",
-    default_text="beside the model",
+    help="Look here for Material.lib and Textures.lib, and for what units and missions place.",
+    default_text="beside the model, or above it",
     example="msh2gltf robot.msh --game GAME -o textured/",
 )
 @option(
@@ -276,7 +294,10 @@ def command(context: click.Context, /, **_: object) -> None:
         raise click.UsageError("--keys and --subframes exclude each other")
     if given.strict and given.tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
+    if given.unit is not None:
+        given = _unit_of(given)
     refuse_other_direction(given.sources, to_gltf=True)
+    given = _mission_of(given)
     many = _is_many(given)
     if many and not given.list_only and given.dask is None:
         from ..batch.workers import start_server
@@ -302,6 +323,29 @@ _OF_RUNS = (
     "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
     "report", "thumbnails",
 )  # fmt: skip
+
+
+def _mission_of(given: ToGltf) -> ToGltf:
+    """What was given; a directory and an output file mean the mission in it."""
+    from ...importers.content import mission_in
+
+    to_file = given.output == STDOUT or any(_ends_in(given, suffix) for suffix in SUFFIXES)
+    if len(given.sources) != 1 or not to_file or given.list_only or not given.sources[0].is_dir():
+        return given
+    mission = mission_in(given.sources[0])
+    return given if mission is None else replace(given, sources=(mission,))
+
+
+def _unit_of(given: ToGltf) -> ToGltf:
+    """What was given, with the unit's file as its input."""
+    from ..pipeline.unit import find_unit
+
+    if len(given.sources) != 1 or not given.sources[0].is_dir() or given.entry is not None:
+        raise click.UsageError("--unit takes the game's directory")
+    game = given.sources[0]
+    return replace(
+        given, sources=(find_unit(game, given.unit or ""),), game=given.game or game
+    )  # fmt: skip
 
 
 def _ends_in(given: ToGltf, suffix: str) -> bool:
@@ -330,6 +374,9 @@ def _options(given: ToGltf, many: bool) -> ExportOptions:
         find_textures=not given.no_textures,
         embed=given.embed_textures or not (many or _ends_in(given, ".gltf")),
         lightmaps=given.lightmaps == "on",
+        game=None if given.game is None else str(given.game.absolute()),
+        internal=given.parts == "all",
+        clips=given.clips,
         mode="strict" if given.strict else "tolerant" if given.tolerant else "default",
     )
 
@@ -356,7 +403,6 @@ def _is_many(given: ToGltf) -> bool:
 
 
 def _export_one(given: ToGltf, options: ExportOptions) -> None:
-    from ..formats.names import file_stem
     from ..pipeline.export_model import LoadedModel
     from ..pipeline.texture import texture_at
     from ..storage import write_outputs
@@ -375,7 +421,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
     if output == STDOUT:
         write_stdout(make_files(Path("model.glb"), False)[-1][1])
         return
-    target = output_path(output, f"{file_stem(loaded.name)}.glb", SUFFIXES)
+    target = output_path(output, f"{loaded.file_stem}.glb", SUFFIXES)
     files = make_files(target, sidecar)
     written = write_outputs(files, given.force)
     if given.quiet:

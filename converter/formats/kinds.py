@@ -46,7 +46,9 @@ _FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
 #: Type of a core model's entry in an archive.
 MODEL_TYPE = int.from_bytes(b"MESH", "little")
 #: What becomes glTF and has a sidecar.
-SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP)
+SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP, Kind.UNIT, Kind.MISSION)
+#: Those of them that place models of a game, and are not NRes files.
+ASSEMBLY_KINDS = (Kind.UNIT, Kind.MISSION)
 
 
 def archive_kind(archive: Archive) -> Kind:

@@ -26,13 +26,13 @@ from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
-from .loaded import LoadedScene
+from .loaded import LoadedContainer
 from .options import ExportOptions, ImportOptions
 from .terrain import container_at
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadedArealMap(LoadedScene):
+class LoadedArealMap(LoadedContainer):
     """A valid areal map; ``areals``: its tables."""
 
     kind = Kind.AREAL_MAP

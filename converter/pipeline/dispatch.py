@@ -15,12 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...importers.content import find_model, kind_at
+from ...importers.content import assembly_kind, find_model, kind_at, mission_in
 from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.rsli import is_rsli
-from ..errors import ConversionError
+from ..errors import ConversionError, with_article
 from ..formats.archive import Archive
-from ..formats.kinds import SCENE_KINDS, Kind
+from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
@@ -33,20 +33,27 @@ if TYPE_CHECKING:
 
     from .import_result import ImportResult
     from .inspect import Json
+    from .mission import LoadedMission
+    from .unit import LoadedUnit
 
 
 def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     """Load what a file is, or an entry of it.
 
     Args:
-        path: a model, a terrain, an areal map or an archive.
+        path: a model, a terrain, an areal map, an archive, a unit or a mission, or its directory.
         entry: the archive's entry, by name or directory index, where there are several.
         options: how it becomes glTF.
 
     Raises:
         ConversionError: unreadable, no such entry, or an error finding.
     """
+    if (mission := mission_in(path) if path.is_dir() else None) is not None:
+        path = mission
     data = read_file(path)
+    kind = assembly_kind(path, data) if entry is None else None
+    if kind is not None:
+        return load_assembly(kind, path, options)
     if path.suffix.lower() == ".wea" and not is_nres(data):
         raise ConversionError(
             "is a list of materials, and shows nothing by itself", file=str(path),
@@ -59,6 +66,26 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     archive = read_nres(data, str(path))
     index = find_model(archive, entry)
     return load(kind_at(archive, index), archive, path, index, options)
+
+
+def load_assembly(kind: Kind, path: Path, options: ExportOptions) -> LoadedUnit | LoadedMission:
+    """Load a unit or a mission.
+
+    Args:
+        kind: one of ``ASSEMBLY_KINDS``.
+        path: its file.
+        options: how it becomes glTF.
+
+    Raises:
+        ConversionError: unreadable, not in a game, or an error finding.
+    """
+    if kind is Kind.UNIT:
+        from .unit import load_unit
+
+        return load_unit(path, options)
+    from .mission import load_mission
+
+    return load_mission(path, options)
 
 
 def load(
@@ -114,7 +141,7 @@ def gltf_files(
     """Make the files of a glTF export, in the order in which to write them; the glTF is last.
 
     Args:
-        loaded: a model, a terrain or an areal map; of a texture the PNG is made.
+        loaded: a model, a terrain, an areal map, a unit or a mission; of a texture the PNG is made.
         target: the ``.glb``, ``.gltf`` or ``.png``.
         options: what to show and how.
         sidecar: whether to write one beside the glTF.
@@ -125,6 +152,8 @@ def gltf_files(
     """
     if isinstance(loaded, LoadedModel):
         return model_files(loaded, target, options, sidecar=sidecar, root=root)
+    if loaded.kind in ASSEMBLY_KINDS:
+        return _assembly_files(loaded, target, options, sidecar, root)
     from .areal_map import LoadedArealMap, areal_map_files
     from .terrain import LoadedTerrain, terrain_files
     from .texture import LoadedTexture, png_file
@@ -135,6 +164,18 @@ def gltf_files(
         return areal_map_files(loaded, target, options, sidecar=sidecar, root=root)
     assert isinstance(loaded, LoadedTexture)
     return [png_file(loaded, target)]
+
+
+def _assembly_files(
+    loaded: Loaded, target: Path, options: ExportOptions, sidecar: bool, root: Path | None
+) -> Files:
+    from .mission import LoadedMission, mission_files
+    from .unit import LoadedUnit, unit_files
+
+    if isinstance(loaded, LoadedUnit):
+        return unit_files(loaded, target, options, sidecar=sidecar, root=root)
+    assert isinstance(loaded, LoadedMission)
+    return mission_files(loaded, target, options, sidecar=sidecar, root=root)
 
 
 def import_gltf(
@@ -178,6 +219,12 @@ def import_gltf(
                 from .areal_map import import_areal_map
 
                 out = import_areal_map(kept, given, options, str(found))
+            elif kind in ASSEMBLY_KINDS:
+                raise ConversionError(
+                    f"is {with_article(kind)}, which is not written back yet",
+                    value=kept.description.source,
+                    hint="edit its models one by one",
+                )
             else:
                 out = import_edited(gltf, given, stored_model(kept, found), options)
     except ConversionError as error:

@@ -27,12 +27,12 @@ from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
-from .loaded import LoadedScene
+from .loaded import LoadedContainer
 from .options import ExportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadedModel(LoadedScene):
+class LoadedModel(LoadedContainer):
     """A valid model, decoded.
 
     Attributes:
@@ -81,11 +81,35 @@ def load_model(
         ConversionError: unreadable, or an error finding.
     """
     model = model_at(archive, index, path.name)
+    text = bytes(wear_of(archive, path, index))
+    points = bytes(points_of(archive, path, index)) if options.points else b""
+    return decode_model(model, text, points, path, options, fallback=fallback)
+
+
+def decode_model(
+    model: MshModel,
+    text: bytes,
+    points: bytes,
+    path: Path,
+    options: ExportOptions,
+    *,
+    fallback: Callable[[], Decision | None] | None = None,
+) -> LoadedModel:
+    """Decode a core model that was read.
+
+    Args:
+        model: its tables.
+        text: its WEAR; empty where there is none.
+        points: its control points, a ``.cpt``; empty where there are none.
+        path, options, fallback: as of :func:`load_model`.
+
+    Raises:
+        ConversionError: an error finding.
+    """
     model, findings = checked_model(model, options.mode)
     decision = decide(model, options.dialect)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
-    text = bytes(wear_of(archive, path, index))
     wear = read_wear_names(text)
     scene = decode(
         model,
@@ -98,9 +122,9 @@ def load_model(
     if options.paths:
         scene.paths = path_segments(model, scene)
     companions = {WEAR_ENDING: text} if text else {}
-    if options.points and (data := bytes(points_of(archive, path, index))):
-        companions[POINTS_ENDING] = data
-        scene.points, found = points_in(scene, data)
+    if points:
+        companions[POINTS_ENDING] = points
+        scene.points, found = points_in(scene, points)
         findings = [*findings, *found]
     appearance = find_appearance(text, path, options)
     return LoadedModel(

@@ -12,17 +12,33 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from ...importers.content import models_in
 from ...importers.msh import model_at
 from ...importers.nres import open_nres
 from ...importers.registry import read_registry
+from ..checks.model import require_valid
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
 from ..formats.model import MshModel
 from ..formats.names import readable
 from ..formats.registry import REGISTRY, Member, Registry, Resolved
+from ..scene.dialect import Decision, decide, majority
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64
+
+
+def majority_of(archive: Archive) -> Decision | None:
+    """Return the dialect of most models of an archive (docs/reference/dialects.md)."""
+    decisions = []
+    for index in models_in(archive):
+        try:
+            model = model_at(archive, index, archive.label)
+            require_valid(model)
+        except ConversionError:
+            continue  # its own conversion says what is wrong with it
+        decisions.append(decide(model))
+    return majority(decisions)
 
 
 @dataclass(frozen=True)
@@ -87,6 +103,7 @@ class Game:
     _folders: dict[Path, dict[str, str]] = field(default_factory=dict, repr=False)
     _archives: dict[Path, Archive] = field(default_factory=dict, repr=False)
     _objects: dict[str, KnownObject] = field(default_factory=dict, repr=False)
+    _dialects: dict[Path, Decision | None] = field(default_factory=dict, repr=False)
     _models: dict[tuple[Path, int], MshModel | ConversionError] = field(
         default_factory=dict, repr=False
     )
@@ -182,6 +199,12 @@ class Game:
         except ConversionError as error:
             value = "" if error.value is None else f": {error.value}"
             return KnownObject(key, resolved, None, f"{error.problem}{value}")
+
+    def dialect(self, opened: Opened) -> Decision | None:
+        """Return the dialect of most models of an entry's archive, for one without evidence."""
+        if opened.path not in self._dialects:
+            self._dialects[opened.path] = majority_of(opened.archive)
+        return self._dialects[opened.path]
 
     def model(self, opened: Opened) -> MshModel:
         """Read a model, which is kept for the next time.

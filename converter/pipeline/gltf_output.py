@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
-from ...exporters.nres import bytes_as_read
 from ..formats.names import readable
 from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
 from ..scene.appearance import Appearance
@@ -44,7 +43,7 @@ def output_files(
         root: the directory of a run over many models, which writes their pictures itself.
     """
     appearance = in_folder(loaded.appearance, target, options, root)
-    data = bytes_as_read(loaded.archive)
+    data = loaded.stored
     digest = sha256(data)
     about = replace(about, source_sha256=digest)
     extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}

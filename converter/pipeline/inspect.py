@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from .areal_map import LoadedArealMap
-    from .loaded import LoadedScene
+    from .loaded import LoadedContainer
     from .terrain import LoadedTerrain
     from .texture import LoadedTexture
 
@@ -244,11 +244,11 @@ def describe_areal_map(loaded: LoadedArealMap) -> Json:
     }
 
 
-def _heading(loaded: LoadedScene) -> Json:
+def _heading(loaded: LoadedContainer) -> Json:
     return {"name": loaded.name, "bytes": loaded.archive.total_size, "summary": loaded.summary}
 
 
-def _ending(loaded: LoadedScene) -> Json:
+def _ending(loaded: LoadedContainer) -> Json:
     findings = [finding.facts() for finding in loaded.findings]
     return {"entries": list_entries(loaded.archive), "findings": findings}
 

@@ -6,9 +6,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ...exporters.nres import bytes_as_read
 from ..findings import Finding
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
+from ..formats.names import file_stem
 from ..scene.appearance import Appearance
 
 
@@ -36,15 +38,39 @@ class Loaded(ABC):
     def summary(self) -> str:
         """What it is, in a few figures."""
 
+    @property
+    def file_stem(self) -> str:
+        """What its glTF is called, without an ending."""
+        return file_stem(self.name)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedScene(Loaded):
-    """What becomes glTF: a model, a terrain or an areal map.
+    """What becomes glTF: a model, a terrain, an areal map, a unit or a mission.
 
     Attributes:
-        archive: its own container.
         appearance: its materials and textures; ``None`` where nobody looked for them.
     """
 
-    archive: Archive
     appearance: Appearance | None = None
+
+    @property
+    @abstractmethod
+    def stored(self) -> memoryview | bytes:
+        """The bytes of the file or entry, which the sidecar keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedContainer(LoadedScene):
+    """An NRes file: a model, a terrain or an areal map.
+
+    Attributes:
+        archive: its own container.
+    """
+
+    archive: Archive
+
+    @property
+    def stored(self) -> memoryview | bytes:
+        """The bytes of the file or entry, which the sidecar keeps."""
+        return bytes_as_read(self.archive)

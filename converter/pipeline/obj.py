@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exporters.nres import bytes_as_read
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
 from ...importers.obj import read_obj
@@ -70,7 +69,7 @@ def obj_files(
         ConversionError: a frame that is not finite, a vertex beyond float32.
     """
     require_scene_in_range(loaded.scene, loaded.name)
-    data = bytes_as_read(loaded.archive)
+    data = loaded.stored
     about = replace(description(loaded, options, "samples"), source_sha256=sha256(data), points=[])
     info: dict[str, int | float | str] = {
         "source": about.source,

@@ -1,4 +1,4 @@
-"""How a model, a terrain or an areal map is exported and imported."""
+"""How a model, a terrain, an areal map, a unit or a mission is exported and imported."""
 
 from __future__ import annotations
 
@@ -16,6 +16,10 @@ class ExportOptions:
             in the model's own (``own_folder``).
         embed: whether pictures go into the glTF or beside it.
         lightmaps: whether they are shown.
+        game: the directory of the game that units and missions are resolved in; ``None``: the
+            nearest one above the file that has ``objects.rlb``.
+        internal: whether units show their internal parts.
+        clips: whether missions have the clips of what is placed.
         mode: what is refused; ``strict``: all that ``msh-inspect --check --strict`` reports;
             ``tolerant``: only what cannot be left out (``converter.checks.recover``).
     """
@@ -35,6 +39,9 @@ class ExportOptions:
     own_folder: bool = True
     embed: bool = True
     lightmaps: bool = True
+    game: str | None = None
+    internal: bool = False
+    clips: bool = False
     mode: Mode = "default"
 
 

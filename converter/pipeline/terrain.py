@@ -40,12 +40,12 @@ from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .loaded import LoadedScene
+from .loaded import LoadedContainer
 from .options import ExportOptions, ImportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadedTerrain(LoadedScene):
+class LoadedTerrain(LoadedContainer):
     """A valid terrain, decoded.
 
     Attributes:

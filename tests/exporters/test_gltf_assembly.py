@@ -65,13 +65,6 @@ def written(assembly: Assembly, path: Path, **options: object) -> GltfView:
     return GltfView(path)
 
 
-def game_matrix(view: GltfView, node: int) -> np.ndarray:
-    """World matrix of a node in game axes."""
-    turn = np.eye(4)
-    turn[:3, :3] = TO_GAME
-    return np.asarray(turn @ view.world(node) @ turn.T)
-
-
 def named(view: GltfView, name: str) -> int:
     return next(i for i, node in enumerate(view["nodes"]) if node["name"] == name)
 
@@ -109,17 +102,17 @@ def test_the_root_of_a_part_takes_the_pose_of_its_socket(
     """world(part) = world(socket) * inverse(rest pose of the part's root)."""
     view = written(Assembly("a", models, mounted(models, socket)), tmp_path / "a.glb")
     for hall, gun in (("hall", "gun"), ("hall#2", "gun#2")):
-        at = game_matrix(view, named(view, hall))
+        at = view.game_world(named(view, hall))
         turns, moves = rest_pose(models[0].scene)
         at = at @ matrix(moves[socket], turns[socket])
         root = next(
             c for c in view["nodes"][named(view, gun)]["children"]
             if view["nodes"][c]["extras"]["msh"]["node"] == 0
         )  # fmt: skip
-        np.testing.assert_allclose(game_matrix(view, root), at, atol=1e-5)
+        np.testing.assert_allclose(view.game_world(root), at, atol=1e-5)
         own = root_pose(models[1].scene)
         part = at @ np.linalg.inv(matrix(own.translation, own.rotation))
-        np.testing.assert_allclose(game_matrix(view, named(view, gun)), part, atol=1e-5)
+        np.testing.assert_allclose(view.game_world(named(view, gun)), part, atol=1e-5)
 
 
 def matrix(translation: np.ndarray, rotation: np.ndarray) -> np.ndarray:

@@ -73,6 +73,7 @@ class GltfView:
             [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
             [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
         ]
+        out[:3, :3] *= np.asarray(data.get("scale", [1, 1, 1]), np.float64)
         out[:3, 3] = translation
         return out
 
@@ -86,6 +87,37 @@ class GltfView:
         while node in parents:
             node = parents[node]
             out = self.local(node, frame) @ out
+        return out
+
+    def game_world(self, node: int, frame: int | None = None) -> np.ndarray[Any, Any]:
+        """4x4 matrix from the node to the scene, game axes on both sides."""
+        turn = np.eye(4)
+        turn[:3, :3] = TO_GAME
+        return np.asarray(turn @ self.world(node, frame) @ turn.T)
+
+    def extras(self, node: int) -> dict[str, Any]:
+        """A node's extras.msh; empty if it has none."""
+        return dict(self["nodes"][node].get("extras", {}).get("msh", {}))
+
+    def below(self, node: int, kind: str) -> dict[int, int]:
+        """Nodes of a kind below a node, by their index in the extras."""
+        out, waiting = {}, list(self["nodes"][node].get("children", []))
+        while waiting:
+            one = waiting.pop()
+            waiting += self["nodes"][one].get("children", [])
+            if (extras := self.extras(one)).get("kind") == kind:
+                out[extras["index"]] = one
+        return out
+
+    def own_meshes(self, node: int) -> list[int]:
+        """Nodes with a mesh below a placed node, without those of what is mounted on it."""
+        out, waiting = [], list(self["nodes"][node].get("children", []))
+        while waiting:
+            one = waiting.pop()
+            if self.extras(one).get("kind") == "component":
+                continue
+            waiting += self["nodes"][one].get("children", [])
+            out += [one] if "mesh" in self["nodes"][one] else []
         return out
 
     def scene_parts(self) -> dict[tuple[int, int, int], int]:
