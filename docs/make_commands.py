@@ -24,7 +24,11 @@ MADE = "made by docs/make_commands.py"
 #: What marks a paragraph that keeps its lines.
 AS_IS = "\b\n"
 #: Examples that a test cannot run.
-SKIPPED = {"--dask": "needs a dask scheduler"}
+SKIPPED = {
+    "--dask": "needs a dask scheduler",
+    "--unit": "the example game has no units yet",
+    "--clips": "the example game has no missions yet",
+}
 
 
 @dataclass(frozen=True)

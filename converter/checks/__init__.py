@@ -54,6 +54,7 @@ def all_rules() -> dict[str, Rule]:
         names,
         nodes,
         objects,
+        placed,
         slots,
         terrain_draw,
         terrain_faces,
@@ -72,7 +73,7 @@ def all_rules() -> dict[str, Rule]:
         terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
         areal_map, areal_records, areal_polygons, areal_cells,
         build_dat, wear, appearance, material, materials, texture, textures, control_points,
-        model_parts, rsli, registry, objects, unit, units, mission, missions,
+        model_parts, rsli, registry, objects, unit, units, mission, missions, placed,
     )  # fmt: skip
     declared = (value for module in modules for value in vars(module).values())
     return {value.code: value for value in declared if isinstance(value, Rule)}
