@@ -253,7 +253,7 @@ def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> 
 
 
 def require_strict(archive: Archive, path: Path, index: int | None, kind: Kind) -> None:
-    """Stop where ``msh-inspect --check --strict`` finds something (core page, 7.3).
+    """Stop where ``msh-inspect --check --strict`` finds something (docs/checks.md).
 
     Args:
         archive, path, index: as of :func:`findings_in`.

@@ -1,4 +1,4 @@
-"""A whole level: terrain, areal map and material lists (terrain page, section 2)."""
+"""A whole level: terrain, areal map and material lists (docs/reference/terrain.md)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Level:
 
 
 def load_level(base: Path, *, strict: bool = True) -> Level:
-    """Load a level by its base name, in the runtime's order (terrain page, 2.1 and 2.2).
+    """Load a level by its base name, in the runtime's order (docs/reference/terrain.md).
 
     ``base + "1.wea"`` and ``"2.wea"``, ``base + ".map"``, ``base + ".msh"``; whatever their case. A
     step that fails ends the loading, as it ends the game.

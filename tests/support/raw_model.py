@@ -94,7 +94,7 @@ class Raw:
 
 
 def runtime_rows(q: list[float]) -> list[list[float]]:
-    """The engine's ``quat_to_matrix`` of the unit quaternion (animation page, 4.4)."""
+    """The engine's ``quat_to_matrix`` of the unit quaternion (msh-animation, 4.4)."""
     length = math.sqrt(sum(v * v for v in q))
     w, x, y, z = [v / length for v in q] if length else [1.0, 0.0, 0.0, 0.0]
     return [

@@ -1,4 +1,4 @@
-"""The sampler and blend again, scalar, straight from the animation page's pseudocode (11, 4.4).
+"""The sampler and blend again, scalar, straight from the pseudocode of msh-animation (11, 4.4).
 
 Reads the tables' bytes itself; shares nothing with the converter's sampler. Every operation on
 ``np.float32`` scalars is one binary32 operation.

@@ -79,7 +79,7 @@ def test_whole_games() -> None:
 
 
 def test_masks() -> None:
-    """Typed from the terrain page in another form: the low words and the tower bits."""
+    """Typed from terrain-map-loading in another form: the low words and the tower bits."""
     low = {"Generator": 1, "Mine": 2, "Storage": 3, "Plant": 4, "Hangar": 6, "MainTeleport": 9}
     low |= {"Institute": 10, "Bunker_Small": 16, "Bunker_Medium": 17, "Bunker_Large": 18}
     low |= {"Tower_Medium": 20, "Tower_Large": 21}

@@ -18,7 +18,7 @@ from msh_gltf.converter.numeric.face_flags import (
 )
 
 # Position in the string = number of the full bit, counted from bit 0; the letter or digit is the
-# number of the compact bit in hex, "." = none. Typed from the terrain page, not from the code.
+# number of the compact bit in hex, "." = none. Typed from terrain-map-loading, not from the code.
 #       full bit 0         8         16
 MAIN = "06c123d" + "." + ".b784a5." + ".9...f" + "." * 10
 MATERIAL = "......." + "5" + "0......1" + "2.34" + "." * 12

@@ -1,4 +1,4 @@
-"""Axes and rest poses: the worked vectors of the conventions page, and recorded truth."""
+"""Axes and rest poses: the worked vectors of docs/reference/conventions.md, and recorded truth."""
 
 from __future__ import annotations
 

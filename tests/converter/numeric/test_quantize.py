@@ -44,7 +44,7 @@ def test_every_quaternion_word() -> None:
 
 
 def test_normalising_in_between_is_not_harmless() -> None:
-    """Why unedited keys come from the sidecar (conventions page, Quantisation)."""
+    """Why unedited keys come from the sidecar (docs/reference/conventions.md)."""
     rng = np.random.default_rng(1)
     unit = q.normalise(rng.normal(size=(20000, 4)), 0)
     words = q.encode_unit(unit)

@@ -123,7 +123,7 @@ def test_interpolator_twin(q0: tuple, q1: tuple, alpha: float) -> None:
     ],
 )  # fmt: skip
 def test_frame_rounding(time: float, frame: int) -> None:
-    """Worked vectors of the conventions page, The runtime's arithmetic."""
+    """Worked vectors of docs/reference/animation.md, the runtime's arithmetic."""
     assert sampler.frame_index([time])[0] == frame
     assert scalar.fistp_u32(np.float32(time)) == frame
 

@@ -95,7 +95,7 @@ def test_last_change_is_kept() -> None:
 @pytest.mark.parametrize(
     ("frames", "count", "expected"),
     [
-        ([0, 2, 5], 6, [7, 7, 8, 8, 8, 9]),  # animation page, 5.4
+        ([0, 2, 5], 6, [7, 7, 8, 8, 8, 9]),  # msh-animation, 5.4
         ([0, 2], 6, [7, 7, 8, 8, 8, 8]),  # after the last key: the fallback
         ([0], 2, [7, 7]),
     ],
