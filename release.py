@@ -22,6 +22,7 @@ from pathlib import Path
 
 import environments
 from msh_gltf.converter import __version__
+from msh_gltf.converter.errors import plural
 
 ROOT = Path(__file__).resolve().parent
 DIST = ROOT / "dist"
@@ -69,7 +70,8 @@ def require_ready() -> None:
         ReleaseError: one of them is not so.
     """
     if changed := git("status", "--porcelain").splitlines():
-        raise ReleaseError(f"{len(changed)} files are not committed: {changed[0].strip()}, ...")
+        count = plural(len(changed), "file")
+        raise ReleaseError(f"not committed: {count}: {changed[0].strip()}, ...")
     text = (ROOT / "CHANGELOG.md").read_text("utf-8")
     if not re.search(rf"^## \[{re.escape(__version__)}\] - \d{{4}}-\d\d-\d\d$", text, re.M):
         raise ReleaseError(f"CHANGELOG.md has no section '## [{__version__}] - DATE'")
@@ -159,7 +161,8 @@ def require_same(names: set[str], wanted: set[str], what: Path) -> None:
     """
     for extra, words in ((names - wanted, "should not hold"), (wanted - names, "lacks")):
         if extra:
-            raise ReleaseError(f"{what.name} {words} {len(extra)} files: {min(extra)}, ...")
+            count = plural(len(extra), "file")
+            raise ReleaseError(f"{what.name} {words} {count}: {min(extra)}, ...")
 
 
 def check_wheel() -> None:

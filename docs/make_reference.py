@@ -85,7 +85,7 @@ def evidence(text: str) -> list[tuple[str, str]]:
 
 
 def linked(place: str) -> str:
-    """A place with a link behind every source that it names."""
+    """A place with a link for every source that it names."""
     return CITED.sub(lambda found: f"[{found[0]}](sources.md#{slug(found[0])})", place)
 
 

@@ -1,4 +1,4 @@
-"""glTF 2.0 to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md#the-way-back).
+"""glTF 2.0 to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md#import).
 
 Nodes keep what the file has; which of them are nodes, parts or foreign is decided by
 ``converter.edits.identify_nodes``, which also knows the sidecar.

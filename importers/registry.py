@@ -15,7 +15,7 @@ def is_registry(archive: Archive) -> bool:
 
 
 def read_registry(archive: Archive) -> Registry:
-    """Any archive as a registry; what is left over in an entry behind the last row is kept."""
+    """Any archive as a registry; what is left over in an entry after the last row is kept."""
     size = REGISTRY_ROW_DTYPE.itemsize
     rows, tails = [], []
     for entry in archive.entries:

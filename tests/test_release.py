@@ -58,7 +58,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_is_not_committed_is_not_released(repository: Path) -> None:
     release.require_ready()
     (repository / "c.py").touch()
-    with pytest.raises(release.ReleaseError, match=r"1 files are not committed: \?\? c\.py"):
+    with pytest.raises(release.ReleaseError, match=r"not committed: 1 file: \?\? c\.py"):
         release.require_ready()
 
 
@@ -77,8 +77,8 @@ def test_a_version_without_changes_is_not_released(line: str, repository: Path) 
     ("change", "said"),
     [
         ({}, None),
-        ({"b.py": None}, "lacks 1 files: b.py"),
-        ({"c.py": ""}, "should not hold 1 files: c.py"),
+        ({"b.py": None}, "lacks 1 file: b.py"),
+        ({"c.py": ""}, "should not hold 1 file: c.py"),
         ({"a.py": "a = 2\n"}, "has another a.py"),
     ],
 )
@@ -102,7 +102,7 @@ def test_a_wheel_without_a_module_is_found(repository: Path) -> None:
     with zipfile.ZipFile(release.WHEEL, "w") as wheel:
         wheel.writestr("msh_gltf/converter/a.py", "")
         wheel.writestr("m.dist-info/RECORD", "")
-    with pytest.raises(release.ReleaseError, match=r"lacks 1 files: msh_gltf/converter/b\.py"):
+    with pytest.raises(release.ReleaseError, match=r"lacks 1 file: msh_gltf/converter/b\.py"):
         release.check_wheel()
 
 

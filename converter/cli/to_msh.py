@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import plural
 from .common import (
     FILE,
     SETTINGS,
@@ -449,11 +450,11 @@ def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
     from rich import box
     from rich.table import Table
 
-    counts: dict[str, int] = {}
+    counts: dict[tuple[str, str], int] = {}
     for row in report:
-        key = f"{row['what']}s {row['status']}"
+        key = row["what"], row["status"]
         counts[key] = counts.get(key, 0) + 1
-    say("  " + ", ".join(f"{n} {what}" for what, n in counts.items()))
+    say("  " + ", ".join(f"{plural(n, what)} {status}" for (what, status), n in counts.items()))
     rows = [row for row in report if verbose or row["status"] != "kept"]
     if not verbose and len(rows) > 20:
         return

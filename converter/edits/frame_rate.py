@@ -2,7 +2,7 @@
 
 glTF has seconds, a model frames. Hypotheses are the rate that the file states, the spacing of its
 own keys as one frame, and usual rates that give the clip its stored length; each is judged by how
-much of the stored clip it shows (docs/reference/gltf.md, The way back). A scene of Blender at
+much of the stored clip it shows (docs/reference/gltf.md, Import). A scene of Blender at
 another rate resamples a clip: its keys lie on the stored curve then, between frames.
 """
 

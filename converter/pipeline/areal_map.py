@@ -15,7 +15,7 @@ from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
 from ..edits.areal_map import edit_areals
 from ..edits.compare_areal_map import compare_areal_map
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
 from ..formats.kinds import Kind
@@ -44,7 +44,8 @@ class LoadedArealMap(LoadedContainer):
         """What it is, in a few figures."""
         areals = self.areals
         return (
-            f"areal map, {len(areals.records):,} areals, {len(areals.vertices):,} vertices, "
+            f"areal map, {plural(len(areals.records), 'areal')}, "
+            f"{len(areals.vertices):,} vertices, "
             f"{areals.cells_x} x {areals.cells_y} cells"
         )
 

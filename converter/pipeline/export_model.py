@@ -13,6 +13,7 @@ from ...importers.msh import model_at
 from ...importers.wear import read_wear_names, wear_of
 from .. import __version__
 from ..checks.recover import checked_model
+from ..errors import plural
 from ..formats.archive import Archive
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
@@ -56,8 +57,10 @@ class LoadedModel(LoadedContainer):
         """What it is, in a few figures."""
         scene = self.scene
         triangles = sum(scene.triangle_count(part.mesh) for part in scene.parts)
-        clip = f", {scene.frame_count} frames" if scene.tracks else ""
-        return f"{len(scene.nodes)} nodes, {len(scene.parts)} parts, {triangles:,} triangles{clip}"
+        counts = [(len(scene.nodes), "node"), (len(scene.parts), "part"), (triangles, "triangle")]
+        if scene.tracks:
+            counts.append((scene.frame_count, "frame"))
+        return ", ".join(plural(*count) for count in counts)
 
 
 def load_model(

@@ -109,7 +109,7 @@ def textured(out):
     facts = {"images": images, "used": sorted(used), "report": write(out / "bare.msh")}
     facts["bare"] = bare.name
     bpy.context.window.scene = scene
-    facts["dressed"] = write(out / "dressed.msh")
+    facts["with_materials"] = write(out / "with_materials.msh")
     bpy.context.preferences.addons[ADDON].preferences.game = FILES["game"]
     bpy.ops.wm.read_homefile(use_empty=True)
     read("without_libraries")

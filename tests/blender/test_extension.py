@@ -80,10 +80,10 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     """Run steps of ``extension.py``."""
     out, game = base / "out", make_game(base / "game")
     shutil.copytree(game, base / "before")
-    (base / "dressed").mkdir()
+    (base / "with_materials").mkdir()
     for name in ("Material.lib", "Textures.lib"):
-        shutil.copy(LIBS / name, base / "dressed" / name)
-    for folder in ("dressed", "bare"):
+        shutil.copy(LIBS / name, base / "with_materials" / name)
+    for folder in ("with_materials", "bare"):
         (base / folder).mkdir(exist_ok=True)
         for suffix in (".msh", ".wea"):
             source = UNTOUCHED["retail"].with_suffix(suffix)
@@ -100,9 +100,9 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     files: dict[str, Any] = {name: str(path) for name, path in UNTOUCHED.items()}
     files |= {
         "untouched": list(UNTOUCHED),
-        "textured": str(base / "dressed/room.msh"),
+        "textured": str(base / "with_materials/room.msh"),
         "without_libraries": str(base / "bare/room.msh"),
-        "game": str(base / "dressed"),
+        "game": str(base / "with_materials"),
         "archive": str(game / "SYSTEM.RLB"),
         "turrets": str(base / "turrets.rlb"),
         "painted": str(base / "painted/turrets.rlb"),
@@ -219,10 +219,10 @@ def test_textures(seen: Seen) -> None:
     assert len(facts["images"]) >= 2
     assert all(packed for _, _, packed in facts["images"].values())
     assert set(facts["used"]) == set(facts["images"])
-    for step in ("report", "dressed"):
+    for step in ("report", "with_materials"):
         assert facts[step]["outcome"] == "unchanged, restored byte for byte"
     seen.same("textured", "bare.msh", UNTOUCHED["retail"])
-    seen.same("textured", "dressed.msh", UNTOUCHED["retail"])
+    seen.same("textured", "with_materials.msh", UNTOUCHED["retail"])
     assert facts["by_preferences"] == len(facts["images"])
     assert facts["no_folder"].startswith("Error: ")
     assert "the game's folder is not there" in facts["no_folder"]

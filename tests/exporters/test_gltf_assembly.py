@@ -146,7 +146,7 @@ def test_only_the_vertices_that_are_shown_are_written(
     )
     for number, node in enumerate(view["nodes"]):
         if "mesh" in node:
-            one, other = view.soup(number), whole.soup(number)
+            one, other = view.triangles(number), whole.triangles(number)
             for key in one:
                 np.testing.assert_array_equal(one[key], other[key])
 

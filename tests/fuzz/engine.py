@@ -44,7 +44,7 @@ class Target:
         seeds: valid inputs, made when they are needed.
         mutate: changes an input.
         first: the checks that any file must pass (magic, sizes, JSON); gives what ``rest`` takes.
-        rest: everything behind them.
+        rest: everything after them.
         short: executions of the short run.
         seconds: processor time that an input may take, but for its size.
     """

@@ -239,7 +239,7 @@ def archive_of_models(folder: Path, names: list[str]) -> Path:
 
 
 def test_load_order_and_runtime_attributes() -> None:
-    """Core page, 4.1 and 4.3."""
+    """As msh-core (docs/reference/sources.md) has them, 4.1 and 4.3."""
     assert list(LOAD_ORDER) == [1, 2, 3, 4, 5, 10, 8, 19, 7, 13, 6, 15, 16, 18, 20]
     assert [(stream, name) for stream, name, _ in RUNTIME_ATTRIBUTES] == [
         (19, "attr2"),

@@ -20,7 +20,7 @@ GOOD = b"2\r\n0 wall\r\n1 B_ROOF\r\n\r\nLIGHTMAPS\r\n1\r\n0 LM_1\r\n"
 
 
 def all_wear_files() -> list[bytes]:
-    """Bundled WEARs, and every one of the corpus: loose or in an archive."""
+    """Bundled WEAR files, and every one of the corpus: loose or in an archive."""
     files = [p for p in sorted(DATA.rglob("*")) if p.suffix.lower() == ".wea"]
     out = [p.read_bytes() for p in files]
     for path in sorted(Path(CORPUS).glob("*/game/**/*")) if CORPUS else ():

@@ -319,7 +319,7 @@ def rsli_method_of_huffman(data: bytearray) -> None:
 
 @dataclass(frozen=True)
 class WholeGame:
-    """A valid game, made anew each time."""
+    """A valid game, rebuilt each time."""
 
     id: str = "game"
 
