@@ -46,7 +46,7 @@ Examples:
   msh-inspect --check GAME                   a whole game; archives and directories too
   msh-inspect --check GAME --ignore wear-id --strict
   msh-inspect --explain slot-box             what a code means (list: all of them)
-  msh-inspect --uses METAL GAME              what uses a material, a texture, a model, a unit
+  msh-inspect --uses armour GAME             what uses a material, a texture, a model, a unit
   msh-inspect --roundtrip GAME               does every model come back from glTF byte for byte?
 
 --check exits with 1 where it finds errors, which conversion refuses; with --strict warnings too;
@@ -104,7 +104,7 @@ with --tolerant only errors that cannot be left out.
     "--uses",
     metavar="NAME",
     help="Show what in a game uses a model, material, texture, object key or unit.",
-    example="msh-inspect --uses METAL GAME",
+    example="msh-inspect --uses armour GAME",
 )
 @option(
     "task",
