@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import ConversionError
 from .storage import TEMPORARY, cannot_write
+
+#: How often Windows is asked to remove the file of a lock.
+_TRIES = 10
 
 
 @contextlib.contextmanager
@@ -81,7 +85,7 @@ def _lock(directory: Path, shared: bool = False) -> int:
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:
-            os.close(handle)
+            _unlock(directory, handle)  # the other run may have ended meanwhile
             raise BlockingIOError from None
         return handle
     import fcntl
@@ -100,5 +104,12 @@ def _lock(directory: Path, shared: bool = False) -> int:
 def _unlock(directory: Path, handle: int) -> None:
     os.close(handle)
     if sys.platform == "win32":
-        with contextlib.suppress(OSError):  # another run has it open already
-            os.unlink(directory / f"{TEMPORARY}lock")
+        for _ in range(_TRIES):
+            try:
+                os.unlink(directory / f"{TEMPORARY}lock")
+            except FileNotFoundError:
+                break
+            except OSError:  # another run, or a virus scanner, has it open: it may last a moment
+                time.sleep(0.02)
+            else:
+                break

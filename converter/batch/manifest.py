@@ -206,6 +206,8 @@ def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
             raise TypeError(f"{about.name} is {value!r}")
         if about.name in ("path", "folder") and _leads_out(value):
             raise ValueError(f"{about.name} leads out of the directory: {value!r}")
+        if about.name == "path" and not PurePosixPath(value).name:
+            raise ValueError(f"path is not a file's: {value!r}")
     return row
 
 

@@ -20,6 +20,7 @@ from ..errors import ConversionError, printable
 from ..formats.archive import Archive
 from ..formats.kinds import MODEL_TYPE, Kind, archive_kind
 from ..formats.names import Names, escape, file_stem, readable
+from ..formats.sidecar import SUFFIX
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
@@ -348,9 +349,9 @@ class _Targets:
         return self._folders[source]
 
     def file(self, source: str, stem: str) -> str:
-        """The glTF of a model that is a file of its own."""
+        """The glTF of a model that is a file of its own; its sidecar has the same stem."""
         parent, _ = self._split(source)
-        name = self._names.setdefault(parent, Names()).take(stem, 2, ".glb")
+        name = self._names.setdefault(parent, Names()).take(stem, 2, ".glb", SUFFIX)
         return f"{parent}/{name}" if parent else name
 
     def _split(self, source: str) -> tuple[str, str]:

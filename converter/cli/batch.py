@@ -19,7 +19,7 @@ from ..batch.write_game import Places
 from ..errors import plural
 from ..formats.library import MATERIALS
 from ..pipeline.options import ExportOptions, ImportOptions
-from .common import STDOUT, console, say
+from .common import STDOUT, console, refuse_device, say
 
 if TYPE_CHECKING:
     from .given import Given, ToGltf, ToMsh
@@ -34,6 +34,7 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):
         raise click.UsageError("several models need a directory: -o OUT_DIR")
+    refuse_device(output or "")
     out = None if output is None else Path(output)
     if out is not None and out.exists() and not out.is_dir():
         raise click.UsageError(f"-o {output}: expected a directory")
@@ -75,6 +76,7 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
         raise click.UsageError("give a new game directory with -o NEW_GAME_DIR, or --in-place")
     if output == STDOUT:
         raise click.UsageError("-o -: expected a directory")
+    refuse_device(output or "")
     if given.log_file is not None:
         open_log(given.log_file)
     places = Places(given.source, game, None if output is None else Path(output))

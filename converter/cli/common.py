@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -148,10 +148,11 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
     """Where to write: a file, or a default name inside a directory, which need not exist yet.
 
     Raises:
-        click.UsageError: a file name with another ending.
+        click.UsageError: a file name with another ending, or of a device.
     """
     if output is None:
         return Path(default_name)
+    refuse_device(output)
     path = Path(output)
     if path.is_dir() or output.endswith(("/", os.sep)):
         return path / default_name
@@ -163,6 +164,20 @@ def output_path(output: str | None, default_name: str, suffixes: tuple[str, ...]
         new = "" if path.exists() else f" ({output}/ is a new directory)"
         raise click.UsageError(problem + new)
     return path / default_name
+
+
+def refuse_device(output: str) -> None:
+    """Stop where Windows takes a part of a path for a device: ``con.glb``, ``out/aux/``.
+
+    Raises:
+        click.UsageError: naming the part.
+    """
+    from ..formats.names import is_device
+
+    for part in PureWindowsPath(output).parts if sys.platform == "win32" else ():
+        if is_device(PureWindowsPath(part)):
+            problem = f"-o {output}: Windows takes {part} for a device, choose another name"
+            raise click.UsageError(problem)
 
 
 #: First bytes and endings of the files that only one of the commands reads.

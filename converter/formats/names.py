@@ -89,11 +89,14 @@ class Names:
     def __init__(self, *taken: str) -> None:
         self._taken = {name.casefold() for name in taken}
 
-    def take(self, name: str, mark: int, suffix: str = "") -> str:
-        """``name``, or ``name~mark`` (or the next free number) where it is taken; and suffix."""
-        candidate = f"{name}{suffix}"
-        while candidate.casefold() in self._taken:
-            candidate = f"{name}~{mark}{suffix}"
+    def take(self, name: str, mark: int, suffix: str = "", *others: str) -> str:
+        """``name``, or ``name~mark`` (or the next free number) where it is taken; and suffix.
+
+        With other suffixes, the names that end in these are free too, and taken from now on.
+        """
+        stem = name
+        while any(f"{stem}{end}".casefold() in self._taken for end in (suffix, *others)):
+            stem = f"{name}~{mark}"
             mark += 1
-        self._taken.add(candidate.casefold())
-        return candidate
+        self._taken |= {f"{stem}{end}".casefold() for end in (suffix, *others)}
+        return f"{stem}{suffix}"

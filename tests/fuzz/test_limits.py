@@ -129,6 +129,16 @@ def test_a_manifest_names_nothing_outside_its_directory(
         read_manifest(tmp_path)
 
 
+@pytest.mark.parametrize("path", ["", ".", "./", "/"])
+def test_an_output_of_a_manifest_is_a_file(path: str, tmp_path: Path) -> None:
+    """Not the directory itself, which would be taken for a file that is gone."""
+    facts = json.loads(TARGETS["manifest"].seeds()[0])
+    facts["models"][0]["outputs"][0]["path"] = path
+    (tmp_path / "manifest.json").write_text(json.dumps(facts))
+    with pytest.raises(ConversionError, match="manifest cannot be read"):
+        read_manifest(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -10,13 +10,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter import cli
 from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.walk import common_root, select, tree, walk
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 from msh_gltf.importers.content import models_in
 from msh_gltf.importers.nres import open_nres
-from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, write
+from tests.support.game import (
+    LOOSE,
+    MESH,
+    MODELS,
+    archive,
+    entry,
+    make_game,
+    model,
+    snapshot,
+    write,
+)
+from tests.support.runs import call
 
 ROCK = "retail__odd__s_rock_009"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs links and any file name")
@@ -228,3 +240,16 @@ def test_looking_for_models_reads_no_payload_of_others(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert [item.id for item in found.items] == ["large.rlb::rock.msh"]
     assert sum(len(region) for _, region in opened.unindexed) >= large
+
+
+@pytest.mark.parametrize("archive_name", ["q.msh-sidecar", "Q.MSH-SIDECAR", "q.glb"])
+def test_an_archive_called_like_an_output_of_a_model(archive_name: str, tmp_path: Path) -> None:
+    """Its folder gets a name of its own, and both go back into the game."""
+    game, out = tmp_path / "game", tmp_path / "out"
+    write(game / "q.msh", model(ROCK))
+    write(game / archive_name, archive([entry(MESH, b"rock.msh", model(ROCK))]))
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert len([path for path in out.rglob("*.glb") if path.is_file()]) == 2
+    assert len([path for path in out.rglob("*.msh-sidecar") if path.is_file()]) == 2
+    assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
+    assert snapshot(tmp_path / "new") == snapshot(game)

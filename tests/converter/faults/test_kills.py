@@ -109,7 +109,7 @@ def in_order(before: Path, work: Path, after: dict[str, str]) -> None:
             assert digest in allowed, name
             if digest != original:
                 assert now[f"{name}.bak"] == original, name
-        elif name.startswith("out/"):
+        elif name.startswith("out/") and name != "out/written.json":  # of edits in place
             assert digest == old[name], name
     assert not {name for name in old if name not in now}
 
@@ -141,8 +141,9 @@ def test_killed(
     done = traced(options, *COMMANDS[name].split(), cwd=work)
     print(f"killed before {call} {ordinal}: exit code {done.returncode}")
     in_order(before, work, undisturbed.after)
-    assert "Traceback" not in done.stderr
     assert "internal error" not in done.stderr
+    if done.returncode >= 0:  # else Python's server of processes may say that it lost its parent
+        assert "Traceback" not in done.stderr
     repeat(name, work, undisturbed)
 
 

@@ -59,3 +59,7 @@ def test_names_are_unique_in_any_case() -> None:
     assert taken == ["a", "A~2", "a~3", "MANIFEST.JSON~4"]
     assert names.take("a", 9, ".glb") == "a.glb"
     assert names.take("A", 9, ".glb") == "A~9.glb"
+    assert names.take("b", 2, ".glb", ".x") == "b.glb"
+    assert names.take("B.X", 2) == "B.X~2"
+    assert names.take("c.x", 2) == "c.x"
+    assert names.take("c", 2, ".glb", ".x") == "c~2.glb"
