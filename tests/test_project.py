@@ -212,9 +212,6 @@ def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     back = run("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
     assert back.splitlines()[0] in readme
     assert (tmp_path / "walker.msh").read_bytes() == (ROOT / "examples/walker.msh").read_bytes()
-    inspected = run("msh-inspect", ROOT / "examples/walker.msh").stdout
-    for line in inspected.splitlines()[:4]:
-        assert line.rstrip() in readme, line
 
 
 def test_example_models_are_current(tmp_path: Path) -> None:
