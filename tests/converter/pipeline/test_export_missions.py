@@ -274,7 +274,7 @@ def check_object(view: GltfView, node: int, truth: dict[str, Any]) -> None:
     components = view.below(node, "component")
     for expected in truth["components"]:
         if truth["kind"] > 1:
-            corners = [view.soup(mesh)["POSITION"] for mesh in view.own_meshes(node)]
+            corners = [view.triangles(mesh)["POSITION"] for mesh in view.own_meshes(node)]
             assert sum(map(len, corners)) == expected["triangles"]
             if corners:
                 points = np.concatenate(corners).reshape(-1, 3)
