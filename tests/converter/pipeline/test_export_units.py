@@ -227,7 +227,7 @@ def check_component(view: GltfView, node: int, truth: dict[str, Any]) -> None:
     assert {name: extras[name] for name in names} == {name: truth[name] for name in names}
     meshes = view.own_meshes(node)
     corners = [view.triangles(mesh) for mesh in meshes]
-    triangles = sum(len(soup["POSITION"]) for soup in corners)
+    triangles = sum(len(shape["POSITION"]) for shape in corners)
     if truth["matrix"] is None:
         assert not meshes
         return
@@ -235,7 +235,7 @@ def check_component(view: GltfView, node: int, truth: dict[str, Any]) -> None:
     np.testing.assert_allclose(view.game_world(node), matrix, atol=1e-4)
     assert triangles == truth["triangles"]
     if triangles:
-        points = np.concatenate([soup["POSITION"].reshape(-1, 3) for soup in corners])
+        points = np.concatenate([shape["POSITION"].reshape(-1, 3) for shape in corners])
         np.testing.assert_allclose(points.min(0), truth["bounds"]["min"], atol=1e-4)
         np.testing.assert_allclose(points.max(0), truth["bounds"]["max"], atol=1e-4)
     used = {
