@@ -29,9 +29,11 @@ PAGES = (
         "",
         ("dark", "dark"),
     ),
+    ("command", "commands/msh2gltf.html#appearance", "", ("light", "dark")),
+    ("gallery", "gallery.html", "", ("light", "light")),
     ("fields", "reference/model.html#res13-batches", "", ("light", "dark")),
     ("russian", "tutorials/turret.ru.html", "", ("light", "dark")),
-    ("search", "blender.html", "sidecar", ("dark", "light")),
+    ("search", "blender.html", "LOD", ("dark", "light")),
 )
 
 
@@ -40,7 +42,7 @@ def picture(browser: Browser, page: str, query: str, size: str, scheme: str) -> 
     width, height = SIZES[size]
     tab = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     tab.goto(f"{SITE.as_uri()}/{page}")
-    tab.wait_for_load_state("networkidle")
+    tab.wait_for_timeout(1500)  # scripts, and the pictures of the gallery
     if query:
         tab.keyboard.press("/")
         tab.keyboard.type(query)
