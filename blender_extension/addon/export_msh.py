@@ -10,6 +10,7 @@ import bpy
 from bpy.props import BoolProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
+from .areals import numbered
 from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.replace_entry import replace_model
 from .converter.batch.written import History, history_text, read_history
@@ -63,7 +64,7 @@ def export_model(
         raise ConversionError(f"scene {scene.name!r} is empty")
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / f"{file_stem(name)}.glb"
-        with _game_time(scene), _all_evaluated(context):
+        with _game_time(scene), _all_evaluated(context), numbered(scene):
             bpy.ops.export_scene.gltf(filepath=str(target), **GLTF_OPTIONS)
         sidecar = None
         if kept is not None:

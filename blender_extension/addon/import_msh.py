@@ -8,6 +8,7 @@ import bpy
 from bpy.props import CollectionProperty, EnumProperty, StringProperty
 from bpy_extras.io_utils import ImportHelper
 
+from .areals import join_areals
 from .converter.errors import ConversionError, printable
 from .converter.findings import messages
 from .converter.formats.archive import Archive
@@ -18,6 +19,7 @@ from .converter.pipeline.dispatch import gltf_files, load
 from .converter.pipeline.export_model import LoadedModel
 from .converter.pipeline.options import ExportOptions
 from .exporters.nres import write_nres
+from .ground import split_blend
 from .guard import guarded
 from .importers.content import find_model, kind_at, models_in
 from .importers.gltf_file import open_gltf
@@ -77,7 +79,17 @@ def import_model(
         for file, data in gltf_files(loaded, target, options):
             file.write_bytes(data)
         scene = _scene(context, stem(loaded.name))
-        _read_gltf(scene, target)
+        warnings = messages(loaded.findings)
+        made = _read_gltf(scene, target, merge_vertices=kind is Kind.TERRAIN)
+        if kind is Kind.AREAL_MAP:
+            join_areals(made, loaded.areals)
+        elif kind is Kind.TERRAIN and not split_blend(made, loaded.scene):
+            _remove(scene, made)
+            _read_gltf(scene, target, merge_vertices=False)
+            warnings.append(
+                "Blender drops faces of this ground, so that its corners stay apart: select all of "
+                "a corner (box select) before you move it"
+            )
         sidecar = sidecar_path(target).read_bytes()
     state = scene.msh_gltf
     state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
@@ -88,7 +100,6 @@ def import_model(
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
     keep_sidecar(scene, sidecar)
-    warnings = messages(loaded.findings)
     show_warnings(state, warnings)
     return warnings
 
@@ -106,10 +117,15 @@ def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
     return scene
 
 
-def _read_gltf(scene: bpy.types.Scene, path: Path) -> None:
-    """Blender's importer, and then what it does not do: collections' names, no scenes left over."""
+def _read_gltf(
+    scene: bpy.types.Scene, path: Path, *, merge_vertices: bool
+) -> list[bpy.types.Object]:
+    """Blender's importer, and then what it does not do: collections' names, no scenes left over.
+
+    Returns the new objects.
+    """
     before, objects = set(bpy.data.scenes), set(bpy.data.objects)
-    bpy.ops.import_scene.gltf(filepath=str(path))
+    bpy.ops.import_scene.gltf(filepath=str(path), merge_vertices=merge_vertices)
     if not scene.collection.children:
         _sort_by_scene(scene, path, set(bpy.data.objects) - objects)
     for left in set(bpy.data.scenes) - before:
@@ -119,6 +135,18 @@ def _read_gltf(scene: bpy.types.Scene, path: Path) -> None:
         cell = without_number(collection.name)
         collection.name = scene.name if cell == scene.name else f"{scene.name}.{cell}"
     scene.frame_set(0)
+    return [one for one in bpy.data.objects if one not in objects]
+
+
+def _remove(scene: bpy.types.Scene, objects: list[bpy.types.Object]) -> None:
+    """Take back what the importer made."""
+    meshes = {one.data for one in objects if one.type == "MESH"}
+    materials = {material for mesh in meshes for material in mesh.materials}
+    for group, things in (("objects", objects), ("meshes", meshes), ("materials", materials)):
+        for thing in things:
+            getattr(bpy.data, group).remove(thing)
+    for collection in list(scene.collection.children):
+        bpy.data.collections.remove(collection)
 
 
 def _sort_by_scene(scene: bpy.types.Scene, path: Path, objects: set[bpy.types.Object]) -> None:

@@ -73,28 +73,18 @@ def class_of(name: str, extras: object) -> int:
 
 
 def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
-    """Return the polygons of a file that has ``_MSH_AREAL``.
+    """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`).
 
     Args:
         edited: the file.
         areals: the stored map, whose vertices share the numbers of positions.
 
     Raises:
-        ConversionError: a triangle of several areals, or an object without a class.
+        ConversionError: an object without a class.
     """
     streams = edited.streams
-    assert streams.areal is not None
     points, vertex, class_ids = _triangles(edited)
-    numbers = np.rint(streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
-    mixed = (numbers != numbers[:, :1]).any(axis=1)
-    if mixed.any():
-        row = int(np.argmax(mixed))
-        raise ConversionError(
-            "a face joins several areals",
-            value=f"at {_place(points[row, 0])}",
-            expected="one number of _MSH_AREAL at all its corners",
-            hint="give the areals vertices of their own, or a new one a number that no areal has",
-        )
+    numbers = _numbers(edited, vertex)
     joined = np.concatenate([points.reshape(-1, 3), areals.vertices]) + np.float32(0)
     padding = -len(joined) % 3
     filled = np.concatenate([joined, joined[:1].repeat(padding, axis=0)])
@@ -124,7 +114,23 @@ def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
     return Shapes(shapes, positions, ids[points.size // 3 :])
 
 
-def _triangles(edited: ImportedScene) -> tuple[NDArray[np.float32], Ints, Ints]:
+def mixed_face(edited: ImportedScene) -> str | None:
+    """Return where a triangle has corners of several areals, ``None`` where none has."""
+    points, vertex, _ = _triangles(edited, classes=False)
+    numbers = _numbers(edited, vertex)
+    mixed = (numbers != numbers[:, :1]).any(axis=1)
+    return _place(points[np.argmax(mixed), 0]) if mixed.any() else None
+
+
+def _numbers(edited: ImportedScene, vertex: Ints) -> NDArray[np.float64]:
+    """The numbers of areals at some vertices; Blender blurs them where it cuts edges."""
+    assert edited.streams.areal is not None
+    return np.rint(edited.streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
+
+
+def _triangles(
+    edited: ImportedScene, *, classes: bool = True
+) -> tuple[NDArray[np.float32], Ints, Ints]:
     """Positions, (T, 3, 3), and vertices, (T, 3), of all triangles, and the class of each."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
     world = world_matrices(edited.nodes)
@@ -143,7 +149,8 @@ def _triangles(edited: ImportedScene) -> tuple[NDArray[np.float32], Ints, Ints]:
         own = class_of(node.name, node.extras)
         class_ids.append(np.array([*by_material, -1], np.int64)[one.material])
         class_ids[-1][class_ids[-1] < 0] = own
-        _require_class(node, class_ids[-1])
+        if classes:
+            _require_class(node, class_ids[-1])
     if not lists:
         none = np.empty((0, 3), np.int64)
         return np.empty((0, 3, 3), np.float32), none, none[:, 0]

@@ -28,23 +28,23 @@ _CLASS_NAME = re.compile(r"class_(\d+)")
 
 
 def compare_areal_map(
-    edited: ImportedScene, areals: ArealMap, *, is_broken: bool = False
+    edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]
 ) -> list[NotApplied]:
     """Return every difference between a file and the areal map in its sidecar.
 
     Args:
         edited: the file.
         areals: the sidecar's map.
-        is_broken: the map has errors, and the file shows what is left of it.
+        reason: why nothing is applied, and what to do.
     """
-    return _Comparison(edited, areals, is_broken).differences()
+    return _Comparison(edited, areals, reason).differences()
 
 
 class _Comparison:
     """A file and a map; ``classes``: ids of the map's classes."""
 
-    def __init__(self, edited: ImportedScene, areals: ArealMap, is_broken: bool) -> None:
-        self.is_broken = is_broken
+    def __init__(self, edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> None:
+        self.why, self.instead = reason
         self.edited, self.areals, self.items = edited, areals, edited.nodes
         self.classes: list[int] = np.unique(areals.records["class_id"]).tolist()
         self.out: list[NotApplied] = []
@@ -162,16 +162,4 @@ class _Comparison:
         return int(self.areals.owner[np.argmin((away**2).sum(axis=1))]) if len(away) else -1
 
     def _add(self, where: str, what: str) -> None:
-        self.out.append(
-            NotApplied(
-                where=where,
-                what=what,
-                why="the map has errors, which msh-inspect --check names"
-                if self.is_broken
-                else "the file does not number its areals (_MSH_AREAL)",
-                instead="take the map from a backup"
-                if self.is_broken
-                else "convert the map again and repeat the edit; in Blender, export with "
-                "Data > Mesh > Attributes",
-            )
-        )
+        self.out.append(NotApplied(where=where, what=what, why=self.why, instead=self.instead))

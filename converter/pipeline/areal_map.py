@@ -14,6 +14,7 @@ from .. import __version__
 from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
 from ..edits.areal_map import edit_areals
+from ..edits.areal_shapes import mixed_face
 from ..edits.compare_areal_map import compare_areal_map
 from ..errors import ConversionError, plural
 from ..formats.archive import Archive
@@ -119,8 +120,8 @@ def import_areal_map(
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
-    if given.streams.areal is None or about.tolerant:
-        out.not_applied += compare_areal_map(given, areals, is_broken=about.tolerant)
+    if (reason := _view_only(given, is_broken=about.tolerant)) is not None:
+        out.not_applied += compare_areal_map(given, areals, reason)
         return out
     plan = plan_areals(given, areals, allow_delete=options.allow_delete)
     out.changes, out.not_applied = plan.changes, plan.not_applied
@@ -134,6 +135,21 @@ def import_areal_map(
         error.file = None  # not the sidecar's fault: the caller names the glTF
         raise
     return out
+
+
+def _view_only(given: ImportedScene, *, is_broken: bool) -> tuple[str, str] | None:
+    """Why nothing of a file can be applied, and what to do; ``None`` where it can."""
+    if is_broken:
+        why = "the map has errors, which msh-inspect --check names"
+        return why, "take the map from a backup"
+    if given.streams.areal is None:
+        why = "the file does not number its areals (_MSH_AREAL)"
+        again = "convert the map again and repeat the edit; in Blender, export with "
+        return why, f"{again}Data > Mesh > Attributes"
+    if (place := mixed_face(given)) is not None:
+        why = f"a face has corners of several areals (_MSH_AREAL), at {place}"
+        return why, "import it without Merge Vertices; give a new face a number that no areal has"
+    return None
 
 
 def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:

@@ -233,24 +233,6 @@ def turret(out):
     return {"collections": names, "report": report()}
 
 
-def maps(out):
-    facts = {}
-    for name in ("land", "areals"):
-        bpy.ops.wm.read_homefile(use_empty=True)
-        read(name)
-        bpy.ops.wm.save_as_mainfile(filepath=str(out / "map.blend"))
-        bpy.ops.wm.open_mainfile(filepath=str(out / "map.blend"))
-        facts[name] = write(out / f"{name}.same")
-    bpy.ops.wm.read_homefile(use_empty=True)
-    read("land")
-    mesh = bpy.data.objects["terrain"].data
-    for vertex in mesh.vertices:
-        vertex.co.z += 2.5
-    gltf(out / "raised.glb")
-    facts["raised"] = write(out / "raised.msh")
-    return facts
-
-
 def new_model(out):
     bpy.ops.mesh.primitive_cube_add(size=2, location=(0, 0, 1))
     bpy.context.object.name = "box"
@@ -432,7 +414,9 @@ def switched_off(out):
     return facts
 
 
-from extension_materials import libraries, materials  # noqa: E402, F401  steps, which use this file
+# steps, which use this file
+from extension_maps import areals, ground, maps  # noqa: E402, F401
+from extension_materials import libraries, materials  # noqa: E402, F401
 
 # modules of somebody else's extension
 DECOYS = {name: types.ModuleType(name) for name in OWN_NAMES}

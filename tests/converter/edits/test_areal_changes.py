@@ -273,10 +273,6 @@ def pull_through(faces: Faces) -> None:
     faces.points[rows] = own_points
 
 
-def mix_numbers(faces: Faces) -> None:
-    faces.number[faces.of(AREAL)[0], 0] = AREAL + 5
-
-
 def mix_flags(faces: Faces) -> None:
     rows = faces.of(AREAL)
     faces.logic[rows[0], 0] = 1 - faces.logic[rows[0], 0]
@@ -296,7 +292,6 @@ def forget_the_class(faces: Faces) -> None:
         (lie_over_another, r"areals \d+ and \d+ overlap: [\d.]+ square units at \("),
         (cover_twice, rf"areal {AREAL} touches itself, or lies there twice: at \("),
         (pull_through, rf"areal {AREAL}: |areals \d+ and \d+ overlap"),
-        (mix_numbers, r"a face joins several areals: at \(.*expected one number of _MSH_AREAL"),
         (mix_flags, r"corners of one areal have different logic flags: 0 and 1 at \("),
         (forget_the_class, r"an object has no class of areals: \d+ faces of 'grass'"),
     ],
@@ -308,6 +303,21 @@ def test_what_does_not_fit_is_refused(
     with pytest.raises(ConversionError, match=message) as caught:
         faces.back()
     assert "m.glb" in str(caught.value)
+
+
+def test_merged_vertices_are_only_compared(faces: Faces) -> None:
+    """Blender's importer with *Merge Vertices*: a corner has one number for all its areals."""
+    same = {}
+    for row, column in np.ndindex(*faces.number.shape):
+        key = (int(faces.mesh[row]), *faces.points[row, column].tolist())
+        faces.number[row, column] = same.setdefault(key, faces.number[row, column])
+    assert faces.back().unchanged
+    faces.points[(faces.points == CORNER).all(axis=2)] += np.float32([0.5, 0, 0])
+    result = faces.back()
+    assert result.data == SOURCE.read_bytes()
+    assert {one.instead for one in result.not_applied} == {
+        "import it without Merge Vertices; give a new face a number that no areal has"
+    }
 
 
 # ------------------------------------------------------------------ the parts

@@ -1,0 +1,143 @@
+"""Steps of ``extension.py``: terrains and areal maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy  # isort: skip
+import bmesh  # bpy brings it
+import numpy as np
+from extension_materials import put_back
+
+from __main__ import FILES, error_of, gltf, read, write
+
+
+def maps(out):
+    facts = {}
+    for name in ("land", "areals"):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        read(name)
+        bpy.ops.wm.save_as_mainfile(filepath=str(out / "map.blend"))
+        bpy.ops.wm.open_mainfile(filepath=str(out / "map.blend"))
+        facts[name] = write(out / f"{name}.same")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    read("land")
+    mesh = bpy.data.objects["terrain"].data
+    for vertex in mesh.vertices:
+        vertex.co.z += 2.5
+    gltf(out / "raised.glb")
+    facts["raised"] = write(out / "raised.msh")
+    return facts
+
+
+def ground(out):
+    """One corner of the ground is raised: the vertices that meet there are one."""
+    read("land")
+    mesh = bpy.data.objects["terrain"].data
+    points = np.empty((len(mesh.vertices), 3), np.float32)
+    mesh.vertices.foreach_get("co", points.reshape(-1))
+    _, count = np.unique(points, axis=0, return_counts=True)
+    users = np.zeros(len(points), int)
+    for edge in mesh.edges:
+        users[list(edge.vertices)] += 1
+    corner = int(np.argmax(users))
+    facts = {"vertices": len(points), "twice": int((count > 1).sum())}
+    facts["corner"] = points[corner].tolist()
+    mesh.vertices[corner].co.z += 5
+    facts["raised"] = write(out / "raised.msh")
+    mesh.vertices[corner].co.z = facts["corner"][2]
+    facts["undone"] = write(out / "undone.msh")
+    return facts
+
+
+def areals(out):
+    """The faces of an areal map: a corner moved, a face split, deleted, added, another class."""
+    read("areals_copy")
+    mesh = bpy.data.objects["areals"].data
+    facts = {"faces": len(mesh.polygons), "objects": sorted(o.name for o in bpy.data.objects)}
+
+    def edit(name, change):
+        work = bmesh.new()
+        work.from_mesh(mesh)
+        for table in (work.verts, work.edges, work.faces):
+            table.ensure_lookup_table()
+        before = mesh.copy()
+        facts[name] = {"seen": change(work)}
+        work.to_mesh(mesh)
+        work.free()
+        facts[name] |= write(out / f"{name}.map")
+        back = bmesh.new()
+        back.from_mesh(before)
+        back.to_mesh(mesh)
+        back.free()
+
+    def inner(work):
+        return next(
+            f
+            for f in work.faces
+            if len(f.verts) == 4 and not any(e.is_boundary for v in f.verts for e in v.link_edges)
+        )
+
+    def move(work):
+        vertex = inner(work).verts[0]
+        vertex.co.x += 0.5
+        return [list(vertex.co), sorted(f.index for f in vertex.link_faces)]
+
+    def split(work):
+        face = inner(work)
+        number, corners = face.index, [list(v.co) for v in face.verts]
+        bmesh.ops.connect_verts(work, verts=[face.verts[0], face.verts[2]])
+        return [number, corners]
+
+    def knife(work):
+        """A cut through the middles of two opposite edges, which neighbours have, too."""
+        face = inner(work)
+        number = face.index
+        cut = bmesh.ops.subdivide_edges(work, edges=[face.edges[0], face.edges[2]], cuts=1)
+        middle = [e for e in cut["geom_inner"] if isinstance(e, bmesh.types.BMVert)]
+        bmesh.ops.connect_verts(work, verts=middle)
+        return [number, sorted({f.index for v in middle for f in v.link_faces if f.index >= 0})]
+
+    def delete(work):
+        face = inner(work)
+        number = face.index
+        bmesh.ops.delete(work, geom=[face], context="FACES_ONLY")
+        return number
+
+    def replace(work):
+        """Deleted, and filled again by hand."""
+        face = inner(work)
+        number, corners, material = face.index, list(face.verts), face.material_index
+        bmesh.ops.delete(work, geom=[face], context="FACES_ONLY")
+        new = work.faces.new(corners)
+        new.material_index = material
+        return number
+
+    def classify(work):
+        face = inner(work)
+        face.material_index = (face.material_index + 1) % len(mesh.materials)
+        face[work.faces.layers.float["_MSH_LOGIC"]] = (
+            1 - face[work.faces.layers.float["_MSH_LOGIC"]]
+        )
+        return [face.index, mesh.materials[face.material_index].name]
+
+    for change in (move, split, knife, delete, replace, classify):
+        edit(change.__name__, change)
+
+    def overlap(work):
+        inner(work).verts[0].co.x += 5000
+
+    work = bmesh.new()
+    work.from_mesh(mesh)
+    overlap(work)
+    copy = mesh.copy()
+    work.to_mesh(mesh)
+    facts["refused"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "refused.map"))
+    work.free()
+    bpy.data.objects["areals"].data = copy
+    path = Path(FILES["areals_copy"])
+    copy.vertices[0].co.x -= 1
+    facts["put_back"] = put_back(path, out / "put_back.map")
+    copy.vertices[0].co.x += 1
+    facts["undone"] = put_back(path, out / "undone.map")
+    return facts
