@@ -7,6 +7,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..converter.formats.gltf import Json
+from ..converter.formats.surface import pixel_digest
 from ..converter.numeric.colours import to_linear
 from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.extras import MaterialExtras
@@ -35,17 +36,18 @@ class Pictures:
         """Return the index of a picture's texture; adds it where it is new."""
         number = self._textures.get(picture)
         if number is None:
-            number = self._textures[picture] = self._file.add_texture(
-                self._image(picture), picture.pixels
-            )
+            number = self._textures[picture] = self._file.add_texture(*self._image(picture))
         return number
 
-    def _image(self, picture: Picture) -> Json:
+    def _image(self, picture: Picture) -> tuple[Json, str]:
+        """An image, and the digest of its pixels."""
         if self.appearance.up is not None and picture.path:
             uri = quote(f"{self.appearance.up}{picture.path}", errors="surrogateescape")
-            return {"name": picture.name, "uri": uri}
-        view = self._file.add_buffer_view(np.frombuffer(png_bytes(picture.rgba()), np.uint8))
-        return {"name": picture.name, "mimeType": "image/png", "bufferView": view}
+            return {"name": picture.name, "uri": uri}, picture.pixels
+        pixels = picture.rgba()  # decoded once for both
+        view = self._file.add_buffer_view(np.frombuffer(png_bytes(pixels), np.uint8))
+        image = {"name": picture.name, "mimeType": "image/png", "bufferView": view}
+        return image, pixel_digest(pixels)
 
 
 def set_appearance(

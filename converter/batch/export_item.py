@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from ...importers.control_points import points_of
 from ...importers.nres import Stamp, open_nres, read_file, read_nres, stamp
@@ -134,8 +135,7 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
     item, path = task.item, Path(task.item.path)
     wear = wear_text(archive, path, item)
     appearance = find_appearance(wear, path, task.options)
-    # where the libraries lie is nothing to the outputs, what is in them is
-    options = asdict(replace(task.options, textures=()))
+    options = _as_row(task.options)
     materials = "" if appearance is None else sha256(repr(appearance).encode())
     points = b""
     if task.options.points and item.kind is Kind.MODEL:
@@ -144,6 +144,12 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
         [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__],
         sort_keys=True,
     )
+
+
+@lru_cache(maxsize=1)
+def _as_row(options: ExportOptions) -> dict[str, Any]:
+    """The options as JSON data, without where the libraries lie: what is in them counts."""
+    return asdict(replace(options, textures=()))
 
 
 def _row(finding: Finding) -> dict[str, str]:

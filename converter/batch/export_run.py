@@ -18,7 +18,7 @@ from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
 from .engine import Engine, Progress
 from .export_item import ExportTask, export_item
-from .manifest import Manifest, Record, has_journal, read_manifest, write_manifest
+from .manifest import Manifest, Record, has_journal, is_written, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
 from .resume import Journal
@@ -138,7 +138,11 @@ def export_run(
         run.outcomes = [o for i, o in outcomes.items() if items[i].kind is not Kind.TEXTURE]
         run.textures = [o for i, o in outcomes.items() if items[i].kind is Kind.TEXTURE]
         if not dry_run:
-            _write_manifest(out, manifest, run)
+            manifest.failed = [
+                Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED
+            ]
+            if manifest != before or not is_written(out):
+                _write_manifest(out, manifest, run)
             if {"converted"} == {outcome.status for outcome in run.everything}:
                 (out / WRITTEN).unlink(missing_ok=True)  # the game as it is now is the original
     here = {item.target for item in [*found.items, *items]}
@@ -168,7 +172,6 @@ def _export_all(
 
 
 def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:
-    manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
     try:
         write_manifest(out, manifest)
     except ConversionError as error:  # what was converted is there all the same

@@ -142,6 +142,11 @@ def read_manifest(directory: Path) -> Manifest | None:
     return manifest
 
 
+def is_written(directory: Path) -> bool:
+    """Whether there is a manifest that no journal adds to."""
+    return (directory / MANIFEST).is_file() and not has_journal(directory)
+
+
 def has_journal(directory: Path) -> bool:
     """Whether a run was killed there."""
     return (directory / JOURNAL).is_file()
@@ -191,6 +196,8 @@ _TYPES: dict[Any, Any] = {
     "dict[str, int]": dict,
 }
 _Row = TypeVar("_Row", Output, Record, Folder, Skipped)
+#: Without one of these, and a slash at its start, no path leads out of a directory.
+_SUSPECT = ("..", "\\", ":", "\0")
 
 
 def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
@@ -213,10 +220,17 @@ def _made(kind: type[_Row], facts: dict[str, Any]) -> _Row:
 
 def _leads_out(path: str) -> bool:
     """Whether a path from a directory may lead elsewhere, on this system or another."""
+    if path[:1] != "/" and not any(part in path for part in _SUSPECT):
+        return False  # most paths: a manifest has thousands
     return any(
         bool(read.anchor) or ".." in read.parts or "\0" in path
         for read in (PurePosixPath(path), PureWindowsPath(path))
     )
+
+
+def as_row(record: Record) -> dict[str, Any]:
+    """Return a record as JSON data; ``asdict`` would copy every value."""
+    return {**vars(record), "outputs": [vars(output) for output in record.outputs]}
 
 
 def write_manifest(directory: Path, manifest: Manifest) -> None:
@@ -229,8 +243,8 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     facts = {
         "format": FORMAT,
         "converter": manifest.converter,
-        "models": [asdict(record) for record in records if record.kind is not Kind.TEXTURE],
-        "textures": [asdict(record) for record in records if record.kind is Kind.TEXTURE],
+        "models": [as_row(record) for record in records if record.kind is not Kind.TEXTURE],
+        "textures": [as_row(record) for record in records if record.kind is Kind.TEXTURE],
         "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],
         "skipped": [asdict(passed) for passed in manifest.skipped],
         "unreadable": [asdict(passed) for passed in manifest.unreadable],

@@ -20,7 +20,7 @@ from ...importers.nres import read_file
 from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.sidecar import sha256
-from .manifest import JOURNAL, Output, Record
+from .manifest import JOURNAL, Output, Record, as_row
 from .walk import Folder, Item
 
 #: What became of an output since it was written.
@@ -97,7 +97,8 @@ class Journal:
     def _write(self, rows: Iterable[Folder | Record]) -> None:
         assert self._file is not None
         for row in rows:
-            line = json.dumps(asdict(row), ensure_ascii=False).encode("utf-8", "replace")
+            facts = as_row(row) if isinstance(row, Record) else asdict(row)
+            line = json.dumps(facts, ensure_ascii=False).encode("utf-8", "replace")
             self._file.write(line + b"\n")
         self._file.flush()
 
