@@ -6,8 +6,8 @@ import filecmp
 import sys
 from pathlib import Path
 
-from benchmarks import game
-from benchmarks.measure import ROOT, WORK, by_turns, command, peaks
+from benchmarks import full_game, game
+from benchmarks.measure import ROOT, WORK, by_turns, command, peaks, processor
 from benchmarks.record import Row
 
 #: A model without a clip.
@@ -35,8 +35,10 @@ def startup(rounds: int) -> list[Row]:
     )
     against = "python -c 'import numpy'"
     return [
-        Row("startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 2),
-        Row("startup-back", "gltf2msh, the same", times["back"], "s", times["numpy"], against),
+        Row(
+            "startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 1.5
+        ),
+        Row("startup-back", "gltf2msh, the same", times["back"], "s", times["numpy"], against, 2),
     ]
 
 
@@ -65,6 +67,77 @@ def whole_game(rounds: int) -> list[Row]:
         Row("back", "gltf2msh, nothing changed, -j 2", times["back"], "s", *export, 1),
         Row("rebuild", "gltf2msh --no-sidecar, -j 2", times["rebuild"], "s", *export, 4),
     ]
+
+
+def full(rounds: int) -> list[Row]:
+    """The game with maps, materials and textures: parts of it, and all; wall, then processor."""
+    source = full_game.make(WORK / "full", large_game())
+    out, new = WORK / "full-out", WORK / "full-new"
+    export = ("msh2gltf", source, "-o", out, "-j", 2)
+    models, maps = ("--include", "*.rlb::*"), ("--include", "DATA/*")
+    walls = by_turns(
+        {
+            "floor": command(sys.executable, FLOOR, source),
+            "models": command(*export, *models, "--no-textures", fresh=[out]),
+            "maps": command(*export, *maps, "--no-textures", fresh=[out]),
+            "maps-textures": command(*export, *maps, fresh=[out]),
+            "all": command(*export, fresh=[out]),
+        },
+        rounds,
+    )
+    spent = by_turns(
+        {
+            "floor": processor(sys.executable, FLOOR, source),
+            "again": processor(*export),
+            "back": processor("gltf2msh", out, "--game", source, "-o", new, "-j", 2, fresh=[new]),
+        },
+        rounds,
+    )
+    require_same(source, new)
+
+    def row(name: str, job: str, times: dict[str, float], aim: float) -> Row:
+        key = name.removeprefix("full-")
+        return Row(name, job, times[key], "s", times["floor"], "floor", aim)
+
+    return [
+        row("full-models", "msh2gltf, models, no textures, -j 2", walls, 4.5),
+        row("full-maps", "msh2gltf, 33 maps, no textures, -j 2", walls, 3.5),
+        row("full-maps-textures", "msh2gltf, 33 maps, with textures, -j 2", walls, 5),
+        row("full-all", "msh2gltf, maps, models, 500 textures, -j 2", walls, 8),
+        row("full-again", "msh2gltf, the same again, processor", spent, 1.5),
+        row("full-back", "gltf2msh, nothing changed, processor", spent, 2),
+    ]
+
+
+def tenfold(rounds: int) -> list[Row]:
+    """4,350 models, against 435: time, and memory of a worker and of the command itself."""
+    small = large_game()
+    source = game.make_tenfold(WORK / "tenfold", small)
+    out = WORK / "tenfold-out"
+    times = by_turns(
+        {
+            "small": command("msh2gltf", small, "-o", out, "-j", 2, fresh=[out]),
+            "large": command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out]),
+        },
+        rounds,
+    )
+    words = ("msh2gltf", source, "-o", out, "-j", 2, "--force")
+    own, worker = (size / _MB for size in peaks(*words))
+    job, against = "msh2gltf, 4,350 models, -j 2", "435 models"
+    return [
+        Row("tenfold", job, times["large"], "s", times["small"], against),
+        Row("tenfold-worker", "msh2gltf, 4,350 models: a worker", worker, "MB"),
+        Row("tenfold-own", "msh2gltf, 4,350 models: the command itself", own, "MB"),
+    ]
+
+
+def film(rounds: int) -> list[Row]:
+    """An archive with an entry of 1 GB that is not a model: the largest process."""
+    source = game.make_film(WORK / "film", MODEL)
+    out = WORK / "film-out"
+    words = ("msh2gltf", source, "-o", out, "-j", 2, "--force")
+    most = max(size for _ in range(rounds) for size in peaks(*words)) / _MB
+    return [Row("film", "msh2gltf, archive with a foreign entry of 1 GB", most, "MB", aim=60)]
 
 
 def levels(rounds: int) -> list[Row]:

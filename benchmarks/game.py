@@ -16,6 +16,7 @@ import numpy as np
 
 from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
@@ -39,7 +40,7 @@ from tests.support.terrain_maker import make_terrain
 MODELS = 435
 LEVELS = 33
 ARCHIVES = ("static", "system", "bases", "fortif", "turrets", "guns", "intsys", "animals", "bots")
-_MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
+MESH, _WEAR, TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
 
 
 def patch(chance: np.random.Generator, triangles: int) -> tuple[np.ndarray, ...]:
@@ -173,7 +174,7 @@ def make(root: Path, models: int = MODELS) -> Path:
     for at, name in enumerate(ARCHIVES):
         entries = []
         for seed in range(at, models, len(ARCHIVES)):
-            entries.append(entry(_MESH, f"model_{seed:03}.msh", build(seed)))
+            entries.append(entry(MESH, f"model_{seed:03}.msh", build(seed)))
             entries.append(entry(_WEAR, f"model_{seed:03}.wea", wear()))
         (root / f"{name}.rlb").write_bytes(write_nres(new_archive(entries, name)))
     (root / "textures.lib").write_bytes(textures(1000, 16384))
@@ -184,7 +185,7 @@ def make(root: Path, models: int = MODELS) -> Path:
 def textures(count: int, size: int, entries: list[Entry] | None = None) -> bytes:
     """An archive of noise that is called textures, after other entries."""
     chance = np.random.default_rng(0)
-    noise = [entry(_TEXM, f"tex_{i:04}.0", chance.bytes(size)) for i in range(count)]
+    noise = [entry(TEXM, f"tex_{i:04}.0", chance.bytes(size)) for i in range(count)]
     return write_nres(new_archive([*(entries or []), *noise], "textures"))
 
 
@@ -214,6 +215,55 @@ def make_in_one(root: Path, game: Path) -> Path:
     (root / "all.rlb").write_bytes(textures(1200, 250_000, entries))
     (root / "complete").touch()
     return root
+
+
+def make_tenfold(root: Path, game: Path) -> Path:
+    """Ten copies of every archive: 4,350 models."""
+    if made_once(root):
+        return root
+    for path in sorted(game.glob("*.rlb")):
+        for copy in range(10):
+            shutil.copy(path, root / f"{path.stem}_{copy}.rlb")
+    (root / "complete").touch()
+    return root
+
+
+def make_film(root: Path, model: Path, size: int = 1 << 30) -> Path:
+    """One model in an archive, and an entry of 1 GB that is not one, of zeros (a sparse file)."""
+    if made_once(root):
+        return root
+    made = new_archive([entry(MESH, "a.msh", model.read_bytes()), entry(7, "film", b"")], "film")
+    data = write_nres(made)
+    directory = len(data) - 2 * NRES_ENTRY_DTYPE.itemsize
+    rows = np.frombuffer(data[directory:], NRES_ENTRY_DTYPE).copy()
+    rows["size"][1], rows["data_offset"][1] = size, directory
+    header = np.frombuffer(data[: NRES_HEADER_DTYPE.itemsize], NRES_HEADER_DTYPE).copy()
+    header["total_size"] += size
+    with (root / "film.rlb").open("wb") as file:
+        file.write(header.tobytes() + data[NRES_HEADER_DTYPE.itemsize : directory])
+        file.seek(size, 1)
+        file.write(rows.tobytes())
+    (root / "complete").touch()
+    return root
+
+
+def largest_model() -> bytes:
+    """A model at the format's limit, which is 65,535 triangles in all (triStart has 16 bits)."""
+    chance = np.random.default_rng(0)
+    still = np.array([1.0, 0, 0, 0])
+    items, meshes, streams = [], [], []
+    vertices = indices = 0
+    for node, sizes in enumerate([[8_190] * 4, [16_383], [16_383]]):
+        primitives = []
+        for size in sizes:
+            made = patch(chance, size)
+            streams.append(made)
+            primitives.append(Primitive(0, vertices, len(made[0]), indices, len(made[3])))
+            vertices, indices = vertices + len(made[0]), indices + len(made[3])
+        meshes.append(Mesh(f"node_{node}", primitives))
+        step = np.array([0, 0, node], np.float32)
+        items.append(ImportedNode(f"node_{node}", node - 1, step, still, None, node, {}))
+    return msh("largest", items, meshes, streams, [], 1)
 
 
 def largest_entry(path: Path) -> int:

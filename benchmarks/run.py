@@ -19,10 +19,14 @@ from benchmarks.measure import machine
 PARTS = {
     "startup": commands.startup,
     "game": commands.whole_game,
+    "full": commands.full,
+    "tenfold": commands.tenfold,
     "bytes": inside.model_bytes,
     "neighbours": inside.neighbours,
     "sampling": inside.sampling,
+    "largest": inside.largest,
     "memory": commands.memory,
+    "film": commands.film,
     "levels": commands.levels,
     "ground": inside.ground,
 }

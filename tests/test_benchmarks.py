@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
-from benchmarks import flame, floor, game, inside, libraries, record
+from benchmarks import commands, flame, floor, full_game, game, inside, libraries, record
+from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
 from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.importers.areal_map import read_areal_map
+from msh_gltf.importers.content import models_in
+from msh_gltf.importers.nres import open_nres, read_nres
 
 Json = dict[str, Any]
 
@@ -86,3 +90,18 @@ def test_boxes_of_a_flame_graph_lie_in_one_another() -> None:
     assert [*flame.boxes(stacks)] == [
         (1, 0, 6, "a"), (2, 0, 3, "c"), (2, 3, 2, "b"), (1, 6, 4, "d"),
     ]  # fmt: skip
+
+
+def test_areal_maps_of_the_full_game_are_valid() -> None:
+    areals = read_areal_map(read_nres(full_game.areal_map(0), "Land.map"))
+    assert len(areals.records) == full_game.COLUMNS * full_game.ROWS
+    found = [*check_areal_map(areals), *check_areal_map_further(areals)]
+    assert [str(finding) for finding in found if finding.severity != "note"] == []
+
+
+def test_an_archive_with_a_film_is_an_archive(tmp_path: Path) -> None:
+    root = game.make_film(tmp_path / "film", commands.MODEL, 1 << 20)
+    archive = open_nres(root / "film.rlb", "film.rlb")
+    assert models_in(archive) == [0]
+    assert [entry.size for entry in archive.entries] == [commands.MODEL.stat().st_size, 1 << 20]
+    assert bytes(archive.entries[0].payload) == commands.MODEL.read_bytes()
