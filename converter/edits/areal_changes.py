@@ -21,6 +21,8 @@ from .areal_shapes import Shape, Shapes, name_of, polygon_of, read_shapes, store
 
 #: Polygons with more corners are not turned: pairs of all would take too much memory.
 _MANY = 512
+#: The most corners of an edited areal: whether its edges cross is found out in pairs of all.
+MAX_CORNERS = 4096
 
 
 @dataclass
@@ -180,6 +182,11 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: Ints) -> NDA
     Raises:
         ConversionError: no map can have it.
     """
+    if len(shape.edges) > MAX_CORNERS:
+        raise ConversionError(
+            f"{name_of(shape)} has too many corners",
+            value=len(shape.edges), expected=f"at most {MAX_CORNERS}", hint="split it",
+        )  # fmt: skip
     polygon = polygon_of(shapes, shape, first)
     xy = polygon[:, :2].astype(np.float64)
     place, problem = polygon[0], ""

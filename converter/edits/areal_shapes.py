@@ -26,6 +26,7 @@ from .match_triangles import concatenate, triangle_list
 #: Parts of an areal that Blender's extension tells apart, as fractions of its number.
 PARTS = 64
 _PLACE_NOISE = 1e-6
+_LARGEST = 0xFFFFFFFF
 _CLASS_NAME = re.compile(r"class_(\d+)")
 
 
@@ -69,7 +70,9 @@ def class_of(name: str, extras: object) -> int:
     """Return the class that a material or an object names, -1 = none: the name counts."""
     found = _CLASS_NAME.fullmatch(without_number(name))
     number = extras.get("class_id", -1) if isinstance(extras, dict) else -1
-    return int(found[1]) if found and len(found[1]) < 11 else int(number)
+    if found and len(found[1]) < len(str(_LARGEST)) + 1:
+        number = int(found[1])
+    return int(number) if isinstance(number, int | float) and 0 <= number <= _LARGEST else -1
 
 
 def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:

@@ -11,6 +11,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
+from msh_gltf.converter.edits.areal_shapes import class_of
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import ArealMap, link_targets
 from msh_gltf.converter.numeric.near_pairs import near_pairs
@@ -318,6 +319,25 @@ def test_merged_vertices_are_only_compared(faces: Faces) -> None:
     assert {one.instead for one in result.not_applied} == {
         "import it without Merge Vertices; give a new face a number that no areal has"
     }
+
+
+def test_names_of_classes() -> None:
+    for name, extras, number in (
+        ("class_3.001", {"class_id": 5}, 3), ("grass", {"class_id": 5}, 5), ("grass", {}, -1),
+        ("class_4294967295", {}, 4294967295), ("class_4294967296", {}, -1),
+        ("class_99999999999999999999", {"class_id": 7}, 7), ("x", {"class_id": "7"}, -1),
+        ("x", {"class_id": float("nan")}, -1), ("x", None, -1),
+    ):  # fmt: skip
+        assert class_of(name, extras) == number, name
+
+
+def test_a_polygon_of_very_many_corners_is_refused(faces: Faces) -> None:
+    """Whether its edges cross would take minutes."""
+    outer = np.float32([[np.cos(a), np.sin(a), 0] for a in np.linspace(0, 6.28, 4200)]) * 50
+    middle = np.zeros_like(outer[:-1])
+    faces.add(np.stack([middle, outer[:-1], outer[1:]], axis=1), 0)
+    with pytest.raises(ConversionError, match="new areal of class 1 has too many corners: 4201"):
+        faces.back()
 
 
 # ------------------------------------------------------------------ the parts
