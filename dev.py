@@ -7,6 +7,7 @@
     python3 dev.py extension    the Blender extension: dist/msh_gltf-VERSION.zip
     python3 dev.py docs         the site, strictly built into site/ (--serve: shown while you write)
     python3 dev.py release      wheel, sdist, extension and site into dist/, checked
+    python3 dev.py audit        known vulnerabilities of the packages that users get (pip-audit)
 
 All but ``extension`` make their own virtual environments beside this file; nothing touches the
 system's Python.
@@ -51,8 +52,10 @@ def main() -> int:
         ).returncode
     if command == "docs":
         return docs(serve="--serve" in more)
-    if command == "release":
-        return subprocess.run([sys.executable, "release.py"], cwd=HERE, check=False).returncode
+    if command in ("release", "audit"):
+        options = ["--audit"] if command == "audit" else []
+        done = subprocess.run([sys.executable, "release.py", *options], cwd=HERE, check=False)
+        return done.returncode
     print(__doc__)
     return 0 if command in ("help", "-h", "--help") else 2
 

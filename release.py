@@ -7,6 +7,7 @@ time: the same commit gives the same bytes.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
 import os
 import re
@@ -21,6 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import environments
+from blender_extension.build import wheels
 from msh_gltf.converter import __version__
 from msh_gltf.converter.errors import plural
 
@@ -216,16 +218,53 @@ def check_sdist() -> None:
 
 
 def check_extension() -> None:
-    """Require that the extension names this version.
+    """Require that the extension names this version, and holds the pinned wheels and no others.
 
     Raises:
-        ReleaseError: it names another.
+        ReleaseError: it names another, or a wheel is not the one of ``wheels.toml``.
     """
     with zipfile.ZipFile(EXTENSION) as extension:
         manifest = extension.read("blender_manifest.toml").decode()
+        found = {
+            name.removeprefix("wheels/"): hashlib.sha256(extension.read(name)).hexdigest()
+            for name in extension.namelist()
+            if name.startswith("wheels/")
+        }
     if f'\nversion = "{__version__}"\n' not in f"\n{manifest}":
         raise ReleaseError(f"{EXTENSION.name} has another version")
+    pinned = {wheel.file: wheel.sha256 for wheel in wheels()}
+    require_same(set(found), set(pinned), EXTENSION)
+    for name, digest in sorted(found.items()):
+        if digest != pinned[name]:
+            raise ReleaseError(f"{EXTENSION.name} has another {name} than wheels.toml names")
+
+
+def audit() -> int:
+    """Ask whether packages that users get have known vulnerabilities; return an exit code.
+
+    The wheels of the extension, and what pip installs beside the project with all its extras.
+    What cannot be looked up counts as a failure.
+    """
+    needed = ["pip-audit>=2.7,<3"]
+    project = environments.project()
+    extras = project["optional-dependencies"]
+    names = re.findall(r"\w+", extras["all"][0].partition("[")[2])
+    installed = [*project["dependencies"], *(one for name in names for one in extras[name])]
+    python = environments.install(ROOT / ".venv-audit", needed, " ".join(needed))
+    command = [python, "-m", "pip_audit", "--strict", "--progress-spinner", "off"]
+    with tempfile.TemporaryDirectory() as folder:
+        ours, pinned = Path(folder) / "installed.txt", Path(folder) / "wheels.txt"
+        ours.write_text("\n".join(installed), "utf-8")
+        versions = {wheel.requirement.split()[0] for wheel in wheels()}
+        pinned.write_text("\n".join(sorted(versions)), "utf-8")
+        try:
+            run([*command, "--no-deps", "--disable-pip", "--requirement", pinned])
+            run([*command, "--requirement", ours])
+        except ReleaseError as error:
+            print(f"error: {error}", file=sys.stderr)
+            return 1
+    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(audit() if sys.argv[1:] == ["--audit"] else main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import re
 import sys
 import tomllib
@@ -130,4 +131,5 @@ def test_the_zip(tmp_path: Path) -> None:
         } <= names
         assert not any(n.startswith(("converter/cli", "tests", "blender_extension")) for n in names)
         for wheel in build.wheels():
-            assert file.read(f"wheels/{wheel.file}")[:2] == b"PK"
+            data = file.read(f"wheels/{wheel.file}")
+            assert hashlib.sha256(data).hexdigest() == wheel.sha256

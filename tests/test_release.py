@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import random
 import shutil
 import subprocess
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import release
+from blender_extension import build
 from msh_gltf.converter import __version__
 
 ROOT = Path(__file__).parent.parent
@@ -104,6 +107,37 @@ def test_a_wheel_without_a_module_is_found(repository: Path) -> None:
         wheel.writestr("m.dist-info/RECORD", "")
     with pytest.raises(release.ReleaseError, match=r"lacks 1 file: msh_gltf/converter/b\.py"):
         release.check_wheel()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda files: files, ""),
+        (lambda files: dict.fromkeys(files, b"PK, other bytes"), "has another "),
+        (lambda files: files | {"wheels/more-1-py3-none-any.whl": b""}, "should not hold 1 file"),
+        (lambda files: {}, "lacks 1 file"),
+    ],
+)
+def test_another_wheel_in_the_extension_is_found(
+    change: Callable[[dict[str, bytes]], dict[str, bytes]],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The hashes of ``wheels.toml`` are those of the very files that are given out."""
+    data = b"PK, a wheel"
+    wheel = build.Wheel("one-1-py3-none-any.whl", hashlib.sha256(data).hexdigest())
+    monkeypatch.setattr(release, "wheels", lambda: [wheel])
+    monkeypatch.setattr(release, "EXTENSION", tmp_path / "x.zip")
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as out:
+        out.writestr("blender_manifest.toml", f'version = "{__version__}"\n')
+        for name, content in change({f"wheels/{wheel.file}": data}).items():
+            out.writestr(name, content)
+    if not said:
+        release.check_extension()
+        return
+    with pytest.raises(release.ReleaseError, match=said):
+        release.check_extension()
 
 
 def test_this_version_has_its_changes() -> None:
