@@ -16,10 +16,10 @@ from msh_gltf.converter.errors import fault_of
 from msh_gltf.converter.formats.archive import name_field
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.importers.nres import read_nres
-from tests.support.corpus import DATA
+from tests.support.corpus import CORPUS, DATA
 from tests.support.faults import in_namespace, leftovers, shell
 from tests.support.game import make_game, model, snapshot, write
-from tests.support.runs import call, run
+from tests.support.runs import call, require, run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="ulimit, name spaces")
 
@@ -64,6 +64,21 @@ def test_a_library_that_cannot_be_loaded(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
     assert shell(command.format(300_000), MODEL, tmp_path).returncode == 0
     assert fault_of(ImportError("libx.so: wrong ELF class")).problem == "a library cannot be loaded"
+
+
+@pytest.mark.parametrize("name", ["bundled", "retail", "spec", "mixed"])
+def test_whole_games_in_little_memory(name: str, tmp_path: Path) -> None:
+    """300 MB of addresses: a game converts, or models fail for lack of memory, in a line each."""
+    if name == "bundled":
+        game = make_game(tmp_path / "game")
+    else:
+        require(CORPUS, "no corpus: MSH_GLTF_CORPUS names no folder of whole games")
+        game = Path(CORPUS or "") / name / "game"
+    done = shell('ulimit -v 300000; "$BIN/msh2gltf" "$1" -o "$2" -j 1 -q', game, tmp_path / "out")
+    failed = done.stderr.splitlines()
+    assert done.returncode == (1 if failed else 0)
+    assert all("not enough memory" in line for line in failed), failed
+    assert len(list((tmp_path / "out").rglob("*.glb"))) > 5
 
 
 @pytest.mark.parametrize("limit", [8, 20, 63, 64])
