@@ -40,7 +40,7 @@ Examples:
   msh-inspect Textures.lib --entry WALL.0    a texture
   msh-inspect BuildDat.lst                   which buildings a category has
   msh-inspect GAME/UNITS/AUTO/robot.dat      a unit: its parts as a tree, and what is missing
-  msh-inspect GAME/MISSIONS/Single.01/data.tma   a mission: clans, routes, objects
+  msh-inspect GAME/MISSIONS/Single.01        a mission: clans, routes, objects
   msh-inspect --diff old.msh new.msh         what differs, table by table
   msh-inspect --check robot.msh              is it valid?
   msh-inspect --check GAME                   a whole game; archives and directories too
@@ -199,7 +199,7 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(given: ToInspect) -> None:
-    from ...importers.content import models_in
+    from ...importers.content import mission_in, models_in
     from ...importers.nres import is_nres, read_file, read_nres
     from ..formats.kinds import Kind, archive_kind
     from ..pipeline import dispatch
@@ -209,6 +209,7 @@ def _inspect(given: ToInspect) -> None:
     from ..pipeline.texture import texture_at
 
     source, entry, as_json = given.sources[0], given.entry, given.as_json
+    source = mission_in(source) or source
     if (texture := texture_at(source, entry)) is not None:
         _print(dispatch.describe(texture), as_json)
         return
@@ -278,13 +279,15 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
+    from ...importers.content import mission_in
     from ...importers.msh import read_msh
     from ..pipeline.diff_assembly import diff_assemblies
     from ..pipeline.inspect_diff import diff_models, lines
 
-    differences = None if given.entry is not None else diff_assemblies(*given.sources)
+    sources = [mission_in(source) or source for source in given.sources]
+    differences = None if given.entry is not None else diff_assemblies(*sources)
     if differences is None:
-        differences = diff_models(*(read_msh(source, given.entry) for source in given.sources))
+        differences = diff_models(*(read_msh(source, given.entry) for source in sources))
     if given.as_json:
         print_json({"differences": differences})
     else:

@@ -49,6 +49,15 @@ def test_a_unit_is_shown_as_a_tree(game: Path, capsys: pytest.CaptureFixture) ->
     assert "i_comp internal  slot 0   the i_comp  inside" in text
 
 
+def test_a_directory_with_a_mission_is_the_mission(
+    game: Path, capsys: pytest.CaptureFixture
+) -> None:
+    path = game / "MISSIONS/Single.01/data.tma"
+    assert shown(capsys, path.parent) == shown(capsys, path)
+    assert shown(capsys, "--diff", path.parent, path.parent) == "no differences\n"
+    assert call(msh_inspect, path.parent.parent) == 2  # a directory without one
+
+
 def test_missing_parts_are_named(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     parts = GameParts()
     parts.units[ROBOT][2] = ("i_nothing", 3, 0, 0)
