@@ -12,7 +12,7 @@ from bpy_extras.io_utils import ExportHelper
 
 from .areals import numbered
 from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.replace_entry import replace_model
+from .converter.batch.replace_entry import replace_file, replace_model
 from .converter.batch.written import History, history_text, read_history
 from .converter.errors import ConversionError
 from .converter.formats.names import file_stem, stem
@@ -198,12 +198,15 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
             files = [(path, result.data), *companions_beside(path, result.companions)]
             beside = files_beside(path, result, _game(context))
-            files += beside.files
+            there = [file for file in beside.files if file[0].is_file()]
+            files += [file for file in beside.files if file not in there]
             result.not_applied += beside.not_applied
             if beside.files:
                 names = ", ".join(file.name for file, _ in beside.files)
+                known = bool(context.scene.msh_gltf.source)
                 result.warnings.append(
-                    f"{names}: for the game's libraries; Put Back Into the Game writes them there"
+                    f"{names}: entries for the game's Material.lib and Textures.lib"
+                    + ("; Put Back Into the Game writes them there" if known else "")
                 )
             if result.wear is not None:
                 hint = "delete it and export again to replace it"
@@ -211,6 +214,9 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 files += wear
                 result.warnings += messages
             write_outputs(files, force=True)
+            for file, data in there:  # it may be the game's: NAME.bak keeps it
+                if file.read_bytes() != data:
+                    replace_file(file, data)
             show_report(context.scene.msh_gltf, result)
             _report(self, result, context.scene.msh_gltf)
 

@@ -307,6 +307,8 @@ class _Comparison:
         elif self._material is None:
             self._reject(what, _NO_LIBRARY)
         else:
+            if f"{self._old.definition.lower()}+" in self.where.lower():  # two grounds, mixed
+                what += f" (of {printable(self._material.name)}, the first of the two)"
             values = {name: value}
             edit = LibraryEdit(self._material, self.where, what, values, picture=picture)
             self.edits.append(edit)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import bpy
 
-from __main__ import FILES, read, report
+from __main__ import FILES, read, report, write
 
 
 def materials(out):
@@ -73,6 +73,9 @@ def libraries(out):
     old = mesh.materials[0]
     mesh.materials[0] = new_look("латунь", "BRASS", 32)
     facts["new"] = put("new")
+    (out / "wall").mkdir()
+    (out / "wall/BRASS.0").write_bytes(b"mine")
+    facts["exported"] = write(out / "wall/turret.msh")
     mesh.materials[0] = joint[0]
     facts["reassigned"] = put("reassigned")
     mesh.materials[0] = old

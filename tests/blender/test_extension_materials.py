@@ -71,6 +71,10 @@ def test_materials_and_textures_go_into_the_libraries_and_back(seen: Seen) -> No
     for name, fact in facts.items():
         assert not [row for row in fact["warnings"] if "not applied" in row], (name, fact)
         assert not [row for row in fact["warnings"] if "--" in row or "gltf2msh" in row], name
+    wall = {path.name for path in (out / "wall").iterdir()}
+    entries = {"латунь.mat0", "BRASS.0", "BRASS.0.bak"}
+    assert wall == {"turret.msh", "turret.wea", *entries}
+    assert (out / "wall/BRASS.0.bak").read_bytes() == b"mine"
     for name in ("same", "undone", "removed"):
         for file in files:
             assert (out / name / file).read_bytes() == (example_game() / file).read_bytes(), name

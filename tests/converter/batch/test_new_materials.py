@@ -319,3 +319,16 @@ def test_a_single_file_gives_files_of_what_is_new(edit: NewEdit, tmp_path: Path)
     bare = run("gltf2msh", edit.out / TURRETS[0], "-o", f"{tmp_path / 'two'}/")
     assert "unless the game has a material of this name (--game DIR looks)" in bare.stderr
     assert (tmp_path / "two/rust.mat0").read_bytes() == (one / "rust.mat0").read_bytes()
+
+
+def test_a_recolour_of_two_grounds_is_of_the_first_and_says_so(edit: NewEdit) -> None:
+    land = "DATA/MAPS/Tut_1/Land.glb"
+    names = [m["name"] for m in Editable(edit.out / land).json["materials"]]
+    both = next(name for name in names if "+" in name)
+    edit.material(land, both, colour(0.2140411, 0, 1, 1))
+    report = edit.out.parent / "report.json"
+    text, files = edit.back("--report", str(report))
+    assert files == {"Material.lib"}, text
+    first = both.partition("+")[0]
+    assert edit.differing("Material.lib") == [first]
+    assert f"(of {first}, the first of the two)" in report.read_text("utf-8")
