@@ -11,8 +11,9 @@ def plural(count: int, noun: str) -> str:
 
 
 def with_article(noun: str) -> str:
-    """Return a noun with its article: ``a terrain``, ``an areal map``."""
-    return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"
+    """Return a noun with its article: ``a terrain``, ``an areal map``, ``a unit``."""
+    vowel = noun[0] in "aeiou" and not noun.startswith("uni")
+    return f"{'an' if vowel else 'a'} {noun}"
 
 
 def printable(text: str) -> str:

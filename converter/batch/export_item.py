@@ -18,15 +18,17 @@ from .. import __version__
 from ..errors import ConversionError
 from ..findings import Finding, messages
 from ..formats.archive import Archive
-from ..formats.kinds import Kind
+from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
 from ..pipeline import areal_map, terrain, texture, texture_lookup  # noqa: F401 - see below
 from ..pipeline.appearance import find_appearance
-from ..pipeline.dispatch import gltf_files, load
+from ..pipeline.dispatch import gltf_files, load, load_assembly
 from ..pipeline.export_model import LoadedModel
 from ..pipeline.game import majority_of
 from ..pipeline.gltf_output import Files
 from ..pipeline.options import ExportOptions
+from ..pipeline.placed_files import PlacedFiles
+from ..pipeline.placed_models import require_game
 from ..scene.dialect import Decision
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
@@ -133,9 +135,12 @@ def _export(task: ExportTask) -> Outcome:
 def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
     """What the outputs depend on, as text; ``digest``: of the item."""
     item, path = task.item, Path(task.item.path)
+    options = _as_row(task.options)
+    if item.kind in ASSEMBLY_KINDS:
+        made_of = placed_files(path, task.options).digest(item.kind, path)
+        return json.dumps([made_of, options, task.sidecar, __version__], sort_keys=True)
     wear = wear_text(archive, path, item)
     appearance = find_appearance(wear, path, task.options)
-    options = _as_row(task.options)
     materials = "" if appearance is None else sha256(repr(appearance).encode())
     points = b""
     if task.options.points and item.kind is Kind.MODEL:
@@ -149,7 +154,24 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
 @lru_cache(maxsize=1)
 def _as_row(options: ExportOptions) -> dict[str, Any]:
     """The options as JSON data, without where the libraries lie: what is in them counts."""
-    return asdict(replace(options, textures=()))
+    return asdict(replace(options, textures=(), game=None))
+
+
+def placed_files(path: Path, options: ExportOptions) -> PlacedFiles:
+    """What the units and missions of a game depend on; kept while its directory is the same.
+
+    Raises:
+        ConversionError: the file is not in a game.
+    """
+    game = require_game(path, options)
+    known = _PLACED.get("files")
+    if known is None or known.game is not game or known.options != options:
+        known = _PLACED["files"] = PlacedFiles(game, options)
+    return known
+
+
+#: Those of the game that a worker is at.
+_PLACED: dict[str, PlacedFiles] = {}
 
 
 def _row(finding: Finding) -> dict[str, str]:
@@ -173,6 +195,10 @@ def _convert(
 ) -> tuple[list[Finding], tuple[str, str, str], Files]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item = task.item
+    if item.kind in ASSEMBLY_KINDS:
+        placed = load_assembly(item.kind, Path(item.path), task.options)
+        files = gltf_files(placed, target, task.options, sidecar=task.sidecar, root=Path(task.out))
+        return placed.findings, ("", "", ""), files
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, now)
@@ -193,12 +219,14 @@ def wear_text(archive: Archive, path: Path, item: Item) -> bytes:
 
 
 def archive_of(item: Item, now: Stamp) -> Archive:
-    """The NRes file that an item is in, or is.
+    """The NRes file that an item is in, or is; of a unit or mission its bytes, without entries.
 
     Args:
         item: the item.
         now: its file's stamp.
     """
+    if item.kind in ASSEMBLY_KINDS:
+        return Archive(item.source, read_from=read_file(Path(item.path)))
     if item.index is None:
         return read_nres(read_file(Path(item.path)), item.source)
     return open_archive(item.path, item.source, now)

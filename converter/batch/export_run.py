@@ -14,6 +14,7 @@ from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..locks import only_run
 from ..pipeline.appearance import has_libraries
+from ..pipeline.game import find_game
 from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
 from .engine import Engine, Progress
@@ -25,9 +26,21 @@ from .resume import Journal
 from .walk import MANIFEST, Found, Item, Skipped, common_root, select, walk
 from .written import WRITTEN
 
+#: What ``--only`` chooses.
+ONLY = {
+    "models": Kind.MODEL, "terrains": Kind.TERRAIN, "areal-maps": Kind.AREAL_MAP,
+    "units": Kind.UNIT, "missions": Kind.MISSION,
+}  # fmt: skip
+
 
 def found_in(
-    inputs: Sequence[Path], out: Path | None, include: Sequence[str], exclude: Sequence[str]
+    inputs: Sequence[Path],
+    out: Path | None,
+    include: Sequence[str],
+    exclude: Sequence[str],
+    only: Sequence[str] = (),
+    *,
+    in_game: bool = False,
 ) -> tuple[list[Item], Found]:
     """The models that a run is about, and all that was met on the way.
 
@@ -35,17 +48,21 @@ def found_in(
         inputs: directories, archives, models.
         out: the output directory, which is not looked into.
         include, exclude: globs on ``path::entry``.
+        only: keys of ``ONLY``; none: all of them.
+        in_game: as of :func:`~converter.batch.walk.walk`.
 
     Raises:
         ConversionError: there is nothing to convert.
     """
-    _, found = walk(inputs, out)
+    _, found = walk(inputs, out, in_game=in_game)
     items = select(found.items, include, exclude)
+    kinds = [ONLY[name] for name in only]
+    items = [item for item in items if not kinds or item.kind in kinds]
     if not items:
         where = ", ".join(map(str, inputs))
         if found.items:
             raise ConversionError(
-                f"none of {len(found.items)} models is left by --include and --exclude",
+                f"none of {len(found.items)} models is left by --include, --exclude and --only",
                 file=where,
                 hint="--list shows what they are matched with",
             )
@@ -77,6 +94,8 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
         folders = (*folders, str(root))
     if not has_own and has_libraries(root.parent):
         folders = (*folders, str(root.parent))
+    if not folders and (game := find_game(root)) is not None and has_libraries(game):
+        folders = (str(game),)  # units and missions lie deep in it
     return replace(options, textures=folders, own_folder=options.embed)
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from ...importers.nres import stamp
 from ...importers.wear import read_wear, read_wear_names
 from ..errors import ConversionError
-from ..formats.kinds import Kind
+from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
 from ..pipeline.options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import picture_path
-from .export_item import archive_of, wear_text
+from .export_item import archive_of, placed_files, wear_text
 from .walk import Item, text_of
 
 
@@ -40,13 +40,13 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
     for item in items:
         path = Path(item.path)
         try:
-            archive = archive_of(item, stamp(path))
-            text = wear_text(archive, path, item)
+            texts = _texts(item, path, options)
         except (ConversionError, OSError):  # gone since it was found: converting it says so
             continue
-        materials.update(dict.fromkeys(read_wear_names(text)))
-        if options.lightmaps:
-            lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))
+        for text in texts:
+            materials.update(dict.fromkeys(read_wear_names(text)))
+            if options.lightmaps:
+                lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))
     textures = {found.material(name).texture: None for name in materials if name}
     root = Path(items[0].path).parents[items[0].source.count("/")]
     out: dict[str, Item] = {}
@@ -56,6 +56,13 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
             if picture is not None:
                 out[picture.target] = picture
     return [out[target] for target in sorted(out)]
+
+
+def _texts(item: Item, path: Path, options: ExportOptions) -> list[bytes]:
+    """The material lists of an item."""
+    if item.kind in ASSEMBLY_KINDS:
+        return placed_files(path, options).material_lists(item.kind, path)
+    return [wear_text(archive_of(item, stamp(path)), path, item)]
 
 
 def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:

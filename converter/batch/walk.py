@@ -12,15 +12,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from ...importers.content import content_kind
+from ...importers.content import assembly_kind, content_kind
 from ...importers.nres import is_nres, open_nres
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, printable, with_article
 from ..formats.archive import Archive
 from ..formats.kinds import MODEL_TYPE, Kind, archive_kind
-from ..formats.names import Names, escape, file_stem, readable
+from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.sidecar import SUFFIX
+from ..pipeline.game import find_game
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
@@ -32,7 +34,7 @@ PAGE, GALLERY = "index.html", "gallery"
 
 @dataclass(frozen=True)
 class Item:
-    """One model, terrain, areal map or texture to convert.
+    """One model, terrain, areal map, unit, mission or texture to convert.
 
     Attributes:
         path: the file that it is, or is in; absolute.
@@ -217,12 +219,15 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
     return Files(root, list(opened.values()), found)
 
 
-def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, Found]:
+def walk(
+    inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False
+) -> tuple[Path, Found]:
     """Look through files, archives and directories.
 
     Args:
         inputs: what the user named.
         leave_out: a directory that is not looked into: the output's.
+        in_game: whether units and missions have a game wherever they are: the user named it.
 
     Returns:
         The root that sources are named from, and what was found.
@@ -232,9 +237,15 @@ def walk(inputs: Sequence[Path], leave_out: Path | None = None) -> tuple[Path, F
     """
     below = files_below(inputs, leave_out)
     targets = _Targets()
+    _in_game.cache_clear()
     for source, path, reason in below.opened:
-        if reason := reason or foreign(path):
+        kind = None if reason else placed_kind(path)
+        if kind is not None and not (in_game or _in_game(path.parent)):
+            reason = f"{with_article(kind)}, and no directory above it has objects.rlb"
+        if reason := reason or (None if kind is not None else foreign(path)):
             below.found.skipped.append(Skipped(source, reason))
+        elif kind is not None:
+            below.found.items.append(_placed_item(kind, path, source, targets))
         else:
             _look_into(path, source, targets, below.found)
     return below.root, below.found
@@ -252,6 +263,28 @@ def _reason_to_skip(root: Path, file: Path, files: Iterable[Path]) -> str | None
     except OSError:
         # a link that leads nowhere is skipped, a file that refuses is worth an error
         return "a link that leads nowhere" if path.is_symlink() else None
+
+
+def placed_kind(path: Path) -> Kind | None:
+    """Tell whether a file is a unit or a mission, by its first bytes and its name."""
+    try:
+        with path.open("rb") as opened:
+            return assembly_kind(path, opened.read(4))
+    except OSError:
+        return None  # opening it again says what is wrong
+
+
+@lru_cache(maxsize=1024)
+def _in_game(folder: Path) -> bool:
+    return find_game(folder) is not None
+
+
+def _placed_item(kind: Kind, path: Path, source: str, targets: _Targets) -> Item:
+    """A unit or a mission; its glTF is called like the file, without its ending."""
+    name = PurePosixPath(source).name
+    target = targets.file(source, escape(stem(name)))
+    size = path.stat().st_size
+    return Item(str(path), source, index=None, name=name, kind=kind, size=size, target=target)
 
 
 def foreign(path: Path) -> str | None:

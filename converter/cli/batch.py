@@ -38,7 +38,9 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     out = None if output is None else Path(output)
     if out is not None and out.exists() and not out.is_dir():
         raise click.UsageError(f"-o {output}: expected a directory")
-    items, found = found_in(sources, out, given.include, given.exclude)
+    items, found = found_in(
+        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None
+    )
     if given.list_only or out is None:
         for item in items:
             say(item.id, *((str(item.size), item.target) if given.verbose else ()))

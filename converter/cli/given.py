@@ -55,6 +55,7 @@ class ToGltf(Given):
     no_sidecar: bool
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    only: tuple[str, ...]
     list_only: bool
     strict: bool
     tolerant: bool

@@ -269,6 +269,14 @@ which says what came from where; the same command again converts only what chang
 )
 @option(
     "selection",
+    "--only",
+    type=click.Choice(["models", "terrains", "areal-maps", "units", "missions"]),
+    multiple=True,
+    help="Only files of this kind; may be repeated.",
+    example="msh2gltf GAME -o kinds/ --only models",
+)
+@option(
+    "selection",
     "--list",
     "list_only",
     is_flag=True,
@@ -320,7 +328,7 @@ def command(context: click.Context, /, **_: object) -> None:
 
 
 _OF_RUNS = (
-    "include", "exclude", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
+    "include", "exclude", "only", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
     "report", "thumbnails",
 )  # fmt: skip
 
