@@ -24,7 +24,8 @@ from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.corpus import DATA, LIBS
-from tests.support.game import make_game, snapshot
+from tests.support.game import MESH, archive, entry, make_game, snapshot
+from tests.support.points import CTPT, POINTS, cpt
 from tests.support.runs import call, first_difference
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
@@ -95,6 +96,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     for name in ("turrets.rlb", "Material.lib", "Textures.lib"):
         shutil.copy(example_game() / name, base / "painted" / name)
     shutil.copy(LEVEL / "Land.map", base / "Land.map")
+    shutil.copy(points_archive(base / "points.rlb"), base / "points_before.rlb")
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
@@ -111,6 +113,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
         "scripts": str(EXAMPLES / "blender"),
         "land": str(LEVEL / "Land.msh"),
         "areals": str(LEVEL / "Land.map"),
+        "with_points": str(base / "points.rlb"),
         "areals_copy": str(base / "Land.map"),
         "broken": str(base / "broken.msh"),
         "no_models": str(game / "OBJECTS.RLB"),
@@ -128,6 +131,18 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     assert "Traceback" not in result.stdout + result.stderr
     facts = json.loads((out / "facts.json").read_text("utf-8"))
     return Seen(out, facts, game, base / "before")
+
+
+def points_archive(path: Path) -> Path:
+    """A model with control points and one without, with forgotten bytes before the directory."""
+    robot = DATA / "retail__system__R_H_002.msh"
+    entries = [
+        entry(MESH, b"robot.msh", robot.read_bytes()),
+        entry(CTPT, b"robot.cpt", cpt(POINTS)),
+        entry(MESH, b"bare.msh", robot.read_bytes()),
+    ]
+    path.write_bytes(archive(entries, forgotten=b"\x01forgotten\xff"))
+    return path
 
 
 def parse(path: Path) -> MshModel:

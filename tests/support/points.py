@@ -5,6 +5,14 @@ from __future__ import annotations
 import struct
 
 Point = tuple[str, int, tuple[float, float, float], tuple[float, float, float]]
+CTPT = int.from_bytes(b"CTPT", "little")
+#: Of the model retail__system__R_H_002.
+POINTS: list[Point] = [
+    ("CameraCenter", 2, (0.0, 0.0, 0.876), (0.0, 1.0, 0.0)),
+    ("Dir_1", 0, (1.5, -2.25, 3.0), (0.0, 4.849, 0.0)),
+    ("Свет", 3, (0.0, 0.0, 0.0), (1.0, 0.0, 0.0)),
+    ("gone", 3, (0.5, 0.25, -0.125), (0.0, 0.0, 0.42)),
+]
 
 
 def cpt(points: list[Point]) -> bytes:
