@@ -39,39 +39,43 @@ def read_msh(path: Path, entry: str | None = None) -> MshModel:
     return model_at(archive, find_model(archive, entry), path.name)
 
 
-def model_at(archive: Archive, index: int | None, file_name: str) -> MshModel:
+def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool = False) -> MshModel:
     """The core model in an entry of an archive, or the one that the file itself is.
 
     Args:
         archive: the file.
         index: directory index of the entry; ``None``: the file is the model.
         file_name: its name, which names the model in the latter case.
+        cut: as of :func:`read_model`.
 
     Raises:
         ConversionError: not a model, or a table of a wrong size.
     """
     if index is None:
-        return read_model(archive, file_name)
+        return read_model(archive, file_name, cut=cut)
     member = archive.entries[index]
     try:
-        model = read_model(read_nres(member.payload, archive.label), member.name)
+        inner = read_nres(member.payload, archive.label)
+        model = read_model(inner, member.name, cut=cut)
     except ConversionError as error:
         raise error.at(file=archive.label, entry=printable(member.name)) from None
     model.entry = member.name
     return model
 
 
-def read_model(archive: Archive, name: str) -> MshModel:
+def read_model(archive: Archive, name: str, *, cut: bool = False) -> MshModel:
     """The tables of a model's container; unknown entries stay in the container.
 
     Args:
         archive: the model's own NRes container.
         name: the model's file or entry name.
+        cut: tables that end inside a record are read up to it, and ``MshModel.cut`` says so.
 
     Raises:
         ConversionError: a required table is missing, or a size does not fit its records.
     """
-    model = MshModel(name, archive, *read_tables(archive, TABLES, what="core model", rules=_RULES))
+    tables = read_tables(archive, TABLES, what="core model", rules=_RULES, cut=cut)
+    model = MshModel(name, archive, *tables)
     if (strings := archive.first_of_type(StreamType.STRINGS)) is not None:
         model.strings = _strings(strings, len(model.nodes))
     if (graph := archive.first_of_type(StreamType.GRAPH)) is not None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..converter.errors import ConversionError
-from ..converter.findings import Rule
+from ..converter.errors import ConversionError, plural
+from ..converter.findings import Finding, Rule
 from ..converter.formats.archive import (
     NRES_COUNT,
     NRES_HEADER,
@@ -20,6 +20,7 @@ from ..converter.formats.archive import (
     NRES_PAYLOAD,
     NRES_REUSE,
     NRES_SIZE,
+    NRES_TRAILING,
     NRES_VERSION_RULE,
     UNREADABLE,
     Archive,
@@ -34,7 +35,7 @@ from ..converter.formats.tables import (
     NRES_VERSION,
     field_offset,
 )
-from ..converter.numeric.arrays import MAX_USES
+from ..converter.numeric.arrays import max_uses
 
 _DIRECTORY = "NRes directory"
 _HEADER_SIZE, _ROW_SIZE = NRES_HEADER_DTYPE.itemsize, NRES_ENTRY_DTYPE.itemsize
@@ -93,17 +94,19 @@ def is_nres(data: memoryview | bytes) -> bool:
     return bytes(data[:4]) == NRES_MAGIC
 
 
-def read_nres(data: memoryview | bytes, label: str) -> Archive:
+def read_nres(data: memoryview | bytes, label: str, *, longer: bool = False) -> Archive:
     """Read an NRes file; payloads are views of ``data``, nothing is copied.
 
     Args:
         data: the whole file.
         label: what messages call it.
+        longer: bytes after the directory are left out, and ``Archive.trailing`` says so.
 
     Raises:
         ConversionError: the header or a directory entry cannot be true.
     """
-    view = memoryview(data)
+    whole = memoryview(data)
+    view = whole[: _stated(whole)] if longer else whole
     version, directory = _header(view[:_HEADER_SIZE], len(view), label)
     entries = [
         Entry(*attributes, name, start, sort_index, view[start : start + size])
@@ -112,7 +115,26 @@ def read_nres(data: memoryview | bytes, label: str) -> Archive:
     unindexed: list[tuple[int, memoryview | bytes]] = [
         (start, view[start:end]) for start, end in _unindexed(entries, directory)
     ]
-    return Archive(label, version, entries, unindexed, len(view), view)
+    trailing = len(whole) - len(view)
+    return Archive(label, version, entries, unindexed, len(view), trailing, whole)
+
+
+def trailing_bytes(archive: Archive) -> Finding:
+    """Return the finding about what follows an archive's directory."""
+    return Finding(
+        NRES_TRAILING, f"{plural(archive.trailing, 'byte')} after the directory", "NRes header",
+        offset=field_offset(NRES_HEADER_DTYPE, "total_size"), value=archive.total_size,
+        expected=archive.total_size + archive.trailing, rows=np.zeros(0, np.int64),
+    )  # fmt: skip
+
+
+def _stated(data: memoryview) -> int:
+    """The size that a file states, where it is longer and its directory would fit; else its own."""
+    if len(data) < _HEADER_SIZE or not is_nres(data):
+        return len(data)
+    _, _, count, total = np.frombuffer(data[:_HEADER_SIZE], NRES_HEADER_DTYPE).tolist()[0]
+    fits = count >= 0 and _HEADER_SIZE + _ROW_SIZE * count <= total < len(data)
+    return int(total) if fits else len(data)
 
 
 def open_nres(path: Path, label: str) -> Archive:
@@ -197,6 +219,9 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
     if version != NRES_VERSION:
         known = f"{NRES_VERSION:#x}"
         raise fail(NRES_VERSION_RULE, "unknown version", "version", f"{version:#x}", known)
+    if total < size and count >= 0 and _HEADER_SIZE + _ROW_SIZE * count <= total:
+        problem = f"{plural(size - total, 'byte')} after the directory"
+        raise fail(NRES_TRAILING, problem, "total_size", total, size)
     if total != size:
         raise fail(NRES_SIZE, "total_size is not the file's length", "total_size", total, size)
     directory = total - _ROW_SIZE * count
@@ -224,10 +249,10 @@ def _rows(
             )  # fmt: skip
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
-    if shared > MAX_USES * total:
+    if shared > max_uses(total):
         raise ConversionError(
             "payloads overlap too often", file=label, table=_DIRECTORY,
-            value=f"{shared} bytes in all", expected=f"at most {MAX_USES} times the file's {total}",
+            value=f"{shared} bytes in all", expected=f"at most {max_uses(total)}",
             code=NRES_REUSE.code,
         )  # fmt: skip
     return rows

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..converter.errors import ConversionError
-from ..converter.findings import Rule
+from ..converter.findings import Finding, Rule
 from ..converter.formats.archive import Archive
 from ..converter.formats.kinds import archive_kind
 from ..converter.formats.table_file import Table
@@ -22,7 +22,7 @@ class TableRules(NamedTuple):
     Attributes:
         missing: a table that must be there is missing.
         size: the size of a table is not a multiple of its record.
-        header: the same of the table that has a header.
+        header: a table is shorter than its header.
     """
 
     missing: Rule
@@ -31,8 +31,8 @@ class TableRules(NamedTuple):
 
 
 def read_tables(
-    archive: Archive, specs: Mapping[int, TableSpec], *, what: str, rules: TableRules
-) -> tuple[Records, dict[int, Table]]:
+    archive: Archive, specs: Mapping[int, TableSpec], *, what: str, rules: TableRules, cut: bool
+) -> tuple[Records, dict[int, Table], list[Finding]]:
     """Read the tables of fixed records; nothing is copied.
 
     A table is found by its type, the first of it, as the runtime does; order means nothing
@@ -43,9 +43,11 @@ def read_tables(
         specs: the tables, by type id; one of them has a header.
         what: what messages call the whole: ``core model``.
         rules: the rules that errors name.
+        cut: tables whose size does not fit are read up to their last whole record.
 
     Returns:
-        The header, and the tables by type id in the order of ``specs``, read-only views.
+        The header, the tables by type id in the order of ``specs``, read-only views, and a finding
+        for each table that was cut.
 
     Raises:
         ConversionError: a required table is missing, or a size does not fit its records.
@@ -62,6 +64,7 @@ def read_tables(
         )  # fmt: skip
     header: Records = np.empty(0, np.void)
     tables: dict[int, Table] = {}
+    findings: list[Finding] = []
     for type_id, spec in specs.items():
         entry = first.get(type_id)
         if entry is None or (record := spec.record(entry.attr3)) is None:
@@ -71,15 +74,19 @@ def read_tables(
             # what the game's loader does not open may have any size: an unknown entry
             if spec.presence is Presence.NOT_LOADED:
                 continue
-            raise ConversionError(
-                "size does not fit its records", file=archive.label, table=spec.label,
-                row=max(0, entry.size - start) // stride, offset=entry.data_offset,
-                value=f"{entry.size} bytes",
-                expected=f"{start} + n * {stride}" if start else f"a multiple of {stride}",
-                code=(rules.header if start else rules.size).code,
+            row = max(0, size - start) // stride
+            finding = Finding(
+                rules.header if size < start else rules.size, "size does not fit its records",
+                spec.label, row, entry.data_offset, f"{size} bytes",
+                f"{start} + n * {stride}" if start else f"a multiple of {stride}",
+                rows=np.array([row]),
             )  # fmt: skip
-        payload = entry.payload
+            if not cut or size < start:
+                raise finding.to_error().at(file=archive.label)
+            findings.append(finding)
+            size = start + row * stride
+        payload = entry.payload[:size]
         if spec.header is not None:
             header = np.frombuffer(payload[:start], spec.header)
         tables[type_id] = np.frombuffer(payload[start:] if start else payload, record)
-    return header, tables
+    return header, tables, findings

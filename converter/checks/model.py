@@ -46,7 +46,7 @@ def check_model(model: MshModel) -> list[Finding]:
 
     Where rows are used so often that looking at them would take long, only that is reported.
     """
-    findings = [*check_entries(model), *(reuse := [*check_reuse(model)])]
+    findings = [*model.cut, *check_entries(model), *(reuse := [*check_reuse(model)])]
     if reuse:
         return findings
     return [

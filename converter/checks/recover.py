@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Finding, Mode, Rule, without_errors
-from ..formats.model import MshModel, StringTable, largest_indices
+from ..formats.model import TABLE_STRIDE, MshModel, StringTable, largest_indices
 from ..formats.table_file import TableFile
 from ..formats.tables import KEY_DTYPE, StreamType
 from ..numeric.adjacency import NO_EDGE
@@ -30,7 +30,7 @@ from .names import STRING_RUN
 from .nodes import NODE_CYCLE, NODE_PARENT, NODE_SLOT
 from .slots import SLOT_BATCHES, SLOT_TRIANGLES
 from .triangles import TRIANGLE_LINK
-from .vertices import VERTEX_FINITE
+from .vertices import VERTEX_COUNT, VERTEX_FINITE
 
 T = TypeVar("T")
 F = TypeVar("F", bound=TableFile)
@@ -155,6 +155,8 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
         ``None`` where the edit changes a broken table, or one that broken rows point into: they
         could come to point to something.
     """
+    if model.cut or model.archive.trailing:
+        return None  # bytes that no table has would be lost
     view, findings = leave_out(model)
     stored, shown, made = model.streams, view.streams, edited.streams
     broken = {key for key, table in stored.items() if table is not shown[key]}
@@ -250,6 +252,18 @@ def _no_strings(model: MshModel, finding: Finding) -> MshModel:
 
 
 # ------------------------------------------------------------------ geometry
+
+
+def whole_streams(file: F, finding: Finding) -> F:
+    """Vertex streams with one record per vertex: zeros where they are short, normals up."""
+    count = len(file.streams[StreamType.POSITIONS])
+    for stream, table in file.streams.items():
+        if file.SPECS[stream].per_vertex and len(table) != count:
+            more = np.zeros((max(0, count - len(table)), *table.shape[1:]), table.dtype)
+            if stream == StreamType.NORMALS:
+                more[:, 2] = np.iinfo(np.int8).max
+            file = file.with_table(stream, np.concatenate([table[:count], more]))
+    return file
 
 
 def filled(positions: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -351,6 +365,8 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
 
 #: What is left out, by the rule of the finding; ranges before what lies in them.
 STEPS: Steps[MshModel] = {
+    TABLE_STRIDE: lambda model, finding: replace(model, cut=[]),
+    VERTEX_COUNT: whole_streams,
     STRING_RUN: _no_strings,
     NODE_PARENT: setting(StreamType.NODES, NONE16, "parent"),
     NODE_CYCLE: _no_cycle,

@@ -10,18 +10,26 @@ from numpy.typing import NDArray
 from ..findings import Finding, Mode, without_errors
 from ..formats.areal_map import ArealMap, link_targets
 from ..formats.tables import TerrainStream
-from ..formats.terrain import FINE, Terrain
+from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain
 from ..numeric.arrays import NONE16
 from ..scene.scene import in_range
 from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
 from .areal_map import check_areal_map
 from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
 from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
-from .recover import Steps, filled, rows_of, setting, without_broken, without_links
+from .recover import (
+    Steps,
+    filled,
+    rows_of,
+    setting,
+    whole_streams,
+    without_broken,
+    without_links,
+)
 from .terrain import check_terrain
 from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
 from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT
-from .terrain_tables import TERRAIN_BLEND_FINITE, TERRAIN_FINITE
+from .terrain_tables import TERRAIN_BLEND_FINITE, TERRAIN_FINITE, TERRAIN_VERTEX_COUNT
 
 _T = TerrainStream
 
@@ -38,9 +46,8 @@ def checked_terrain(terrain: Terrain, mode: Mode) -> tuple[Terrain, list[Finding
     view, findings = without_broken(terrain, check_terrain, TERRAIN_STEPS, label)
     broken = [finding for finding in findings if finding.severity == "error"]
     if broken and not len(view.faces_of(FINE)):
-        error = broken[0].to_error()
-        error.hint = "without it there is no ground left to show"
-        raise error.at(file=label)
+        problem = f"without what {broken[0].code} concerns no ground is left to show"
+        raise Finding(TERRAIN_GROUND, problem, broken[0].table).to_error().at(file=label)
     return view, findings
 
 
@@ -96,6 +103,8 @@ def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
 
 #: What is left out of a terrain, by the rule of the finding.
 TERRAIN_STEPS: Steps[Terrain] = {
+    TERRAIN_STRIDE: lambda terrain, finding: terrain.without_cut(),
+    TERRAIN_VERTEX_COUNT: whole_streams,
     TERRAIN_SQUARE_SLOT: _no_square_slot,
     TERRAIN_SLOT_FACES: setting(_T.SLOTS, 0, "tri_start", "tri_count"),
     TERRAIN_SLOT_BOX: setting(_T.SLOTS, 0, "aabb_min", "aabb_max"),

@@ -31,6 +31,8 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
 
     Some checks need valid tables: they run only where the others find no error.
     """
+    if terrain.cut:
+        return [*terrain.cut, *check_terrain(terrain.without_cut())]
     findings = [
         *check_tables(terrain),
         *check_slot_count(terrain),

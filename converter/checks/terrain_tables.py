@@ -9,7 +9,7 @@ import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.tables import HEADER_DTYPE, TERRAIN_TABLES, TerrainStream, field_offset
-from ..formats.terrain import MOST_FACES, MOST_VERTICES, Terrain
+from ..formats.terrain import MOST_FACES, MOST_VERTICES, TERRAIN_TABLES_RULE, Terrain
 from ..scene.scene import MAX_COORDINATE, in_range
 from .places import DIRECTORY, in_directory, in_table
 
@@ -95,11 +95,16 @@ TERRAIN_VERTEX_COUNT = _rule(
     "terrain-vertex-count", "error", "Every vertex stream has one record per vertex.",
     source="docs/reference/terrain.md#the-tables",
     why="The runtime indexes all streams with one number.", fix="Take the file from a backup.",
+    drops="what is too much or missing: zeros, normals that point up",
 )  # fmt: skip
 
 
 def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
     count = len(terrain.positions)
+    if not count and any(len(terrain.streams[s]) for s in (_T.NORMALS, _T.UV0)):
+        place = in_table(terrain, _T.POSITIONS)
+        yield about_table(TERRAIN_TABLES_RULE, "terrain has no positions", place, 0)
+        return
     for stream, table in terrain.streams.items():
         if TERRAIN_TABLES[stream].per_vertex and len(table) != count:
             yield about_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -27,6 +28,7 @@ VERTEX_COUNT = _rule(
     "vertex-count", "error", "Every vertex stream has at least one record per vertex.",
     why="The runtime indexes all streams with one number: it would read past the end.",
     fix="The table was cut: take it from a backup.",
+    drops="the stream of those vertices: zeros, normals that point up",
 )  # fmt: skip
 VERTEX_EXTRA = _rule(
     "vertex-extra", "warning", "No vertex stream has more records than there are vertices.",
@@ -47,7 +49,8 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
         if spec.per_vertex and len(table) != count:
             rule = VERTEX_COUNT if len(table) < count else VERTEX_EXTRA
             place = in_table(model, spec.stream)
-            yield about_table(rule, "not one record per vertex", place, len(table), count)
+            found = about_table(rule, "not one record per vertex", place, len(table), count)
+            yield replace(found, rows=np.arange(len(table), count))
 
 
 VERTEX_UNREACHED = _rule(

@@ -49,6 +49,11 @@ NRES_SIZE = _rule(
     why="The directory lies at the end: a wrong length means that it is looked for in the wrong "
     "place.", fix="The file was cut off or something was appended: copy it again.",
 )  # fmt: skip
+NRES_TRAILING = _rule(
+    "nres-trailing", "error", "Nothing follows the directory.",
+    why="The directory is looked for at the end of the file.",
+    fix="Something was appended: copy the file again.", drops="what follows the directory",
+)  # fmt: skip
 NRES_COUNT = _rule(
     "nres-count", "error",
     "entry_count is not negative, and so many directory rows of 64 bytes fit after the header.",
@@ -61,7 +66,8 @@ NRES_PAYLOAD = _rule(
     fix="Pack the archive again from its entries.",
 )  # fmt: skip
 NRES_REUSE = _rule(
-    "nres-reuse", "error", "All payloads together are at most 16 times the file.",
+    "nres-reuse", "error",
+    "All payloads together are at most 16 times the file, or 1,048,576 bytes.",
     source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Pack the archive again: every entry gets bytes of its own.",
@@ -195,6 +201,7 @@ class Archive:
             covers: alignment gaps and forgotten data alike. Set to a function, they are read
             from the file when they are asked for.
         total_size: length of the file in bytes.
+        trailing: bytes after the directory that a reader that was asked to left out.
         read_from: the bytes that it was read from, whatever was replaced since; none of a new one.
     """
 
@@ -203,6 +210,7 @@ class Archive:
     entries: list[Entry] = field(default_factory=list)
     unindexed: _Regions = _Regions()
     total_size: int = NRES_HEADER_DTYPE.itemsize
+    trailing: int = 0
     read_from: memoryview | bytes = field(default=b"", repr=False, compare=False)
 
     @property

@@ -30,7 +30,7 @@ MODEL_TABLES = _rule(
 TABLE_STRIDE = _rule(
     "table-stride", "error", "The size of a table is a multiple of its record.",
     why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.",
+    fix="The table was cut: take it from a backup.", drops="the last record",
 )  # fmt: skip
 SLOTS_SIZE = _rule(
     "slots-size", "error", "Res2 is a header of 140 bytes and slots of 68 bytes.",

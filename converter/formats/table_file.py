@@ -13,6 +13,7 @@ from typing import ClassVar, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..findings import Finding
 from ..numeric.arrays import Records
 from .archive import Archive
 from .tables import StreamType, TableSpec
@@ -32,6 +33,7 @@ class TableFile:
         archive: the container: entry order, attributes, names, gaps, unknown entries.
         header: Res2's first 140 bytes, one ``HEADER_DTYPE`` record.
         streams: the tables of fixed records by type id, dtypes as in ``SPECS``.
+        cut: what a reader that was asked to found of tables that end inside a record.
     """
 
     #: The specification, by type id.
@@ -41,6 +43,7 @@ class TableFile:
     archive: Archive
     header: Records
     streams: dict[int, Table] = field(default_factory=dict)
+    cut: list[Finding] = field(default_factory=list)
 
     @property
     def slots(self) -> Records:

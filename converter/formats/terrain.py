@@ -10,7 +10,7 @@ Reading bytes is ``importers.terrain``, writing them ``exporters.terrain``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import ClassVar, cast
 
@@ -47,7 +47,13 @@ TERRAIN_STRIDE = _rule(
     "terrain-stride", "error",
     "The size of a table is a multiple of its record (Res2: after 140 bytes).",
     why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.",
+    fix="The table was cut: take it from a backup.", drops="the last record",
+)  # fmt: skip
+# What a tolerant reader refuses.
+TERRAIN_GROUND = _rule(
+    "terrain-ground", "error", "Not all of the ground is broken.",
+    source="docs/checks.md#converting-a-broken-file", why="Nothing is left to show.",
+    fix="Take the file from a backup.",
 )  # fmt: skip
 
 
@@ -155,6 +161,15 @@ class Terrain(TableFile):
     def down(self) -> int:
         """Squares along y: ``attr1 / attr2``."""
         return len(self.squares) // self.across if self.across else 0
+
+    def without_cut(self) -> Terrain:
+        """Return it as if no table had been cut: squares missing in a row have no slots."""
+        squares, across = self.squares, self.across
+        missing = -len(squares) % across if 0 < across <= len(squares) else 0
+        empty = np.zeros(missing, squares.dtype)
+        empty["slot_index"] = NONE16
+        made = self.with_table(TerrainStream.SQUARES, np.concatenate([squares, empty]))
+        return replace(made, cut=[])
 
     def square_slots(self, level: int) -> NDArray[np.int64]:
         """Slot of every square on a level, -1 = none. (S,)."""

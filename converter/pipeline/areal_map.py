@@ -119,7 +119,8 @@ def import_areal_map(
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
-    areals, _ = checked_areals(read_areal_map(read_nres(kept.source, label)), about.mode)
+    container = read_nres(kept.source, label, longer=about.tolerant)
+    areals, _ = checked_areals(read_areal_map(container), about.mode)
     if (reason := _view_only(given, is_broken=about.tolerant)) is not None:
         out.not_applied += compare_areal_map(given, areals, reason)
         return out

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from ...importers.control_points import read_points
 from ...importers.material import read_material
 from ...importers.model_parts import read_footing, read_node_properties
 from ...importers.msh import read_model
-from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.nres import is_nres, read_file, read_nres, trailing_bytes
 from ...importers.registry import is_registry
 from ...importers.rsli import check_rsli, is_rsli, read_rsli
 from ...importers.terrain import read_terrain
@@ -36,6 +37,8 @@ from ..checks.container import check_container, check_members
 from ..checks.level import check_level_lists, not_a_list
 from ..checks.materials import check_material
 from ..checks.model import check_model, check_model_further
+from ..checks.recover import checked_model
+from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
 from ..checks.textures import check_texm
 from ..errors import ConversionError, printable
@@ -114,7 +117,9 @@ class _Place:
     def checked(self, kind: Kind) -> Checked:
         """Return everything that is found about it."""
         name = None if self.index is None else self.entry.name
-        found = _collected(lambda: _CHECKS[kind](self))
+        trailing = self.archive is not None and self.index is None and self.archive.trailing
+        first = [trailing_bytes(self.file)] if trailing else []
+        found = _collected(lambda: chain(first, _CHECKS[kind](self)))
         return Checked(self.label, name, self.index, kind.file_format, found)
 
 
@@ -173,7 +178,7 @@ def _check(at: _Place, known: bool) -> Iterator[Checked]:
 
 def _check_nres(at: _Place) -> Iterator[Checked]:
     try:
-        archive = read_nres(at.data, at.label)
+        archive = read_nres(at.data, at.label, longer=True)
     except ConversionError as error:
         kind = Kind.ARCHIVE if is_nres(at.data) else Kind.UNKNOWN
         yield Checked(at.label, None, None, kind.file_format, [finding_of(error)])
@@ -270,13 +275,26 @@ def _broken(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
+def _hidden(
+    findings: list[Finding], left_out: Callable[[], tuple[object, list[Finding]]]
+) -> Iterator[Finding]:
+    """Errors that show only where a tolerant reader leaves out what the others concern."""
+    codes = {finding.code for finding in findings}
+    try:
+        reported = left_out()[1]
+    except ConversionError as error:
+        reported = [finding_of(error)]
+    yield from (f for f in reported if f.severity == "error" and f.code not in codes)
+
+
 def _model(at: _Place) -> Iterator[Finding]:
     own = at.own
     yield from check_container(own, by_name=False)
-    model = read_model(own, at.path.name if at.index is None else at.entry.name)
+    model = read_model(own, at.path.name if at.index is None else at.entry.name, cut=True)
     findings = check_model(model)
     yield from findings
     if _broken(findings):
+        yield from _hidden(findings, lambda: checked_model(model, "tolerant"))
         return
     decision = decide(model)
     yield from check_model_further(model, decision)
@@ -291,17 +309,20 @@ def _areal_map(at: _Place) -> Iterator[Finding]:
     areals = read_areal_map(own)
     findings = check_areal_map(areals)
     yield from findings
-    if not _broken(findings):
+    if _broken(findings):
+        yield from _hidden(findings, lambda: checked_areals(areals, "tolerant"))
+    else:
         yield from check_areal_map_further(areals)
 
 
 def _terrain(at: _Place) -> Iterator[Finding]:
     own = at.own
     yield from check_container(own, by_name=False)
-    terrain = read_terrain(own, at.path.name)
+    terrain = read_terrain(own, at.path.name, cut=True)
     findings = check_terrain(terrain)
     yield from findings
     if _broken(findings):
+        yield from _hidden(findings, lambda: checked_terrain(terrain, "tolerant"))
         return
     yield from check_terrain_further(terrain)
     texts = wears_of_level(at.file, at.path, at.index)

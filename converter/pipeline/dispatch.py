@@ -12,13 +12,15 @@ one model spends most of its time on imports.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...importers.content import assembly_kind, find_model, kind_at, mission_in
-from ...importers.nres import is_nres, read_file, read_nres
+from ...importers.nres import is_nres, read_file, read_nres, trailing_bytes
 from ...importers.rsli import is_rsli
 from ..errors import ConversionError, with_article
+from ..findings import without_errors
 from ..formats.archive import Archive
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
@@ -63,9 +65,14 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
         raise ConversionError(
             "is an RsLi library", file=str(path), hint="choose a texture with --entry NAME"
         )
-    archive = read_nres(data, str(path))
+    archive = read_nres(data, str(path), longer=True)
+    trailing = [trailing_bytes(archive)] if archive.trailing else []
+    without_errors(trailing, archive.label, mode=options.mode)
     index = find_model(archive, entry)
-    return load(kind_at(archive, index), archive, path, index, options)
+    if trailing and index is not None:  # only a file that is a model itself comes back whole
+        raise trailing[0].to_error().at(file=archive.label)
+    loaded = load(kind_at(archive, index), archive, path, index, options)
+    return replace(loaded, findings=[*trailing, *loaded.findings]) if trailing else loaded
 
 
 def load_assembly(kind: Kind, path: Path, options: ExportOptions) -> LoadedUnit | LoadedMission:

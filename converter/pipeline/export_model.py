@@ -83,7 +83,7 @@ def load_model(
     Raises:
         ConversionError: unreadable, or an error finding.
     """
-    model = model_at(archive, index, path.name)
+    model = model_at(archive, index, path.name, cut=True)
     text = bytes(wear_of(archive, path, index))
     points = bytes(points_of(archive, path, index)) if options.points else b""
     return decode_model(model, text, points, path, options, fallback=fallback)

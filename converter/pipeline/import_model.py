@@ -87,7 +87,8 @@ def stored_model(kept: Sidecar, path: Path) -> StoredModel:
         ConversionError: its source cannot be read.
     """
     about = kept.description
-    whole = read_model(read_nres(kept.source, str(path)), about.source)
+    container = read_nres(kept.source, str(path), longer=about.tolerant)
+    whole = read_model(container, about.source, cut=about.tolerant)
     model, _ = checked_model(whole, about.mode)
     scene = decode(
         model,

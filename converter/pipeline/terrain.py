@@ -93,7 +93,7 @@ def load_terrain(
         ConversionError: unreadable, or an error finding.
     """
     own, name = container_at(archive, path, index)
-    terrain, findings = checked_terrain(read_terrain(own, name), options.mode)
+    terrain, findings = checked_terrain(read_terrain(own, name, cut=True), options.mode)
     first, second = wears_of_level(archive, path, index)
     wear, micro = read_wear_names(first), read_wear_names(second)
     title = readable(name)
@@ -163,7 +163,8 @@ def import_terrain(
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
-    terrain = read_terrain(read_nres(kept.source, label), about.source)
+    container = read_nres(kept.source, label, longer=about.tolerant)
+    terrain = read_terrain(container, about.source, cut=about.tolerant)
     terrain, _ = checked_terrain(terrain, about.mode)
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
     refuse_draco(given)

@@ -25,7 +25,9 @@ def rows(box: Nres, type: int, form: str) -> list[tuple[Any, ...]]:
     stride, start = STRIDES[type]
     form = f"<{form}"
     pad = stride - struct.calcsize(form)
-    return list(struct.iter_unpack(f"{form}{pad}x", box.entry(type).data[start:]))
+    data = box.entry(type).data[start:]
+    whole = len(data) // stride * stride
+    return list(struct.iter_unpack(f"{form}{pad}x", data[:whole]))
 
 
 def shown(data: bytes, legacy: bool) -> dict[Cell, Triangles]:

@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from msh_gltf.converter.checks import all_rules
-from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.pipeline import dispatch
 from msh_gltf.converter.pipeline.loaded import Loaded
 from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.content import kind_at
 from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.nres import read_nres, trailing_bytes
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Nres
@@ -29,7 +28,14 @@ REFUSED = [
 LEFT_OUT = [kind for kind in REFUSED if all_rules()[kind.code].drops]
 OF_MODELS = [kind for kind in LEFT_OUT if kind.format == "model"]
 #: Of these triangles are left out.
-OF_GEOMETRY = {"node-slot", "slot-batches", "batch-indices", "batch-vertices", "vertex-finite"}
+OF_GEOMETRY = {
+    "table-stride",
+    "node-slot",
+    "slot-batches",
+    "batch-indices",
+    "batch-vertices",
+    "vertex-finite",
+}
 
 
 def ids(kinds: list) -> list[str]:
@@ -37,9 +43,11 @@ def ids(kinds: list) -> list[str]:
 
 
 def load(data: bytes, path: Path, **options: object) -> Loaded:
-    archive: Archive = read_nres(data, "x")
+    archive = read_nres(data, "x", longer=True)
     chosen = replace(TOLERANT, **options)
-    return dispatch.load(kind_at(archive, None), archive, path, None, chosen)
+    loaded = dispatch.load(kind_at(archive, None), archive, path, None, chosen)
+    trailing = [trailing_bytes(archive)] if archive.trailing else []
+    return replace(loaded, findings=[*trailing, *loaded.findings])
 
 
 def convert(data: bytes, target: Path, **options: object) -> Loaded:
@@ -62,3 +70,8 @@ def box_of(name: str = "retail__odd__s_rock_009") -> Nres:
 
 def model_of(box: Nres) -> MshModel:
     return read_model(read_nres(box.write(), "x"), "m.msh")
+
+
+def cut_model(path: Path) -> MshModel:
+    """The tables of a file, up to their last whole records."""
+    return read_model(read_nres(path.read_bytes(), "x"), path.name, cut=True)

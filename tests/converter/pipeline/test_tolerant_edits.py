@@ -56,7 +56,10 @@ def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
             for row in list(wanted):
                 corners = faces.get(row, 8, "3H")
                 inside = all(corner < len(points) for corner in corners)
-                if not inside or not np.isfinite([points.get(c, 0, "3f") for c in corners]).all():
+                if (
+                    not inside
+                    or not (np.abs([points.get(c, 0, "3f") for c in corners]) <= 1e12).all()
+                ):
                     wanted.remove(row)
             assert {r for _, rows in got.primitives[level] for r in rows.tolist()} == wanted
             before = {r for _, rows in valid.primitives[level] for r in rows.tolist()}
@@ -74,7 +77,7 @@ def test_a_terrain_without_ground_is_refused(tmp_path: Path) -> None:
     slots = box.table(2)
     for row in range(len(slots)):
         slots.set(row, 0, "H", 60000)
-    with pytest.raises(ConversionError, match="no ground left to show"):
+    with pytest.raises(ConversionError, match="no ground is left to show"):
         load(box.write(), tmp_path / "Land.msh")
 
 
@@ -141,10 +144,12 @@ def turned(edit: Editable) -> None:
 
 #: What an edit may meet: it goes in unless it changes a broken table or one that rows point into.
 EDITS = {
-    renamed: {kind.code for kind in OF_MODELS},
-    moved: {"node-parent", "node-cycle", "node-map", "node-fallback", "key-finite", "string-run"},
-    turned: OF_GEOMETRY
-    | {"node-parent", "node-cycle", "slot-triangles", "triangle-link", "string-run"},
+    renamed: {kind.code for kind in OF_MODELS} - {"table-stride"},
+    moved: {"vertex-count", "node-parent", "node-cycle", "node-map", "node-fallback", "key-finite",
+            "string-run"},
+    turned: (OF_GEOMETRY - {"table-stride"})
+    | {"vertex-count", "node-parent", "node-cycle", "slot-triangles", "triangle-link",
+       "string-run"},
 }  # fmt: skip
 
 
@@ -173,7 +178,7 @@ def test_edits(change, kind, tmp_path: Path) -> None:
         read_model(read_nres(back.data, "x"), "x"),
     )
     errors = [
-        [(f.code, f.row, f.value) for f in leave_out(m)[1] if f.severity == "error"]
+        [(f.code, f.row, str(f.value)) for f in leave_out(m)[1] if f.severity == "error"]
         for m in (before, after)
     ]
     assert errors[0] == errors[1]

@@ -85,7 +85,7 @@ def half_the_file(data: bytearray) -> bytes:
     return bytes(data[: len(data) // 2])
 
 
-@of_bytes("nres-size")
+@of_bytes("nres-trailing")
 def byte_appended(data: bytearray) -> bytes:
     return bytes(data) + b"\0"
 
@@ -141,7 +141,7 @@ def payloads_all_the_same(box: Nres) -> None:
     if size < 2048:
         raise NotHere
     total = sum(len(entry.data) + 72 for entry in box.entries) + 16
-    for _ in range(16 * total // (size - 1100) + 1):
+    for _ in range(max(16 * total, 1 << 20) // (size - 1100) + 1):
         entry = box.add(99, b"")
         entry.offset, entry.size = 16, size
 

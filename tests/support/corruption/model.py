@@ -62,7 +62,7 @@ def header_cut_off(box: Nres) -> None:
     del box.entry(2).data[100:]
 
 
-@of_model("slots-size")
+@of_model("table-stride")
 def slot_cut_off(box: Nres) -> None:
     del box.entry(2).data[-4:]
 

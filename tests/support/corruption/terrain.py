@@ -56,7 +56,7 @@ def faces_cut(box: Nres) -> None:
     del box.entry(21).data[-1:]
 
 
-@of_terrain("terrain-stride")
+@of_terrain("terrain-tables")
 def slots_without_a_header(box: Nres) -> None:
     del box.entry(2).data[100:]
 
@@ -82,7 +82,7 @@ def uv_too_few(box: Nres) -> None:
     del box.entry(5).data[-4:]
 
 
-@of_terrain("terrain-vertex-count")
+@of_terrain("terrain-tables")
 def positions_empty(box: Nres) -> None:
     box.entry(3).data.clear()
 
@@ -365,3 +365,10 @@ def face_without_area(box: Nres) -> None:
 @of_terrain("terrain-square-fine")
 def square_without_a_fine_slot(box: Nres) -> None:
     box.table(1).set(0, 8, "H", NONE)
+
+
+@of_terrain("terrain-ground")
+def no_face_has_its_vertices(box: Nres) -> None:
+    faces = box.table(21)
+    for row in range(len(faces)):
+        faces.set(row, 8, "H", 0xFFFE)
