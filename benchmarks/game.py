@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
 from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
@@ -138,6 +139,9 @@ def msh(
         tracks=tracks,
     )
     identified = identify(given, None, (0, 0))
+    choose_clip(identified, None, ClipOptions())  # puts the tracks on their nodes
+    lengths = [len(track.rotation.frames) for track in tracks if track.rotation is not None]
+    identified.scene.frame_count = max(lengths, default=1)
     built = new_model(identified, f"{name}.msh", Dialect.RETAIL, RebuildOptions(False))
     return write_model(built.model)
 

@@ -46,6 +46,7 @@ def test_the_floor_shows_the_same_geometry(archive: bytes) -> None:
     own = inside.way_out([(Path("two.rlb"), archive)])
     low = [floor.glb(model) for model in floor.models(archive)]
     assert len(own) == len(low) == 2
+    assert [len(libraries.parts(glb)[0].get("animations", [])) for glb in own] == [1, 1]
     for ours, theirs in zip(own, low, strict=True):
         assert windows(libraries.parts(ours)[0]) == windows(libraries.parts(theirs)[0])
 
