@@ -22,7 +22,7 @@ from ..converter.scene.assembly import (
     Marker,
     Placement,
     Pose,
-    closed_segments,
+    closed_sides,
     unique_label,
 )
 from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
@@ -238,9 +238,10 @@ class _Writer:
         out = self._node(marker.name, marker.pose)
         out["extras"] = to_extras(marker.extras)
         if marker.outline is not None and len(marker.outline) > 1:
-            points = game_to_gltf(closed_segments(marker.outline).reshape(-1, 3))
-            position = self.file.add_vertices(points, bounds=True)
-            lines = {"attributes": {"POSITION": position}, "mode": Mode.LINES}
+            count = len(marker.outline)
+            position = self.file.add_vertices(game_to_gltf(marker.outline), bounds=True)
+            indices = self.file.add_indices(closed_sides(count).reshape(-1), count)
+            lines = {"attributes": {"POSITION": position}, "indices": indices, "mode": Mode.LINES}
             out["mesh"] = self.file.add_mesh({"name": out["name"], "primitives": [lines]})
         return self.file.add_node(out)
 

@@ -13,13 +13,14 @@ from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.scene.differences import NotApplied
-from ..converter.scene.extras import MeshExtras, read_extras
+from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import Mesh, Primitive, Streams
 from .gltf_file import GltfFile
 from .gltf_types import GltfMaterial, GltfPrimitive
 
 #: Meshes of lines that the exporters make, view-only.
 _OWN_LINES = ("paths", "borders")
+_LINES = (Mode.LINES, Mode.LINE_LOOP, Mode.LINE_STRIP)
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -40,11 +41,15 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
     primitives = [p for i in used for p in file.meshes[i].primitives]
     wanted = {k for p in primitives for k in p["attributes"] if k in _WIDTH}
     wanted |= {"POSITION", "NORMAL"}
+    routes = {n.mesh for n in file.nodes if raw_extras(n.extras).get("kind") == "route"}
     for number, mesh in enumerate(file.meshes):
         extras = read_extras(MeshExtras, mesh.extras)
         cell = extras.get("slot"), extras.get("lod"), extras.get("group")
         meshes.append(Mesh(mesh.name or "", [], *cell))
         for place, data in enumerate(mesh.primitives if number in used else []):
+            if number in routes and data.get("mode", Mode.TRIANGLES) in _LINES:
+                meshes[-1].lines.append(_read_lines(file, number, data))
+                continue
             read = _read_primitive(file, number, place, data)
             if read is None:
                 continue
@@ -138,6 +143,24 @@ def _read_primitive(
     if "COLOR_0" in attributes:
         attributes["COLOR_0"] = _colours(attributes["COLOR_0"])
     return attributes, index
+
+
+def _read_lines(file: GltfFile, number: int, data: GltfPrimitive) -> NDArray[np.float32]:
+    """The lines of a primitive, (n, 2, 3), game axes."""
+    attributes, index = _arrays(file, data)
+    positions = attributes["POSITION"]
+    if index.dtype.kind != "u" or positions.shape[1] != 3 or not np.isfinite(positions).all():
+        raise ValueError(f"lines of {file.mesh_title(number)} are not lines")
+    mode = data.get("mode", Mode.TRIANGLES)
+    if mode == Mode.LINES:
+        ends = index[: len(index) - len(index) % 2].reshape(-1, 2)
+    else:
+        ends = np.stack([index, np.roll(index, -1)], axis=1)
+        ends = ends if mode == Mode.LINE_LOOP else ends[:-1]
+    file.claim(24 * len(ends))
+    points = gltf_to_game(positions.astype(np.float32))
+    lines: NDArray[np.float32] = points[ends]  # an index past them is refused by NumPy
+    return lines
 
 
 def _arrays(file: GltfFile, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]]:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from ..pipeline.options import ImportOptions
 
 
+#: Endings of files that are written.
+_ENDINGS = (".msh", ".map", ".tma", ".dat")
 _OF_PICTURES = ("texm", "mips", "into")
 _OF_RUNS = ("in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 
@@ -70,7 +72,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--output",
     metavar="PATH",
     type=click.Path(),
-    help="A .msh (or .map) file, a directory (made if need be), or - for standard output.",
+    help="A .msh (.map, .tma, .dat) file, a directory (made if need be), or - for standard output.",
     default_text="NAME.msh here",
     example="gltf2msh robot.glb -o new/",
 )
@@ -335,6 +337,7 @@ def _options(given: ToMsh) -> ImportOptions:
         allow_delete=given.allow_delete,
         like=given.like,
         own_materials=given.own_materials,
+        game=None if given.game is None else str(given.game.absolute()),
     )
 
 
@@ -348,7 +351,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
 
     source, output = given.source, given.output
     if output not in (None, STDOUT):  # say so before any work
-        output_path(output, "model.msh", (".msh", ".map"))
+        output_path(output, "model.msh", _ENDINGS)
     if source.suffix.lower() == ".obj":
         from ..pipeline.obj import import_obj
 
@@ -357,7 +360,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
         result = import_gltf(source, given.sidecar_file, options)
     target = None
     if output != STDOUT:
-        target = output_path(output, _file_name(result.name), (".msh", ".map"))
+        target = output_path(output, _file_name(result.name), _ENDINGS)
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:
         wear, messages = wear_beside(target, result.wear, given.force)
@@ -405,10 +408,10 @@ def _show_result(result: ImportResult, verbose: bool) -> None:
 
 
 def _file_name(name: str) -> str:
-    """What a model's file is called: ``Land.map`` stays, everything else ends in ``.msh``."""
+    """What a file is called: models end in ``.msh``, everything else keeps its ending."""
     from ..formats.names import escape, file_stem
 
-    return escape(name) if name.lower().endswith(".map") else f"{file_stem(name)}.msh"
+    return escape(name) if name.lower().endswith(_ENDINGS[1:]) else f"{file_stem(name)}.msh"
 
 
 def _shares(text: str | None) -> tuple[float, ...]:

@@ -60,6 +60,8 @@ class Description:
             of it.
         visible_only: the glTF shows nothing but the default scene. Sidecars of 0.1 do not say.
         companions: files of the model's name as they were, by ending (``.cpt``).
+        inside: what the glTF of a unit or mission shows besides its records
+            (``converter.scene.inside``).
     """
 
     source: str
@@ -79,6 +81,7 @@ class Description:
     tolerant: bool = False
     visible_only: bool = False
     companions: dict[str, bytes] = field(default_factory=dict)
+    inside: dict[str, str] = field(default_factory=dict)
 
     @property
     def mode(self) -> Mode:
@@ -91,7 +94,7 @@ class Description:
         glTF of another run is detected. The converter's version and its reasons do not count; nor
         does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
         passed = {"source", "converter", "dialect_reason", "lod", "group"}
-        passed |= {"visible_only", "companions", "shown", "library"}
+        passed |= {"visible_only", "companions", "shown", "library", "inside"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -129,7 +132,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
         ending: b64encode(data).decode() for ending, data in fields["companions"].items()
     }
     fields["library"] = [entry.row() for entry in fields["library"]]
-    for name in ("points", "shown", "library", "tolerant", "visible_only", "companions"):
+    for name in ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside"):
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
@@ -173,6 +176,7 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         later = {
             "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "library": [],
             "tolerant": False, "visible_only": False, "companions": {},
+            "inside": {},
         }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
@@ -209,6 +213,9 @@ def _require_types(description: Description) -> None:
         value = getattr(description, name)
         if kind == "dict[str, bytes]":
             continue  # decoded above
+        if kind == "dict[str, str]":
+            value = [] if not isinstance(value, dict) else [*value.values()]
+            kind = "list[str]"
         values = value if kind.startswith("list") else [value]
         expected = {
             "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint,

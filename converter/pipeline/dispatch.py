@@ -214,6 +214,11 @@ def import_gltf(
     found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:
         if found is None:
+            if (made_of := given.info.get("kind")) in ASSEMBLY_KINDS:
+                raise ConversionError(
+                    f"is {with_article(Kind(made_of))}, which is not written without its sidecar",
+                    hint="keep the .msh-sidecar beside the file, or convert it again",
+                )
             out = import_new(gltf, given, options)
         else:
             kept = open_sidecar(found, gltf, given.info, options)
@@ -226,12 +231,14 @@ def import_gltf(
                 from .areal_map import import_areal_map
 
                 out = import_areal_map(kept, given, options, str(found))
-            elif kind in ASSEMBLY_KINDS:
-                raise ConversionError(
-                    f"is {with_article(kind)}, which is not written back yet",
-                    value=kept.description.source,
-                    hint="edit its models one by one",
-                )
+            elif kind is Kind.MISSION:
+                from .import_assembly import import_mission
+
+                out = import_mission(kept, given, options, gltf)
+            elif kind is Kind.UNIT:
+                from .import_assembly import import_unit
+
+                out = import_unit(kept, given, options, gltf)
             else:
                 out = import_edited(gltf, given, stored_model(kept, found), options)
     except ConversionError as error:

@@ -16,9 +16,10 @@ from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObjec
 from ..formats.names import escape, readable, stem
 from ..formats.unit import Unit
 from ..numeric.arrays import Floats
-from ..scene.assembly import Assembly, Marker, Placement, Pose, property_values, turned
+from ..scene.assembly import Assembly, Placement, Pose
 from ..scene.decode import rest_pose
-from ..scene.extras import NodeExtras, SceneExtras
+from ..scene.extras import SceneExtras
+from ..scene.placed import markers, object_extras, object_label, stored_pose
 from .appearance import missing_materials
 from .check_assembly import check_mission_file, check_unit_file, unit_of
 from .gltf_output import Files
@@ -80,7 +81,7 @@ def load_mission(path: Path, options: ExportOptions) -> LoadedMission:
         readable(path.absolute().parent.name) or stem(readable(path.name)), [],
         placing.placements(broken_rows(findings)),
         None if terrain is None else (terrain.scene, terrain.appearance),
-        {"routes": _routes(mission), "zones": _zones(mission), "lodes": _lodes(mission)},
+        markers(mission),
     )  # fmt: skip
     assembly.models = models.assembled()
     more = None if terrain is None else terrain.appearance
@@ -206,69 +207,3 @@ class _Placing:
             return None
         point = graph.points["position"][vertex].astype(np.float64)
         return stored_pose(host).apply(Pose(moves[node], turns[node]).apply(point))
-
-
-def stored_pose(placed: PlacedObject) -> Pose:
-    """Return the place of an object that its record has."""
-    record = placed.record
-    position, scale = record["position"].astype(np.float64), np.array(placed.scale)
-    return Pose(position, turned(record["turns"].tolist()), scale)
-
-
-def object_label(placed: PlacedObject) -> str:
-    """Return what the node of an object is called: its name, else its key or its file's stem."""
-    if placed.title:
-        return placed.title
-    name = placed.reference.replace("\\", "/").rpartition("/")[2]
-    return (stem(name) if placed.is_assembly else name) or "object"
-
-
-def object_extras(placed: PlacedObject, row: int, hosted: bool) -> NodeExtras:
-    """Return ``extras.msh`` of an object."""
-    record = placed.record
-    values = NodeExtras(
-        kind="object",
-        index=row,
-        object_kind=placed.kind,
-        path=placed.reference,
-        clan=int(record["clan"]),
-        logical_id=placed.logical_id,
-        start=int(record["start"]),
-        host=int(record["host"]),
-        vertex=int(record["vertex"]),
-    )
-    if hosted:
-        values["hosted"] = 1
-    if placed.properties:
-        values["properties"] = property_values(placed.properties)
-    return values
-
-
-def _routes(mission: Mission) -> list[Marker]:
-    return [
-        Marker(
-            f"route_{route.id}", NodeExtras(kind="route", index=row, route=route.id),
-            outline=route.points,
-        )
-        for row, route in enumerate(mission.routes)
-    ]  # fmt: skip
-
-
-def _zones(mission: Mission) -> list[Marker]:
-    out = []
-    for row, clan in enumerate(mission.clans):
-        for number, zone in enumerate(clan.zones):
-            extras = NodeExtras(kind="zone", clan=row, index=number, inner=float(zone["inner"]))
-            centre = zone["centre"].astype(np.float64)
-            pose = Pose(centre, scale=np.full(3, float(zone["outer"])))
-            out.append(Marker(f"{clan.title or row}.zone_{number}", extras, pose))
-    return out
-
-
-def _lodes(mission: Mission) -> list[Marker]:
-    out = []
-    for row, lode in enumerate(mission.lodes):
-        extras = NodeExtras(kind="lode", index=row, amount=float(lode["amount"]))
-        extras["type"], extras["found"] = int(lode["type"]), int(lode["found"])
-        out.append(Marker(f"lode_{row}", extras, Pose(lode["position"].astype(np.float64))))
-    return out

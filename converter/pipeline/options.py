@@ -55,6 +55,8 @@ class ImportOptions:
             the caller writes; if not, they are reported.
         like: the material of the game that new ones are made like; empty: ``DEFAULT``.
         own_materials: whether edits of materials become copies that only this model uses.
+        game: the directory of the game whose models and units can be placed; ``None``: the one that
+            the glTF lies in, if any.
     """
 
     dialect: str = "auto"
@@ -73,3 +75,4 @@ class ImportOptions:
     libraries: bool = True
     like: str = ""
     own_materials: bool = False
+    game: str | None = None

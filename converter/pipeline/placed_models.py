@@ -21,7 +21,9 @@ from ..formats.unit import Unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.appearance import Appearance
 from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, root_pose
-from ..scene.extras import NodeExtras, SceneExtras, SourceExtras
+from ..scene.extras import SceneExtras, SourceExtras
+from ..scene.inside import shown_inside
+from ..scene.placed import component_extras
 from ..scene.scene import require_in_range
 from .appearance import has_libraries
 from .check_assembly import game_of
@@ -201,13 +203,6 @@ class PlacedModels:
             placement.pose = root_pose(self.loaded[placement.model].scene).inverse()
 
 
-def component_extras(unit: Unit, row: int) -> NodeExtras:
-    """Return ``extras.msh`` of a component."""
-    values = NodeExtras(kind="component", index=row, key=unit.key(row), attach=unit.attach(row))
-    values["class"], values["label"] = unit.part_class(row), unit.label(row)
-    return values
-
-
 def shared_appearance(models: list[LoadedModel], more: Appearance | None) -> Appearance | None:
     """Return all pictures and library entries of some models as one, each once.
 
@@ -272,6 +267,7 @@ def assembly_files(
         loaded.name, "", dialect="", dialect_reason="", clip="", lod=options.lod,
         group=options.group, converter=__version__, materials=[], kind=Kind(loaded.kind),
         tolerant=loaded.tolerant,
+        inside=shown_inside(loaded.assembly, (options.lod, options.group)),
     )  # fmt: skip
 
     def document(source: SourceExtras, appearance: Appearance | None) -> Document:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..formats.mission import FLOAT, Property
+from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
 from .extras import NodeExtras
@@ -184,8 +184,11 @@ def property_values(properties: Sequence[Property]) -> dict[str, float | int | s
     return values
 
 
-def closed_segments(outline: F32) -> NDArray[np.float32]:
-    """Return the sides of a closed outline. (n, 3) -> (n, 2, 3); of two corners, one side."""
-    ends = np.roll(outline, -1, axis=0)
-    sides = np.stack([outline, ends], axis=1)
-    return sides if len(outline) > 2 else sides[: len(outline) - 1]
+def closed_sides(count: int) -> Ints:
+    """Return the corners at both ends of each side of a closed outline. (n, 2) int64.
+
+    Args:
+        count: of corners; two have one side.
+    """
+    first = np.arange(count if count > 2 else max(count - 1, 0))
+    return np.stack([first, (first + 1) % max(count, 1)], axis=1)

@@ -64,7 +64,10 @@ class Primitive(NamedTuple):
 
 @dataclass
 class Mesh:
-    """What one used slot draws; ``tri_flags`` (T,) are of its descriptors, if it has them all."""
+    """What one used slot draws; ``tri_flags`` (T,) are of its descriptors, if it has them all.
+
+    ``lines``: (n, 2, 3) each, of the route of a mission that is this mesh.
+    """
 
     name: str
     primitives: list[Primitive]
@@ -72,6 +75,7 @@ class Mesh:
     lod: int | None = None
     group: int | None = None
     tri_flags: NDArray[np.uint16] | None = None
+    lines: list[F32] = field(default_factory=list)
 
     @property
     def common_flags(self) -> int | None:

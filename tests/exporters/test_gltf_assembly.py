@@ -190,7 +190,8 @@ def test_markers_are_scenes_of_their_own(tmp_path: Path) -> None:
     primitive = view["meshes"][lines["mesh"]]["primitives"][0]
     assert primitive["mode"] == 1
     points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
-    np.testing.assert_array_equal(points, corners[[0, 1, 1, 2, 2, 0]])
+    np.testing.assert_array_equal(points, corners)
+    assert view.array(primitive["indices"]).reshape(-1).tolist() == [0, 1, 1, 2, 2, 0]
     assert "mesh" not in alone
     assert zone["translation"] == [1.0, 3.0, -2.0]
     assert zone["scale"] == [9.0, 9.0, 9.0]

@@ -1,0 +1,283 @@
+"""Compare the routes, zones and lodes of an edited mission with the stored ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..formats.assembly_tables import LODE_DTYPE, ZONE_DTYPE
+from ..formats.mission import Clan, Route
+from ..numeric.pose import F64
+from ..scene.assembly import closed_sides
+from ..scene.scene import F32
+from .placed_nodes import MissionEdit, choose_rows, place_of, row_of, same_position
+
+#: A lode that is not a copy.
+_LODE_TYPE = 0x10001000
+#: What a zone may be scaled unevenly by, relative.
+_EVEN = 1e-4
+#: Routes of more points are not aligned with the stored ones.
+_LONG = 1000
+
+
+def edit_markers(edit: MissionEdit) -> None:
+    """Apply what a file changes of routes, zones and lodes.
+
+    Where a file has none of them they are kept: an editor may have left their scenes out.
+
+    Args:
+        edit: the file and the mission. Its mission and its reports change.
+    """
+    stored = edit.stored
+    there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
+    count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
+    if not any(there.values()) and count and not edit.allow_delete:
+        edit.refuse(
+            "routes, zones and lodes", f"all {count} are missing",
+            "their scenes may not have been exported", "--allow-delete deletes them",
+        )  # fmt: skip
+        return
+    _edit_routes(edit, there["route"])
+    for row in range(len(stored.clans)):
+        items = [i for i in there["zone"] if edit.given.nodes[i].extras.get("clan") == row]
+        _edit_zones(edit, row, items)
+    for i in there["zone"]:
+        clan = edit.given.nodes[i].extras.get("clan")
+        if clan not in range(len(stored.clans)):
+            edit.refuse(
+                f"zone {edit.given.nodes[i].name!r}", "is of no clan", "zones belong to clans",
+                "enter the row of a clan in its custom properties",
+            )  # fmt: skip
+    _edit_lodes(edit, there["lode"])
+
+
+# ------------------------------------------------------------------ routes
+
+
+def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
+    nodes, stored = edit.given.nodes, edit.stored.routes
+    places = {row: np.zeros(3) for row in range(len(stored))}
+    found = choose_rows(items, nodes, edit.world, places)
+    routes, ids = [], {route.id for route in stored}
+    for row, route in enumerate(stored):
+        where = f"route {route.id}"
+        if row not in found:
+            edit.changed(where, "is deleted")
+            continue
+        item = found[row]
+        points = _outline(edit, item, where, route.points)
+        number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
+        if number != route.id and number in ids:
+            edit.refuse(where, f"number became {number}", "another has it", "enter another")
+            number = route.id
+        if number != route.id:
+            edit.changed(where, f"number became {number}")
+            ids.add(number)
+        if points is not None:
+            edit.changed(where, "its points changed")
+        routes.append(Route(number, route.points if points is None else points))
+    for item in items:
+        if item not in found.values():
+            points = _outline(edit, item, f"route {nodes[item].name!r}", None)
+            if points is None:
+                continue
+            number = max(ids, default=0) + 1
+            ids.add(number)
+            edit.changed(f"route {number}", f"is new, {len(points)} points")
+            routes.append(Route(number, points))
+    edit.mission.routes = routes
+
+
+def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F32 | None:
+    """The points of a route in the world; ``None``: as they were stored."""
+    node, world = edit.given.nodes[item], edit.world[item]
+    unmoved = np.abs(world - np.eye(4)).max() <= 1e-6
+    lines = [] if node.mesh < 0 else edit.given.meshes[node.mesh].lines
+    if not lines:
+        if stored is not None and len(stored) < 2 and unmoved:
+            return None  # it has no lines to show
+        if unmoved and stored is not None:
+            _warn_once(edit)
+            return None
+        edit.refuse(
+            where, "has no lines", "an editor may have left them out",
+            "export with Data > Mesh > Loose Edges",
+        )  # fmt: skip
+        return None
+    given = np.concatenate(lines)
+    if (
+        stored is not None
+        and unmoved
+        and _sides(given) == _sides(stored[closed_sides(len(stored))])
+    ):
+        return None
+    points = _corners(given)
+    if points is None:
+        edit.refuse(
+            where, "is not one outline", "a route is a chain of points, closed by itself",
+            "join its edges to one loop",
+        )  # fmt: skip
+        return None
+    if stored is not None:
+        points = _aligned(points, stored)
+    if not unmoved:
+        points = (points.astype(np.float64) @ world[:3, :3].T + world[:3, 3]).astype(np.float32)
+    return None if stored is not None and np.array_equal(points, stored) else points
+
+
+def _warn_once(edit: MissionEdit) -> None:
+    text = (
+        "routes came without their lines, so their points are kept; Blender exports them with "
+        "Data > Mesh > Loose Edges"
+    )
+    if text not in edit.warnings:
+        edit.warnings.append(text)
+
+
+def _sides(lines: F32) -> set[frozenset[bytes]]:
+    """Sides, (n, 2, 3), whatever their order and direction; those without length do not count."""
+    sides = {frozenset(end.tobytes() for end in side) for side in lines + np.float32(0)}
+    return {side for side in sides if len(side) == 2}
+
+
+def _corners(lines: F32) -> F32 | None:
+    """The corners of an outline in their order, of its sides in any; ``None``: it is not one."""
+    places, ends = np.unique(lines.reshape(-1, 3) + np.float32(0), axis=0, return_inverse=True)
+    sides = {tuple(sorted(side)) for side in ends.reshape(-1, 2).tolist() if side[0] != side[1]}
+    beside: dict[int, list[int]] = {}
+    for a, b in sorted(sides):
+        beside.setdefault(a, []).append(b)
+        beside.setdefault(b, []).append(a)
+    if not beside or max(map(len, beside.values())) > 2:
+        return None
+    loose = [corner for corner, others in beside.items() if len(others) == 1]
+    chain = [loose[0] if loose else min(beside)]
+    while len(chain) < len(beside):
+        onward = [other for other in beside[chain[-1]] if other not in chain[-2:]]
+        onward = [other for other in onward if other != chain[0] or len(chain) < 2]
+        if not onward or onward[0] == chain[0]:
+            return None
+        chain.append(onward[0])
+    points: F32 = places[chain]
+    return points
+
+
+def _aligned(points: F32, stored: F32) -> F32:
+    """An outline with the start and direction of the stored one, as far as they agree."""
+    best, most = points, -1
+    if len(points) > _LONG:
+        return points
+    for way in (points, points[::-1]):
+        for start in range(len(way)):
+            turned = np.roll(way, -start, axis=0)
+            count = min(len(turned), len(stored))
+            same = int((turned[:count] == stored[:count]).all(1).sum())
+            same += int((turned[-count:] == stored[-count:]).all(1).sum())
+            if same > most:
+                best, most = turned, same
+    return best
+
+
+# ------------------------------------------------------------------ zones
+
+
+def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
+    clan: Clan = edit.stored.clans[row]
+    nodes = edit.given.nodes
+    places = {k: zone["centre"].astype(np.float64) for k, zone in enumerate(clan.zones)}
+    found = choose_rows(items, nodes, edit.world, places)
+    group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
+    counts, zones = [0] * len(clan.zone_counts), []
+    title = clan.title or str(row)
+    for k, stored in enumerate(clan.zones):
+        where = f"zone {k} of clan {title!r}"
+        if k not in found:
+            edit.changed(where, "is deleted")
+            continue
+        zone = stored.copy()
+        what = _set_zone(edit, zone, found[k], where)
+        if what:
+            edit.changed(where, what)
+        counts[group[k]] += 1
+        zones.append(zone)
+    counts = [new for new, old in zip(counts, clan.zone_counts, strict=True) if new or not old]
+    for item in items:
+        if item not in found.values():
+            zone = np.zeros(1, ZONE_DTYPE)[0]
+            _set_zone(edit, zone, item, f"zone {nodes[item].name!r}")
+            edit.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
+            zones.append(zone)
+            counts.append(1)
+    records = np.array([zone.tolist() for zone in zones], ZONE_DTYPE)
+    if counts != clan.zone_counts or records.tobytes() != clan.zones.tobytes():
+        edit.mission.clans[row] = replace(clan, zone_counts=counts, zones=records)
+
+
+def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
+    """Set centre and radii; returns what changed."""
+    place, what = place_of(edit.world[item]), []
+    if not same_position(place.position, zone["centre"].astype(np.float64)):
+        zone["centre"] = place.position
+        what.append("moved")
+    outer, radius = float(zone["outer"]), float(place.scale[0])
+    if np.ptp(place.scale) > _EVEN * place.scale.max():
+        edit.refuse(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
+    elif abs(radius - abs(outer)) > 1e-5 * abs(outer):
+        zone["outer"] = radius
+        what.append("its outer radius changed")
+    inner = edit.number(where, edit.given.nodes[item].extras, "inner", float(zone["inner"]))
+    if inner != float(zone["inner"]):
+        zone["inner"] = inner
+        what.append("its inner radius changed")
+    return ", ".join(what)
+
+
+# ------------------------------------------------------------------ lodes
+
+
+def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
+    nodes, stored = edit.given.nodes, edit.stored.lodes
+    places = {k: lode["position"].astype(np.float64) for k, lode in enumerate(stored)}
+    found = choose_rows(items, nodes, edit.world, places)
+    lodes = []
+    for k, before in enumerate(stored):
+        where = f"lode {k}"
+        if k not in found:
+            edit.changed(where, "is deleted")
+            continue
+        lode = before.copy()
+        what = _set_lode(edit, lode, found[k], where)
+        if what:
+            edit.changed(where, what)
+        lodes.append(lode)
+    for item in items:
+        if item in found.values():
+            continue
+        row = row_of(nodes[item].extras)
+        lode = np.zeros(1, LODE_DTYPE)[0]
+        lode["type"] = _LODE_TYPE
+        lode = stored[row].copy() if row is not None and row < len(stored) else lode
+        _set_lode(edit, lode, item, f"lode {nodes[item].name!r}")
+        edit.changed(f"lode {len(lodes)}", "is new")
+        lodes.append(lode)
+    edit.mission.lodes = np.array([lode.tolist() for lode in lodes], LODE_DTYPE)
+
+
+def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
+    """Set position, amount and words; returns what changed."""
+    position: F64 = edit.world[item][:3, 3]
+    extras, what = edit.given.nodes[item].extras, []
+    if not same_position(position, lode["position"].astype(np.float64)):
+        lode["position"] = position
+        what.append("moved")
+    amount = edit.number(where, extras, "amount", float(lode["amount"]))
+    if amount != float(lode["amount"]):
+        lode["amount"] = amount
+        what.append("its amount changed")
+    for name in ("type", "found"):
+        number = edit.integer(where, extras, name, int(lode[name]), "<u4")
+        if number != int(lode[name]):
+            lode[name] = number
+            what.append(f"{name} became {number}")
+    return ", ".join(what)

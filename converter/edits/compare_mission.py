@@ -1,0 +1,43 @@
+"""Apply what an edited file changes of a mission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import copy
+
+from ..formats.mission import Mission
+from ..scene.assembly import Pose
+from ..scene.scene import ImportedScene
+from .compare_markers import edit_markers
+from .compare_objects import edit_objects
+from .placed_nodes import Asset, MissionEdit
+
+
+def edit_mission(
+    given: ImportedScene,
+    stored: Mission,
+    known: Mapping[str, Asset],
+    hosted: Mapping[int, Pose],
+    left_out: frozenset[int] = frozenset(),
+    *,
+    allow_delete: bool = False,
+) -> MissionEdit:
+    """Return a mission with the edits of a file; what is not edited is that of the sidecar.
+
+    Args:
+        given: the file.
+        stored: the mission of the sidecar.
+        known: what can be placed, by its name, path or key in lower case.
+        hosted: where the file was made to show objects that start in a building, by row.
+        left_out: rows that it was made without.
+        allow_delete: delete objects even where none is left.
+
+    Raises:
+        ConversionError: an object of something that nothing is known of.
+    """
+    mission = copy(stored)
+    mission.clans = [*stored.clans]
+    edit = MissionEdit(given, stored, mission, known, hosted, left_out, allow_delete)
+    edit_objects(edit)
+    edit_markers(edit)
+    return edit

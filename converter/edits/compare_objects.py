@@ -1,0 +1,471 @@
+"""Compare the placed objects of an edited mission with the stored ones, and apply the edits."""
+
+from __future__ import annotations
+
+import struct
+from copy import deepcopy
+
+import numpy as np
+
+from ..errors import ConversionError, printable
+from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
+from ..formats.names import stem, without_number
+from ..numeric.pose import F64, rotation_matrix
+from ..scene.assembly import Pose, property_labels, property_values
+from ..scene.extras import NodeExtras
+from ..scene.placed import object_label, stored_pose
+from .compare_materials import listed
+from .placed_nodes import (
+    TURN_NOISE,
+    Asset,
+    MissionEdit,
+    choose_rows,
+    encoded,
+    near_turn,
+    new_title,
+    place_of,
+    same_linear,
+    same_position,
+    turns_of,
+)
+
+#: Extras of an object that are words of its record, and properties that repeat them.
+_WORDS = ("clan", "logical_id", "start", "host", "vertex")
+_FOLLOW = {"clan": "ClanID", "logical_id": "LogicalID"}
+
+
+def edit_objects(edit: MissionEdit) -> None:
+    """Apply what a file changes of the objects of a mission; records without edits are kept.
+
+    Args:
+        edit: the file and the mission. Its mission's objects and its reports change.
+
+    Raises:
+        ConversionError: an object of something that nothing is known of.
+    """
+    _Objects(edit).run()
+
+
+def where_of(placed: PlacedObject) -> str:
+    """Return what messages call an object."""
+    return f"object {printable(object_label(placed))!r}"
+
+
+class _Objects:
+    """Applies the edits of one file.
+
+    Attributes:
+        row_items: node of each stored row.
+        now: the edited record of each stored row that is kept.
+        new: records that follow.
+        item_of: node of each record, by ``id``.
+    """
+
+    def __init__(self, edit: MissionEdit) -> None:
+        self.edit, self.stored = edit, edit.stored.objects
+        self.nodes = edit.given.nodes
+        self.now: dict[int, PlacedObject] = {}
+        self.new: list[tuple[int, PlacedObject]] = []
+
+    def run(self) -> None:
+        edit = self.edit
+        items = self._items()
+        places = {row: self._shown(row).translation for row in range(len(self.stored))}
+        own = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
+        self.row_items = choose_rows(own, self.nodes, edit.world, places)
+        missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
+        if missing and not self.row_items and not edit.allow_delete:
+            edit.refuse(
+                "objects", f"all {len(missing)} are missing", "they may not have been exported",
+                "--allow-delete deletes them",
+            )  # fmt: skip
+            missing = set()
+        for row, placed in enumerate(self.stored):
+            if row in self.row_items:
+                self.now[row] = self._edited(row, self.row_items[row])
+            elif row not in missing:
+                self.now[row] = placed
+        taken = {*self.row_items.values()}
+        for item in items:
+            if item not in taken:
+                self.new.append((item, self._made(item)))
+                edit.new_items.add(item)
+        self._number()
+        for row in sorted(missing):
+            edit.changed(where_of(self.stored[row]), "is deleted")
+        self._hosts()
+        edit.mission.objects = [*self.now.values(), *(made for _, made in self.new)]
+
+    def _items(self) -> list[int]:
+        """The nodes that are objects: by their extras, or by the name of an asset."""
+        found: set[int] = set()
+        for i, node in enumerate(self.nodes):
+            kind = node.extras.get("kind")
+            by_name = without_number(node.name).lower() in self.edit.known
+            if kind is None:
+                own = by_name and node.parent < 0 and "node" not in node.extras
+            else:
+                own = kind == "object" or (kind == "unit" and not self._below_object(i))
+            if own:
+                found.add(i)
+        return sorted(found)
+
+    def _below_object(self, item: int) -> bool:
+        above = self.nodes[item].parent
+        while above >= 0 and self.nodes[above].extras.get("kind") != "object":
+            above = self.nodes[above].parent
+        return above >= 0
+
+    def _shown(self, row: int) -> Pose:
+        """Where the export showed a stored object."""
+        return self.edit.hosted.get(row, stored_pose(self.stored[row]))
+
+    # -------------------------------------------------------------- stored objects
+
+    def _edited(self, row: int, item: int) -> PlacedObject:
+        """A stored object with what its node changes."""
+        placed, node = deepcopy(self.stored[row]), self.nodes[item]
+        where = where_of(placed)
+        before = placed.host
+        self._set_path(placed, where, node.extras)
+        self._set_words(placed, where, node.extras)
+        self._set_properties(placed, where, node.extras)
+        self._set_name(placed, where, node.name, object_label(self.stored[row]))
+        if before is not None and placed.host is None:
+            self._stand(row, placed, where)
+        elif row not in self.edit.hosted:
+            self._set_place(placed, where, self.edit.world[item], self._shown(row))
+        return placed
+
+    def _stand(self, row: int, placed: PlacedObject, where: str) -> None:
+        """Place a guest that has no building any more where it is shown: there it is unturned."""
+        if row in self.edit.hosted:
+            placed.record["turns"] = 0
+        world = self.edit.world[self.row_items[row]]
+        self._set_place(placed, where, world, self._shown(row), new=True)
+
+    def _set_path(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
+        path = extras.get("path", placed.reference)
+        if path == placed.reference:
+            return
+        asset = self._asset(where, path)
+        self.edit.changed(where, f"{placed.reference} became {asset.path}")
+        placed.record["kind"], placed.path = asset.kind, encoded(asset.path) or b""
+
+    def _set_words(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
+        for name in _WORDS:
+            old = int(placed.record[name])
+            dtype = placed.record.dtype[name].str
+            value = self.edit.integer(where, extras, name, old, dtype)
+            if value == old:
+                continue
+            if not self.edit.stored.has(name):
+                self._refuse_version(where, name)
+            elif name == "clan" and value >= len(self.edit.stored.clans):
+                count = len(self.edit.stored.clans)
+                self.edit.refuse(
+                    where, f"clan became {value}", f"the mission has {count} clans",
+                    f"enter a row below {count}",
+                )  # fmt: skip
+            elif name == "logical_id" and self._is_taken(value, placed):
+                self.edit.refuse(
+                    where, f"logical_id became {value}", "another object has it",
+                    "enter an unused number",
+                )  # fmt: skip
+            else:
+                self.edit.changed(where, f"{name} {old} became {value}")
+                self._set_word(placed, name, value)
+
+    def _set_word(self, placed: PlacedObject, name: str, value: int) -> None:
+        old = int(placed.record[name])
+        placed.record[name] = value
+        for each in placed.properties:
+            if each.title == _FOLLOW.get(name) and each.number == old:
+                each.value = word_of(each.type, value)
+
+    def _is_taken(self, id: int, placed: PlacedObject) -> bool:
+        """Whether another object has an id; ``placed`` is about to get it."""
+        if id == NO_ID:
+            return False
+        own = placed.logical_id
+        ids = [one.logical_id for one in self.stored if one.logical_id != own]
+        return id in ids or id in [one.logical_id for one in self.now.values()]
+
+    def _refuse_version(self, where: str, name: str) -> None:
+        version = self.edit.stored.object_version
+        self.edit.refuse(
+            where, f"{name} changed", f"records of version {version} do not have it",
+            "leave it as it was",
+        )  # fmt: skip
+
+    def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
+        expected = property_values(placed.properties)
+        given = extras.get("properties", expected)
+        values = given if isinstance(given, dict) else {}
+        labels = property_labels(placed.properties)
+        for label in values.keys() - expected.keys():
+            self.edit.refuse(
+                where, f"property {printable(label)!r} is new", "it has no type and range there",
+                "edit one that the object has",
+            )  # fmt: skip
+        # the object's own words have set those that follow them
+        stored = property_values(self._before(placed, extras))
+        for label, each in zip(labels, placed.properties, strict=True):
+            value = values.get(label)
+            if value is None:
+                self.edit.refuse(
+                    where, f"property {printable(label)!r} is missing", "objects keep their "
+                    "properties", "set it to the value that it should have",
+                )  # fmt: skip
+            elif not _same_value(value, stored.get(label, value)):
+                self._set_property(each, where, label, value)
+
+    def _before(self, placed: PlacedObject, extras: NodeExtras) -> list[Property]:
+        """The properties as the file was made with them."""
+        row = extras.get("index")
+        if isinstance(row, int) and 0 <= row < len(self.stored):
+            before = self.stored[row].properties
+            if len(before) == len(placed.properties):
+                return before
+        return placed.properties
+
+    def _set_property(self, each: Property, where: str, label: str, value: object) -> None:
+        what = f"property {printable(label)!r}"
+        try:
+            if not isinstance(value, int | float):
+                raise ValueError
+            if each.type != FLOAT and value != int(value):
+                raise ValueError
+            word = word_of(each.type, value)
+        except (struct.error, OverflowError, ValueError):
+            kind = "number" if each.type == FLOAT else "whole number"
+            self.edit.refuse(
+                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}",
+                f"enter a {kind}",
+            )  # fmt: skip
+            return
+        if word != each.value:
+            self.edit.changed(where, f"{what} {each.number:g} became {value:g}")
+            each.value = word
+
+    def _set_name(self, placed: PlacedObject, where: str, name: str, label: str) -> None:
+        title = new_title(name, label)
+        if title is None:
+            return
+        raw = encoded(title)
+        if raw is None:
+            self.edit.refuse(
+                where, f"is called {printable(title)!r}", "names are CP1251", "choose another name"
+            )
+        elif not self.edit.stored.has("name"):
+            self._refuse_version(where, "name")
+        else:
+            self.edit.changed(where, f"is called {printable(title)!r}")
+            placed.name = raw
+
+    # -------------------------------------------------------------- places
+
+    def _set_place(
+        self, placed: PlacedObject, where: str, world: F64, shown: Pose, *, new: bool = False
+    ) -> None:
+        """Move, turn and scale an object to where its node stands.
+
+        Args:
+            placed: the object. Changed in place.
+            where: what messages call it.
+            world: (4, 4) of its node.
+            shown: where the export put it.
+            new: write all of it, and report only what cannot be.
+        """
+        place, what = place_of(world), []
+        moved = not same_position(place.position, shown.translation)
+        if moved or new:
+            placed.record["position"] = place.position
+            what.append("moved")
+        if not same_linear(place.linear, shown):
+            if place.turn is None:
+                self.edit.refuse(
+                    where, "is mirrored, sheared or scaled to nothing",
+                    "objects are placed, turned and scaled", "undo it",
+                )  # fmt: skip
+            else:
+                what += self._turn(placed, where, place.turn, shown)
+                what += self._scale(placed, where, place.scale, shown)
+        if what and not new:
+            self.edit.changed(where, ", ".join(what))
+
+    def _turn(self, placed: PlacedObject, where: str, turn: F64, shown: Pose) -> list[str]:
+        if np.abs(turn - rotation_matrix(shown.rotation)).max() <= TURN_NOISE:
+            return []
+        stored = placed.record["turns"].astype(np.float64)
+        x, y, z = turns_of(turn)
+        tilted = bool(stored[:2].any())
+        if not tilted and max(abs(x), abs(y)) > 1e-4:
+            self.edit.refuse(
+                where, "is tilted", "objects stand upright and turn about z only",
+                "clear its rotation about x and y",
+            )  # fmt: skip
+        if not tilted:
+            x = y = 0.0
+        turns = [near_turn(a, b) for a, b in zip((x, y, z), stored, strict=True)]
+        if np.abs(turns - stored).max() <= TURN_NOISE:
+            return []
+        placed.record["turns"] = turns
+        return ["turned"]
+
+    def _scale(self, placed: PlacedObject, where: str, scale: F64, shown: Pose) -> list[str]:
+        if np.abs(scale - np.abs(shown.scale)).max() <= TURN_NOISE * np.abs(shown.scale).max():
+            return []
+        if placed.is_assembly:
+            self.edit.refuse(
+                where, "is scaled", "the game ignores the scale of buildings and units",
+                "set its scale to 1",
+            )  # fmt: skip
+            return []
+        if not self.edit.stored.has("scale"):
+            self._refuse_version(where, "scale")
+            return []
+        # what is even stays so: an editor rounds each axis by itself
+        even = np.ptp(scale) <= TURN_NOISE * scale.max()
+        placed.record["scale"] = np.full(3, scale[0]) if even else scale
+        return ["scaled"]
+
+    # -------------------------------------------------------------- new objects
+
+    def _asset(self, where: str, path: object) -> Asset:
+        known = self.edit.known
+        asset = known.get(path.lower().replace("/", "\\")) if isinstance(path, str) else None
+        if asset is not None and encoded(asset.path) is not None:
+            return asset
+        names = sorted({one.path for one in known.values()})
+        raise ConversionError(
+            f"{where} places what neither the mission nor the game has",
+            value=printable(str(path))[:80], expected=listed(names) if names else None,
+            hint="--game DIR names the game's directory",
+        )  # fmt: skip
+
+    def _made(self, item: int) -> PlacedObject:
+        """A new object of a node: a copy of a stored one, or of an asset."""
+        node, extras = self.nodes[item], self.nodes[item].extras
+        where = f"object {printable(node.name)!r}"
+        row = extras.get("index") if extras.get("kind") == "object" else None
+        copied = isinstance(row, int) and 0 <= row < len(self.stored)
+        if copied and isinstance(row, int):
+            made = deepcopy(self.stored[row])
+            if extras.get("path", made.reference) != made.reference:
+                asset = self._asset(where, extras["path"])
+                made.record["kind"], made.path = asset.kind, encoded(asset.path) or b""
+        else:
+            path = extras.get("path", without_number(node.name))
+            made = self._from_asset(self._asset(where, path))
+        self.edit.changed(where, f"is new, {made.reference}")
+        for name in ("host", "vertex"):
+            made.record[name] = NO_ID
+        if copied:
+            changes = len(self.edit.changes)
+            words = NodeExtras()
+            if "clan" in extras:
+                words["clan"] = extras["clan"]
+            if "start" in extras:
+                words["start"] = extras["start"]
+            self._set_words(made, where, words)
+            self._set_properties(made, where, extras)
+            self._set_name(made, where, node.name, object_label(made))
+            del self.edit.changes[changes:]  # all of it is new
+        elif self.edit.stored.has("name"):
+            name = made.reference.rpartition("\\")[2]
+            default = {name.lower(), stem(name).lower()}
+            title = without_number(node.name)
+            made.name = b"" if title.lower() in default else encoded(title) or b""
+        shown = stored_pose(made)
+        self._set_place(made, where, self.edit.world[item], shown, new=True)
+        return made
+
+    def _from_asset(self, asset: Asset) -> PlacedObject:
+        """An object of an asset: as another of the same, or of the same kind, is."""
+        made = PlacedObject(new_object_record(asset.kind), encoded(asset.path) or b"")
+        alike = [one for one in self.stored if one.kind == asset.kind]
+        same = [one for one in alike if one.reference.lower() == asset.path.lower()]
+        for one in (same or alike)[:1]:
+            for name in ("opaque4", "clan", "logical_id", "property_version"):
+                made.record[name] = one.record[name]
+            made.properties = deepcopy(one.properties)
+            made.path = one.path if same else made.path
+        return made
+
+    def _number(self) -> None:
+        """Give new objects ids that nothing has."""
+        if not self.edit.stored.has("logical_id"):
+            return
+        ids = {one.logical_id for one in (*self.stored, *self.now.values())}
+        free = max(ids, default=NO_ID)
+        for _, made in self.new:
+            if made.is_assembly or made.logical_id != NO_ID:
+                free += 1
+                if free > np.iinfo(np.int32).max:
+                    free = next(i for i in range(len(ids) + 1) if i not in ids)
+                ids.add(free)
+                self._set_word(made, "logical_id", free)
+
+    # -------------------------------------------------------------- hosts
+
+    def _hosts(self) -> None:
+        """Let guests follow the id of their building, stay in it, or stand where they are shown."""
+        if not self.edit.stored.has("host"):
+            return
+        ids = {one.logical_id for one in self.now.values()}
+        renamed = {
+            self.stored[row].logical_id: one.logical_id
+            for row, one in self.now.items()
+            if self.stored[row].logical_id != NO_ID
+        }
+        for row, placed in self.now.items():
+            host = int(placed.record["host"])
+            if host == NO_ID:
+                continue
+            where, before = where_of(placed), int(self.stored[row].record["host"])
+            if host == before and renamed.get(host, host) != host:
+                placed.record["host"] = renamed[host]
+                self.edit.changed(where, f"host {host} became {renamed[host]}")
+            elif host not in ids and row in self.row_items:
+                self._turn_out(row, placed, where, host)
+            elif row in self.edit.hosted and row in self.row_items:
+                self._require_inside(row, placed, where)
+
+    def _turn_out(self, row: int, placed: PlacedObject, where: str, host: int) -> None:
+        """A guest whose building is gone stands where it is shown."""
+        if host not in {one.logical_id for one in self.stored}:
+            if host != int(self.stored[row].record["host"]):
+                self.edit.refuse(
+                    where, f"host became {host}", "no object has that logical id",
+                    "enter the logical id of a building",
+                )  # fmt: skip
+                for name in ("host", "vertex"):
+                    placed.record[name] = self.stored[row].record[name]
+            return
+        placed.record["host"] = placed.record["vertex"] = NO_ID
+        self._stand(row, placed, where)
+        self.edit.changed(where, f"its building {host} is deleted: it stands where it is shown")
+
+    def _require_inside(self, row: int, placed: PlacedObject, where: str) -> None:
+        """Report a guest that was moved: it starts at a point of its building all the same."""
+        place, shown = place_of(self.edit.world[self.row_items[row]]), self._shown(row)
+        same = same_position(place.position, shown.translation)
+        if same and same_linear(place.linear, shown):
+            return
+        building = self.edit.stored.hosts().get(int(self.stored[row].record["host"]))
+        for k, one in enumerate(self.stored):
+            if one is building and k in self.now:
+                local = stored_pose(one).inverse().apply(shown.translation)
+                if np.abs(stored_pose(self.now[k]).apply(local) - place.position).max() < 1e-2:
+                    return  # moved together with it
+        self.edit.refuse(
+            where, "is moved or turned", f"it starts in building {int(placed.record['host'])}",
+            "set host and vertex to -1 in its custom properties to place it yourself",
+        )  # fmt: skip
+
+
+def _same_value(value: object, stored: object) -> bool:
+    if isinstance(value, int | float) and isinstance(stored, int | float):
+        return abs(value - stored) <= 1e-6 * abs(stored)
+    return value == stored

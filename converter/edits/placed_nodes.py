@@ -1,0 +1,222 @@
+"""What a node of an edited unit or mission states, and where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import printable
+from ..formats.archive import decode_text, encode_name
+from ..formats.mission import Mission
+from ..formats.names import without_number
+from ..numeric.pose import F64, rotation_matrix
+from ..scene.assembly import Pose
+from ..scene.differences import Change, NotApplied
+from ..scene.extras import NodeExtras
+from ..scene.scene import ImportedNode, ImportedScene
+from .identify_nodes import POSE_NOISE, world_matrices
+
+#: What matrices round on their way through an editor: of a rotation, relative of a scale.
+TURN_NOISE = 1e-5
+#: The longest name that Blender keeps, bytes of UTF-8.
+_MAX_NAME = 63
+
+
+class Asset(NamedTuple):
+    """What a mission can place: the kind of the object, and its path or key as text."""
+
+    kind: int
+    path: str
+
+
+@dataclass
+class MissionEdit:
+    """A mission while the edits of a file are applied to it.
+
+    Attributes:
+        given: the file.
+        world: (n, 4, 4) from each of its nodes to the world, game axes.
+        stored: the mission of the sidecar; not changed.
+        mission: the edited one.
+        known: what can be placed, by its name, path or key in lower case.
+        hosted: where the file was made to show objects that start in a building, by row.
+        left_out: rows that it was made without.
+        allow_delete: delete objects even where none is left.
+        changes, not_applied, warnings: about every difference.
+        new_items: nodes that became new objects.
+    """
+
+    given: ImportedScene
+    stored: Mission
+    mission: Mission
+    known: Mapping[str, Asset]
+    hosted: Mapping[int, Pose] = field(default_factory=dict)
+    left_out: frozenset[int] = frozenset()
+    allow_delete: bool = False
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    new_items: set[int] = field(default_factory=set)
+    world: F64 = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.world = world_matrices(self.given.nodes)
+
+    def changed(self, where: str, what: str) -> None:
+        self.changes.append(Change(where, what))
+
+    def refuse(self, where: str, what: str, why: str, instead: str) -> None:
+        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+
+    def of_kind(self, kind: str) -> list[int]:
+        """Return the nodes of a kind, in the order of the file."""
+        return [i for i, n in enumerate(self.given.nodes) if n.extras.get("kind") == kind]
+
+    def integer(self, where: str, extras: NodeExtras, key: str, stored: int, dtype: str) -> int:
+        """Return an integer of the extras; one that the record cannot hold is reported."""
+        value, limits = extras.get(key, stored), np.iinfo(dtype)
+        try:
+            number = int(value, 16) if isinstance(value, str) else int(value)  # type: ignore[call-overload]
+            if not isinstance(value, str) and number != value:
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is not None and limits.min <= number <= limits.max:
+            return int(number)
+        self.refuse(
+            where, f"{key} became {printable(str(value))[:40]}",
+            f"it is a whole number from {limits.min} to {limits.max}", "enter such a number",
+        )  # fmt: skip
+        return stored
+
+    def number(self, where: str, extras: NodeExtras, key: str, stored: float) -> float:
+        """Return a float32 of the extras; another value is reported. Noise does not count."""
+        value = extras.get(key, stored)
+        if isinstance(value, int | float) and abs(value) < float(np.finfo(np.float32).max):
+            same = abs(value - stored) <= TURN_NOISE * abs(stored)
+            return stored if same else float(value)
+        if value is not stored:
+            self.refuse(
+                where, f"{key} became {printable(str(value))[:40]}", "it is a number",
+                "enter a number",
+            )  # fmt: skip
+        return stored
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node stands in the world.
+
+    Attributes:
+        position: (3,).
+        linear: (3, 3).
+        scale: (3,) lengths of the columns; the axes of ``turn``.
+        turn: (3, 3) rotation; ``None``: mirrored, sheared or scaled to nothing.
+    """
+
+    position: F64
+    linear: F64
+    scale: F64
+    turn: F64 | None
+
+
+def place_of(world: F64) -> Place:
+    """Return the place of a node. (4, 4)."""
+    linear = world[:3, :3]
+    scale = np.linalg.norm(linear, axis=0)
+    turn = None
+    if scale.min() > 0:
+        turn = linear / scale
+        square = np.abs(turn.T @ turn - np.eye(3)).max() < 1e-4
+        if not square or np.linalg.det(turn) < 0:
+            turn = None
+    return Place(world[:3, 3], linear, scale, turn)
+
+
+def same_position(a: F64, b: F64, world: F64 | None = None) -> bool:
+    """Tell whether two places differ by noise only.
+
+    Args:
+        a, b: (3,) places in one frame.
+        world: (4, 4) of a node below others, which editors compute from its place in the world.
+    """
+    largest = np.abs(b).max() if world is None else np.abs(world[:3, 3]).max()
+    return bool(np.abs(a - b).max() <= POSE_NOISE * max(1.0, float(largest)))
+
+
+def same_linear(linear: F64, pose: Pose) -> bool:
+    """Tell whether a rotation with scale is that of a pose, but for noise."""
+    stored = rotation_matrix(pose.rotation) * pose.scale
+    size = max(float(np.abs(pose.scale).max()), 1e-9)
+    return bool(np.abs(linear - stored).max() <= TURN_NOISE * size)
+
+
+def turns_of(turn: F64) -> F64:
+    """Return the turns about x, y and z of a rotation matrix, which are applied in this order."""
+    y = np.arcsin(np.clip(-turn[2, 0], -1, 1))
+    return np.array([
+        np.arctan2(turn[2, 1], turn[2, 2]), y, np.arctan2(turn[1, 0], turn[0, 0]),
+    ])  # fmt: skip
+
+
+def near_turn(angle: float, stored: float) -> float:
+    """Return an angle as the full turns of the stored one would have it."""
+    full = 2 * np.pi
+    return float(angle + full * np.round((stored - angle) / full))
+
+
+def choose_rows(
+    items: Sequence[int], nodes: Sequence[ImportedNode], world: F64, places: Mapping[int, F64]
+) -> dict[int, int]:
+    """Return the node of each stored row: of several with its index, the nearest.
+
+    Args:
+        items: nodes of one kind.
+        nodes: those of the file.
+        world: (n, 4, 4) places of the nodes.
+        places: (3,) where each stored row is shown.
+    """
+    found: dict[int, int] = {}
+    away: dict[int, tuple[float, bool]] = {}
+    for item in items:
+        row = row_of(nodes[item].extras)
+        if row is None or row not in places:
+            continue
+        distance = float(np.linalg.norm(world[item][:3, 3] - places[row]))
+        copy = without_number(nodes[item].name) != nodes[item].name
+        noise = POSE_NOISE * max(1.0, float(np.abs(places[row]).max()))
+        order = (0.0 if distance <= noise else distance, copy)
+        if row not in found or order < away[row]:
+            found[row], away[row] = item, order
+    return found
+
+
+def row_of(extras: NodeExtras) -> int | None:
+    """Return the stored row that a node states; ``None``: it does not."""
+    index = extras.get("index")
+    return int(index) if isinstance(index, int | float) and index >= 0 else None
+
+
+def new_title(name: str, label: str) -> str | None:
+    """Return the name that an object was given; ``None``: that of a node as it was exported.
+
+    Args:
+        name: of the node.
+        label: what the export called it, before it was made unique.
+    """
+    for one in (name, without_number(name)):
+        bare, mark, number = one.rpartition("#")
+        if label in (one, bare if mark and number.isdecimal() else one):
+            return None
+    if len(label.encode()) > _MAX_NAME - 8 and label.startswith(name[:24]):
+        return None  # an editor cut it off
+    return without_number(name) or None
+
+
+def encoded(text: str) -> bytes | None:
+    """Return the bytes of a text; ``None``: CP1251 has not all of its characters."""
+    raw = encode_name(text)
+    return raw if decode_text(raw) == text and b"\0" not in raw else None

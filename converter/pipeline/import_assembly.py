@@ -1,0 +1,134 @@
+"""Import a mission or a unit that was edited. No printing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...exporters.mission import write_mission
+from ...importers.mission import read_mission
+from ..edits.compare_inside import compare_inside
+from ..edits.compare_mission import edit_mission
+from ..edits.placed_nodes import Asset
+from ..errors import ConversionError
+from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission
+from ..formats.names import readable, stem
+from ..formats.sidecar import Sidecar
+from ..formats.unit import UNIT_ENDING
+from ..scene.inside import hosted_places
+from ..scene.scene import ImportedScene
+from .game import Game, find_game
+from .import_result import ImportResult
+from .options import ImportOptions
+from .unit import UNITS
+
+#: What makes a unit a building, in any case: the folder that it is in.
+_BUILDINGS = "builds"
+
+
+def import_mission(
+    kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path
+) -> ImportResult:
+    """Import a mission that was edited.
+
+    Args:
+        kept: the sidecar.
+        given: the glTF file.
+        options: how to import.
+        gltf: its path; a game that it lies in is known.
+
+    Raises:
+        ConversionError: unreadable, or an object of something that nothing is known of.
+    """
+    require_extras(given)
+    about = kept.description
+    data = bytes(kept.source)
+    mission = read_mission(data, about.source)
+    out = ImportResult(about.source, data, "", kept_all=True)
+    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
+    left_out = frozenset(set(range(len(mission.objects))) - shown)
+    edit = edit_mission(
+        given, mission, known_assets(mission, game_for(gltf, options)),
+        hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
+    )  # fmt: skip
+    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
+    out.not_applied += compare_inside(given, edit.world, about.inside, edit.new_items)
+    if not edit.changes:
+        return out
+    out.data, out.kept_all = write_mission(edit.mission), False
+    if write_mission(read_mission(out.data, about.source)) != out.data:
+        raise ConversionError("the written mission does not read back", value=about.source)
+    return out
+
+
+def require_extras(given: ImportedScene) -> None:
+    """Refuse a file that does not say what its nodes are.
+
+    Raises:
+        ConversionError: none of them has custom properties.
+    """
+    if not any("kind" in node.extras for node in given.nodes):
+        raise ConversionError(
+            "does not say what its objects are: it lost its custom properties",
+            hint="export it with Include > Custom Properties",
+        )
+
+
+def game_for(gltf: Path, options: ImportOptions) -> Game | None:
+    """Return the game whose models and units are known: as given, or one that a file lies in.
+
+    Raises:
+        ConversionError: the directory that was given is not a game's.
+    """
+    if options.game is None:
+        found = find_game(gltf.parent)
+        return None if found is None else Game(found)
+    root = find_game(Path(options.game))
+    if root is None:
+        raise ConversionError(
+            "has no objects.rlb", file=options.game, hint="name the game's directory"
+        )
+    return Game(root)
+
+
+def known_assets(mission: Mission, game: Game | None) -> dict[str, Asset]:
+    """Return what a mission can place, by path, key and name in lower case.
+
+    Args:
+        mission: what it places already is known.
+        game: its units, and its objects that have a model.
+    """
+    known: dict[str, Asset] = {}
+    for placed in mission.objects:
+        _add(known, Asset(placed.kind, placed.reference))
+    if game is None:
+        return known
+    folder = game.file(UNITS)
+    for here, folders, files in os.walk(folder) if folder is not None else ():
+        folders.sort()
+        for file in sorted(files):
+            if not file.lower().endswith(UNIT_ENDING):
+                continue
+            path = Path(here, file).relative_to(game.root)
+            parts = [readable(part) for part in path.parts]
+            kind = BUILDING if _BUILDINGS in map(str.lower, parts) else UNIT
+            _add(known, Asset(kind, "\\".join(parts)))
+    keys = game.registry.keys()
+    for key in keys:
+        resolved = game.registry.resolve(key)
+        if resolved is not None and resolved.model is not None:
+            _add(known, Asset(VEGETATION, key))
+    return known
+
+
+def _add(known: dict[str, Asset], asset: Asset) -> None:
+    name = asset.path.rpartition("\\")[2]
+    names = {asset.path, name, stem(name) if asset.kind in (BUILDING, UNIT) else name}
+    for one in names:
+        known.setdefault(one.lower(), asset)
+
+
+def import_unit(
+    kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path
+) -> ImportResult:
+    raise ConversionError("not yet")

@@ -1,0 +1,146 @@
+"""A mission that is edited in real Blender, exported with custom properties."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf import import_gltf
+from msh_gltf.converter import cli
+from msh_gltf.converter.pipeline.diff_assembly import diff_missions
+from msh_gltf.importers.mission import read_mission
+from tests.support.assembled_game import ROBOT, GameParts
+from tests.support.runs import call
+
+BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
+pytestmark = pytest.mark.skipif(
+    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
+)
+EDIT = """
+import os
+import sys
+import bpy
+from mathutils import Quaternion, Vector
+source, out = sys.argv[1:]
+
+def load():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    bpy.ops.import_scene.gltf(filepath=source)
+
+def save(name, lines=True):
+    bpy.ops.export_scene.gltf(
+        filepath=f"{out}/{name}.glb", export_extras=True, use_mesh_edges=lines
+    )
+
+def below(found):
+    return [found, *found.children_recursive]
+
+load()
+save("same")
+save("no_lines", lines=False)
+objects = bpy.data.objects
+base = objects["Base"]
+base.location += Vector((10, 20, 0.5))
+base.rotation_mode = "QUATERNION"
+base.rotation_quaternion = Quaternion((0, 0, 1), 0.5) @ base.rotation_quaternion
+save("moved")
+
+load()
+tree = objects = bpy.data.objects["S_ROCK"]
+copies = {one: one.copy() for one in below(tree)}
+for one, copy in copies.items():
+    bpy.context.scene.collection.objects.link(copy)
+    copy.parent = copies.get(one.parent)
+copies[tree].location += Vector((5, 0, 0))
+copies[tree].scale = (3, 3, 3)
+for one in below(bpy.data.objects["Guard"]):
+    bpy.data.objects.remove(one)
+new = bpy.data.objects.new("robot", None)
+bpy.context.scene.collection.objects.link(new)
+new.location, new.rotation_euler = (50, 60, 7), (0, 0, 1)
+bpy.data.objects["route_7"].data.vertices[1].co = (9, 2, 0)
+bpy.data.objects["lode_0"].location.x += 1
+save("several")
+
+load()
+mesh = next(o.data for o in below(bpy.data.objects["Base"]) if o.data)
+mesh.vertices[0].co.x += 0.25
+bpy.ops.mesh.primitive_cube_add()
+save("inside")
+os._exit(0)  # bpy 4.2 crashes when the interpreter ends
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The game, its mission as glTF, and the edits of it."""
+    out = tmp_path_factory.mktemp("missions")
+    mission = GameParts().write(out / "GAME")
+    assert call(cli.msh2gltf, mission, "-o", out / "mission.glb", "-q") == 0
+    arguments = [BLENDER, "-c", EDIT, out / "mission.glb", out]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return out
+
+
+@pytest.fixture
+def source(folder: Path) -> bytes:
+    return (folder / "GAME/MISSIONS/Single.01/data.tma").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["same", "no_lines"])
+def test_without_edits_the_bytes_come_back(folder: Path, source: bytes, name: str) -> None:
+    back = import_gltf(folder / f"{name}.glb", sidecar=folder / "mission.msh-sidecar")
+    assert back.unchanged
+    assert back.data == source
+    assert ("Loose Edges" in str(back.warnings)) == (name == "no_lines")
+
+
+def test_a_building_is_moved_and_turned(folder: Path, source: bytes) -> None:
+    back = import_gltf(folder / "moved.glb", sidecar=folder / "mission.msh-sidecar")
+    assert back.not_applied == []
+    before, now = read_mission(source, "x"), read_mission(back.data, "x")
+    record = now.objects[0].record
+    np.testing.assert_allclose(
+        record["position"], before.objects[0].record["position"] + (10, 20, 0.5)
+    )
+    np.testing.assert_allclose(record["turns"], (0, 0, 0.5), atol=1e-6)
+    text = [str(one) for one in diff_missions(before, now)]
+    assert len(text) == 1
+    assert "Base" in text[0] or "'row': 0" in text[0]
+
+
+def test_copies_new_objects_deletions_and_markers_arrive(folder: Path, source: bytes) -> None:
+    sidecar = folder / "mission.msh-sidecar"
+    out = folder / "new.tma"
+    arguments = [folder / "several.glb", "--sidecar", sidecar, "--game", folder / "GAME"]
+    assert call(cli.gltf2msh, *arguments, "-o", out, "-q") == 0
+    before, now = read_mission(source, "x"), read_mission(out.read_bytes(), "x")
+    assert [one.title for one in now.objects[:2]] == ["Base", "Герой"]
+    kept = [0, 1, 3]
+    for row, one in zip(kept, now.objects, strict=False):
+        assert one.record.tobytes() == before.objects[row].record.tobytes()
+    copy, new = sorted(now.objects[3:], key=lambda one: one.reference.startswith("UNITS"))
+    assert (copy.reference, copy.scale) == ("S_ROCK", (3, 3, 3))
+    np.testing.assert_allclose(
+        copy.record["position"], before.objects[3].record["position"] + (5, 0, 0)
+    )
+    assert (new.reference.lower(), new.logical_id) == (ROBOT.lower(), 103)
+    np.testing.assert_allclose(new.record["position"], (50, 60, 7))
+    np.testing.assert_allclose(new.record["turns"], (0, 0, 1), atol=1e-6)
+    assert now.routes[0].points.tolist() == [[1, 1, 0], [9, 2, 0], [9, 9, 0]]
+    assert now.lodes["position"].tolist() == [[21, 30, 5]]
+    assert len(diff_missions(before, now)) == 5
+
+
+def test_edits_inside_of_a_model_are_reported(folder: Path, source: bytes) -> None:
+    back = import_gltf(folder / "inside.glb", sidecar=folder / "mission.msh-sidecar")
+    assert back.data == source
+    assert sorted(one.what.partition(" ")[2] for one in back.not_applied)
+    text = "\n".join(map(str, back.not_applied))
+    assert "its mesh changed" in text
+    assert "node 'Cube': is new" in text
