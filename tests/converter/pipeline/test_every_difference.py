@@ -84,7 +84,9 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
         given = document.save(folder / "first.glb")
         shutil.copy(first.with_suffix(".msh-sidecar"), folder)
         try:
-            back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone"))
+            back = import_gltf(
+                given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False)
+            )
         except ConversionError as error:
             refused = Difference(f"refused: {error}", frozenset(touched))
             return [] if refused.is_named([str(error)], touched) else [refused]
