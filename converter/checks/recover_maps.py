@@ -90,7 +90,8 @@ def _no_vertex(terrain: Terrain, finding: Finding) -> Terrain:
 def _no_blend(terrain: Terrain, finding: Finding) -> Terrain:
     assert terrain.blend is not None
     blend = terrain.blend.copy()
-    blend[rows_of(finding)] = 1
+    rows = rows_of(finding)
+    blend[rows[rows < len(blend)]] = 1  # what is too much of the stream is gone already
     return terrain.with_table(_T.BLEND, blend)
 
 
