@@ -19,6 +19,7 @@ SLOW = {
     "converter/batch/test_export_run.py": "whole runs, by worker processes",
     "converter/batch/test_faults.py": "stop whole runs at every step",
     "converter/batch/test_import_run.py": "whole runs, by worker processes",
+    "converter/batch/test_undo.py": "whole runs, several times",
     "converter/checks/test_corruptions.py": "break every rule once",
     "converter/checks/test_recover.py": "read every broken file tolerantly",
     "converter/cli/test_output.py": "run the commands in processes",
