@@ -24,11 +24,7 @@ MADE = "made by docs/make_commands.py"
 #: What marks a paragraph that keeps its lines.
 AS_IS = "\b\n"
 #: Examples that a test cannot run.
-SKIPPED = {
-    "--dask": "needs a dask scheduler",
-    "--unit": "the example game has no units yet",
-    "--clips": "the example game has no missions yet",
-}
+SKIPPED = {"--dask": "needs a dask scheduler"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class Reference:
 REFERENCES = (
     Reference(
         to_gltf.command,
-        "GAME, robot.msh, broken.msh",
+        "GAME, GAME/MISSIONS, robot.msh, broken.msh",
         (),
         "msh2gltf robot.msh -o new/",
         "msh2gltf GAME -o out/",

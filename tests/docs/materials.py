@@ -155,3 +155,9 @@ def unit(path: Path) -> None:
     component["flags"], component["attach"] = 1, -1
     path.parent.mkdir()
     path.write_bytes(write_unit(Unit(0x1008000, component)))
+
+
+@maker("GAME/MISSIONS")
+def missions(path: Path) -> None:
+    """A unit of parts and a mission, for the example game, which is there already."""
+    call_example("make_mission.py", "make_mission", path.parent)
