@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import plural, printable
 from ..formats.names import without_number
-from ..numeric.pose import F64
+from ..numeric.pose import F64, parents_first
 from ..scene.differences import NotApplied
 from ..scene.inside import NO_MESH, TERRAIN, component_text, mesh_digest, read_pose
 from ..scene.scene import ImportedNode, ImportedScene
@@ -26,7 +26,11 @@ _NAMED = 20
 
 
 def compare_inside(
-    given: ImportedScene, world: F64, inside: Mapping[str, str], new: Collection[int]
+    given: ImportedScene,
+    world: F64,
+    inside: Mapping[str, str],
+    new: Collection[int],
+    exchanged: Collection[int] = (),
 ) -> list[NotApplied]:
     """Return what a file changes of the models, the terrain and the clips that it shows.
 
@@ -34,19 +38,25 @@ def compare_inside(
         given: the file.
         world: (n, 4, 4) places of its nodes.
         inside: what the export showed (``converter.scene.inside``).
-        new: nodes that were placed, and are not compared with what is below them.
+        new: nodes of new objects and components, below which nothing may be.
+        exchanged: nodes that place another thing than what is still shown below them.
     """
-    return _Inside(given, world, inside, new).differences()
+    return _Inside(given, world, inside, new, exchanged).differences()
 
 
 class _Inside:
     """The nodes of a file by what they are below."""
 
     def __init__(
-        self, given: ImportedScene, world: F64, inside: Mapping[str, str], new: Collection[int]
+        self,
+        given: ImportedScene,
+        world: F64,
+        inside: Mapping[str, str],
+        new: Collection[int],
+        exchanged: Collection[int],
     ) -> None:
         self.given, self.world, self.inside = given, world, inside
-        self.new = set(new)
+        self.new, self.exchanged = set(new), self._all_below(set(exchanged))
         self.names = [material.name for material in given.materials]
         self.digests: dict[int, str] = {}
         self.nodes_of: dict[str, set[int]] = defaultdict(set)
@@ -60,6 +70,15 @@ class _Inside:
             elif kind == "component":
                 self.rows_in[key].append(number)
 
+    def _all_below(self, items: set[int]) -> set[int]:
+        """Nodes, and the nodes below them up to the next object or component."""
+        out = set(items)
+        for i in parents_first([item.parent for item in self.given.nodes], root=-1):
+            item = self.given.nodes[i]
+            if item.parent in out and item.extras.get("kind") not in _PLACES:
+                out.add(i)
+        return out
+
     def differences(self) -> list[NotApplied]:
         found: dict[int, set[int]] = defaultdict(set)
         self.what: dict[tuple[str, str], list[str]] = {}
@@ -67,6 +86,8 @@ class _Inside:
         ground = False
         for i, item in enumerate(self.given.nodes):
             kind, above = item.extras.get("kind"), self._above(i)
+            if i in self.exchanged:
+                continue
             if "level" in item.extras:
                 ground = True
                 self._compare_ground(i)
@@ -115,7 +136,11 @@ class _Inside:
         """Objects whose components are not those of their unit; copies without any are whole."""
         out = []
         for i, item in enumerate(self.given.nodes):
-            if item.extras.get("kind") != "object" or (i in self.new and i not in self.rows_of):
+            if (
+                item.extras.get("kind") != "object"
+                or i in self.exchanged
+                or (i in self.new and i not in self.rows_of)
+            ):
                 continue
             expected = self.rows_in.get(_key(item))
             rows = self.rows_of.get(i, [])
@@ -186,6 +211,8 @@ class _Inside:
         out = []
         for i, item in enumerate(self.given.nodes):
             if item.extras.get("kind") not in _PLACES or (i in self.new and i not in found):
+                continue
+            if i in self.exchanged:
                 continue
             missing = self.nodes_of.get(_key(item), set()) - found.get(i, set())
             if missing:

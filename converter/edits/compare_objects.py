@@ -128,6 +128,8 @@ class _Objects:
         where = where_of(placed)
         before = placed.host
         self._set_path(placed, where, node.extras)
+        if placed.path != self.stored[row].path:
+            self.edit.exchanged.add(item)
         self._set_words(placed, where, node.extras)
         self._set_properties(placed, where, node.extras)
         self._set_name(placed, where, node.name, object_label(self.stored[row]))
@@ -355,6 +357,7 @@ class _Objects:
             if extras.get("path", made.reference) != made.reference:
                 asset = self._asset(where, extras["path"])
                 made.record["kind"], made.path = asset.kind, encoded(asset.path) or b""
+                self.edit.exchanged.add(item)
         else:
             path = extras.get("path", without_number(node.name))
             made = self._from_asset(self._asset(where, path))

@@ -47,6 +47,7 @@ class MissionEdit:
         allow_delete: delete objects even where none is left.
         changes, not_applied, warnings: about every difference.
         new_items: nodes that became new objects.
+        exchanged: nodes of objects that place something else than before.
     """
 
     given: ImportedScene
@@ -60,6 +61,7 @@ class MissionEdit:
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     new_items: set[int] = field(default_factory=set)
+    exchanged: set[int] = field(default_factory=set)
     world: F64 = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 
 from ...exporters.mission import write_mission
+from ...exporters.unit import write_unit
 from ...importers.mission import read_mission
+from ...importers.unit import read_unit
 from ..edits.compare_inside import compare_inside
 from ..edits.compare_mission import edit_mission
+from ..edits.compare_unit import edit_unit
+from ..edits.identify_nodes import world_matrices
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission
@@ -52,7 +56,9 @@ def import_mission(
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    out.not_applied += compare_inside(given, edit.world, about.inside, edit.new_items)
+    out.not_applied += compare_inside(
+        given, edit.world, about.inside, edit.new_items, edit.exchanged
+    )
     if not edit.changes:
         return out
     out.data, out.kept_all = write_mission(edit.mission), False
@@ -131,4 +137,28 @@ def _add(known: dict[str, Asset], asset: Asset) -> None:
 def import_unit(
     kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path
 ) -> ImportResult:
-    raise ConversionError("not yet")
+    """Import a unit that was edited; arguments and errors as of :func:`import_mission`.
+
+    A unit without its chassis is refused.
+    """
+    require_extras(given)
+    about = kept.description
+    data = bytes(kept.source)
+    unit = read_unit(data, about.source)
+    out = ImportResult(about.source, data, "", kept_all=True)
+    game = game_for(gltf, options)
+    known = None if game is None else {key.lower(): key for key in game.registry.keys()}  # noqa: SIM118
+    edit = edit_unit(given, unit, known)
+    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
+    out.not_applied += compare_inside(
+        given, world_matrices(given.nodes), about.inside, edit.new, edit.exchanged
+    )
+    if given.clips:
+        out.warnings.append("clips of parts are not compared: edit them in the models' own files")
+    written = write_unit(edit.unit)
+    if not edit.changes:
+        return out
+    if write_unit(read_unit(written, about.source)) != written:
+        raise ConversionError("the written unit does not read back", value=about.source)
+    out.data, out.kept_all = written, False
+    return out

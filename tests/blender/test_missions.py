@@ -11,8 +11,9 @@ import pytest
 
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
-from msh_gltf.converter.pipeline.diff_assembly import diff_missions
+from msh_gltf.converter.pipeline.diff_assembly import diff_missions, diff_units
 from msh_gltf.importers.mission import read_mission
+from msh_gltf.importers.unit import read_unit
 from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.runs import call
 
@@ -63,6 +64,8 @@ new = bpy.data.objects.new("robot", None)
 bpy.context.scene.collection.objects.link(new)
 new.location, new.rotation_euler = (50, 60, 7), (0, 0, 1)
 bpy.data.objects["route_7"].data.vertices[1].co = (9, 2, 0)
+for layer in bpy.context.view_layer.layer_collection.children:
+    layer.exclude = False  # Blender does not evaluate what is excluded
 bpy.data.objects["lode_0"].location.x += 1
 save("several")
 
@@ -71,6 +74,15 @@ mesh = next(o.data for o in below(bpy.data.objects["Base"]) if o.data)
 mesh.vertices[0].co.x += 0.25
 bpy.ops.mesh.primitive_cube_add()
 save("inside")
+
+source = source.replace("mission.glb", "robot.glb")
+load()
+save("unit_same")
+gun = next(o for o in bpy.data.objects if o.name.startswith("e_gun_1"))
+gun["msh"]["key"] = "e_gun_2"
+chassis = [o for o in bpy.data.objects if "msh" in o.keys() and o["msh"].get("node") == 8]
+gun.parent = chassis[0]
+save("unit")
 os._exit(0)  # bpy 4.2 crashes when the interpreter ends
 """
 
@@ -79,7 +91,11 @@ os._exit(0)  # bpy 4.2 crashes when the interpreter ends
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The game, its mission as glTF, and the edits of it."""
     out = tmp_path_factory.mktemp("missions")
-    mission = GameParts().write(out / "GAME")
+    parts = GameParts()
+    parts.objects["e_gun_2"] = parts.objects["e_gun_1"]
+    mission = parts.write(out / "GAME")
+    unit = out / "GAME" / ROBOT.replace("\\", "/")
+    assert call(cli.msh2gltf, unit, "-o", out / "robot.glb", "-q") == 0
     assert call(cli.msh2gltf, mission, "-o", out / "mission.glb", "-q") == 0
     arguments = [BLENDER, "-c", EDIT, out / "mission.glb", out]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
@@ -124,7 +140,7 @@ def test_copies_new_objects_deletions_and_markers_arrive(folder: Path, source: b
     kept = [0, 1, 3]
     for row, one in zip(kept, now.objects, strict=False):
         assert one.record.tobytes() == before.objects[row].record.tobytes()
-    copy, new = sorted(now.objects[3:], key=lambda one: one.reference.startswith("UNITS"))
+    copy, new = sorted(now.objects[3:], key=lambda one: one.reference.lower().startswith("units"))
     assert (copy.reference, copy.scale) == ("S_ROCK", (3, 3, 3))
     np.testing.assert_allclose(
         copy.record["position"], before.objects[3].record["position"] + (5, 0, 0)
@@ -144,3 +160,16 @@ def test_edits_inside_of_a_model_are_reported(folder: Path, source: bytes) -> No
     text = "\n".join(map(str, back.not_applied))
     assert "its mesh changed" in text
     assert "node 'Cube': is new" in text
+
+
+def test_a_gun_is_exchanged_and_moved_to_another_socket(folder: Path) -> None:
+    unit = (folder / "GAME" / ROBOT.replace("\\", "/")).read_bytes()
+    sidecar = folder / "robot.msh-sidecar"
+    same = import_gltf(folder / "unit_same.glb", sidecar=sidecar)
+    assert same.unchanged
+    assert same.data == unit
+    back = import_gltf(folder / "unit.glb", sidecar=sidecar)
+    assert back.not_applied == []
+    before, now = read_unit(unit, "x"), read_unit(back.data, "x")
+    assert (now.key(1), now.attach(1)) == ("e_gun_2", 8)
+    assert [one["rows"] for one in diff_units(before, now)] == [[1]]

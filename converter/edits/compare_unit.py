@@ -1,0 +1,349 @@
+"""Apply what an edited file changes of a unit: parts exchanged, moved, removed and added."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import ConversionError, printable
+from ..formats.assembly_tables import COMPONENT_DTYPE
+from ..formats.names import without_number
+from ..formats.registry import REGISTRY
+from ..formats.unit import CHASSIS, CLASSES, GUN, INTERNAL, TURRET, Unit
+from ..scene.assembly import Pose
+from ..scene.differences import Change, NotApplied
+from ..scene.extras import NodeExtras
+from ..scene.scene import ImportedNode, ImportedScene
+from .compare_materials import listed
+from .identify_nodes import world_matrices
+from .placed_nodes import encoded, row_of, same_linear, same_position
+
+#: What the names of sockets begin with.
+_SOCKET = "base_"
+#: Class of a new part by what its key begins with.
+_CLASSES = {"e_gun_": GUN, "e_tur_": TURRET, "i_": INTERNAL}
+
+
+@dataclass
+class UnitEdit:
+    """A unit with the edits of a file.
+
+    Attributes:
+        unit: the edited one.
+        changes, not_applied, warnings: about every difference.
+        new: nodes that became new components.
+        exchanged: nodes of components that show another object than before.
+    """
+
+    unit: Unit
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    new: set[int] = field(default_factory=set)
+    exchanged: set[int] = field(default_factory=set)
+
+
+def edit_unit(given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
+    """Return a unit with the edits of a file.
+
+    Args:
+        given: the file.
+        stored: the unit of the sidecar.
+        known: object keys of the game by lower case; ``None``: there is no game to ask.
+
+    Raises:
+        ConversionError: the chassis is missing, or a part of a key that the game does not have.
+    """
+    return _Parts(given, stored, known).run()
+
+
+class _Parts:
+    """The components of a file.
+
+    Attributes:
+        items: its nodes that are components.
+        row_items: node of each stored row.
+        records: the edited record of each node.
+    """
+
+    def __init__(self, given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
+        self.given, self.stored, self.known = given, stored, known
+        self.nodes = given.nodes
+        self.out = UnitEdit(stored)
+        self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
+        self.parent = {i: self._parent(i) for i in self.items}
+        self.row_items = self._choose()
+        self.records: dict[int, np.void] = {}
+
+    def run(self) -> UnitEdit:
+        root = self.row_items.get(0)
+        if root is None:
+            raise ConversionError(
+                "has no chassis: the first component is missing", value=self.stored.key(0),
+                hint="undo its deletion; a unit is mounted on it",
+            )  # fmt: skip
+        row_of_item = {item: row for row, item in self.row_items.items()}
+        for item in self.items:
+            row = row_of_item.get(item)
+            self.records[item] = self._record(item, row)
+        for row in range(len(self.stored)):
+            if row not in self.row_items:
+                self.out.changes.append(Change(self._where(row), "is removed"))
+        children: dict[int, list[int]] = defaultdict(list)
+        order = sorted(self.items, key=lambda i: (row_of_item.get(i, len(self.stored)), i))
+        for item in order:
+            if item != root:
+                above = self.parent[item]
+                children[-1 if above is None else above].append(item)
+        for item in children.pop(-1, []):
+            self.out.changes.append(Change(_quoted(self.nodes[item]), "is left out"))
+            self.out.not_applied.append(
+                NotApplied(
+                    where=_quoted(self.nodes[item]),
+                    what="is on nothing, and is left out with what is mounted on it",
+                    why="every part but the chassis is mounted on another",
+                    instead="parent it to a socket",
+                )
+            )  # fmt: skip
+        records: list[np.void] = []
+        waiting = [root]
+        while waiting:
+            item = waiting.pop()
+            self.records[item]["child_count"] = len(children[item])
+            records.append(self.records[item])
+            waiting += reversed(children[item])
+        table = np.array([record.tolist() for record in records], COMPONENT_DTYPE)
+        self.out.unit = Unit(self._type(root), table)
+        return self.out
+
+    # -------------------------------------------------------------- which is which
+
+    def _is_part(self, node: ImportedNode) -> bool:
+        if node.extras.get("kind") == "component":
+            return True
+        name = without_number(node.name).lower()
+        foreign = "kind" not in node.extras and "node" not in node.extras
+        return foreign and self.known is not None and name in self.known and node.parent >= 0
+
+    def _parent(self, item: int) -> int | None:
+        """The component that a node is below."""
+        above = self.nodes[item].parent
+        while above >= 0 and not self._is_part(self.nodes[above]):
+            above = self.nodes[above].parent
+        return above if above >= 0 else None
+
+    def _socket(self, item: int) -> int | None:
+        """The node of its parent's model that a part is mounted on, as a node of the file."""
+        above = self.nodes[item].parent
+        while above >= 0 and above != self.parent[item]:
+            if "node" in self.nodes[above].extras:
+                return above
+            above = self.nodes[above].parent
+        return None
+
+    def _choose(self) -> dict[int, int]:
+        """The node of each stored row: of several the one that is where it was."""
+        found: dict[int, int] = {}
+        for item in self.items:
+            row = row_of(self.nodes[item].extras)
+            if self.nodes[item].extras.get("kind") != "component" or row is None:
+                continue
+            if row < len(self.stored) and (
+                row not in found or self._order(item, row) < self._order(found[row], row)
+            ):
+                found[row] = item
+        return found
+
+    def _order(self, item: int, row: int) -> tuple[bool, bool, bool]:
+        node = self.nodes[item]
+        parent, socket = self.parent[item], self._socket(item)
+        above = -1 if parent is None else row_of(self.nodes[parent].extras)
+        number = None if socket is None else self.nodes[socket].extras["node"]
+        return (
+            above != self.stored.parents[row],
+            number not in (None, self.stored.attach(row)),
+            without_number(node.name) != node.name,
+        )
+
+    def _where(self, row: int) -> str:
+        return f"component {row} {printable(self.stored.key(row))!r}"
+
+    # -------------------------------------------------------------- what changed
+
+    def _record(self, item: int, row: int | None) -> np.void:
+        """The record of a node: the stored one with its edits, or a new one."""
+        node = self.nodes[item]
+        extras, told = node.extras, self.out.changes
+        index = row_of(extras)
+        record: np.void = np.zeros(1, COMPONENT_DTYPE)[0]
+        if index is not None and index < len(self.stored):
+            record = self.stored.records[index].copy()
+            key = str(extras.get("key", self.stored.key(index)))
+            if key != self.stored.key(index):
+                self.out.exchanged.add(item)
+        else:
+            self.out.exchanged.add(item)
+            key = str(extras.get("key", without_number(node.name)))
+            kinds = [c for start, c in _CLASSES.items() if key.lower().startswith(start)]
+            _set_text(record, "archive", REGISTRY)
+            record["flags"], record["part_class"] = 1, (kinds or [GUN])[0]
+            record["attach"] = -1
+        before = record.copy()
+        where = _quoted(node) if row is None else self._where(row)
+        if key != _text(record, "key"):
+            self._set_key(record, where, key)
+        what = self._set_words(record, where, extras)
+        what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
+        if row is None:
+            self.out.new.add(item)
+            told.append(Change(where, f"is new, {printable(_text(record, 'key'))}"))
+        else:
+            if (now := _text(record, "key")) != _text(before, "key"):
+                what.insert(0, f"became {printable(now)!r}")
+            told += [Change(where, one) for one in what]
+        return record
+
+    def _set_key(self, record: np.void, where: str, key: str) -> None:
+        found = key if self.known is None else self.known.get(key.lower())
+        raw = None if found is None else encoded(key)
+        if raw is None or not 0 < len(raw) < 32:
+            near = sorted((self.known or {}).values())
+            raise ConversionError(
+                f"{where} is an object that the game does not have",
+                value=printable(key)[:80], expected=listed(near) if near else None,
+            )  # fmt: skip
+        if self.known is None:
+            self.out.warnings.append(
+                f"{where}: {printable(key)!r} was not looked up; --game DIR names the game"
+            )
+        _set_text(record, "key", key)
+
+    def _set_words(self, record: np.void, where: str, extras: NodeExtras) -> list[str]:
+        """Set class and display name; returns what changed."""
+        what = []
+        part = extras.get("class", int(record["part_class"]))
+        if part != int(record["part_class"]):
+            if isinstance(part, int) and 0 <= part < len(CLASSES):
+                what.append(f"class {int(record['part_class'])} became {part}")
+                record["part_class"] = part
+            else:
+                self._refuse(
+                    where, f"class became {printable(str(part))[:40]}", "classes are 0 to 5"
+                )
+        label = extras.get("label", _text(record, "label"))
+        if label != _text(record, "label"):
+            raw = encoded(label)
+            if raw is None or len(raw) > 32:
+                self._refuse(
+                    where, f"is called {printable(label)[:40]!r}", "names have 32 bytes of CP1251"
+                )
+            else:
+                what.append(f"is called {printable(label)!r}")
+                _set_text(record, "label", label)
+        return what
+
+    def _mount(
+        self, item: int, row: int | None, record: np.void, where: str, edited: bool
+    ) -> list[str]:
+        """Set what a part is mounted on; returns what changed."""
+        old, what = int(record["attach"]), []
+        parent = self.parent[item]
+        if row is not None and parent is not None:
+            above = row_of(self.nodes[parent].extras)
+            kept = above is not None and self.row_items.get(above) == parent
+            if not kept or above != self.stored.parents[row]:
+                what.append(f"is mounted on {_quoted(self.nodes[parent])}")
+        socket = self._socket(item)
+        shown = Unit(0, _alone(record)).is_shown(0)
+        value = self.nodes[item].extras.get("attach", old)
+        stated = value if isinstance(value, int) and -1 <= value < 2**31 else old
+        if stated != value:
+            self._refuse(where, f"attach became {printable(str(value))[:40]}", "it is a node")
+        if not shown or socket is None:
+            new = stated
+        else:
+            number = int(self.nodes[socket].extras["node"])
+            # the property was edited where the node was not moved
+            new = stated if row is not None and number == old else number
+        if new != old:
+            what.append(f"attach {old} became {new}")
+            record["attach"] = new
+        if shown and socket is not None and (what or edited or row is None):
+            self._require_fit(item, record, where, socket)
+        return what
+
+    def _require_fit(self, item: int, record: np.void, where: str, socket: int) -> None:
+        """Warn of a part on a node that is no socket for it."""
+        node, part = self.nodes[socket], int(record["part_class"])
+        if node.mesh >= 0 or not node.name.lower().startswith(_SOCKET):
+            self.out.warnings.append(
+                f"{where}: {_quoted(node)} is not a socket: those are called Base_..., without mesh"
+            )
+        above = self.parent[item]
+        parent = None if above is None else row_of(self.nodes[above].extras)
+        classes = {
+            self.stored.part_class(row)
+            for row in range(len(self.stored))
+            if self.stored.parents[row] == parent
+            and self.stored.attach(row) == node.extras["node"]
+            and self.stored.is_shown(row)
+        }
+        if part == CHASSIS or (classes and part not in classes):
+            name = CLASSES[part] if part < len(CLASSES) else str(part)
+            had = ", ".join(CLASSES[c] if c < len(CLASSES) else str(c) for c in sorted(classes))
+            self.out.warnings.append(
+                f"{where}: its class ({name}) does not fit its socket {_quoted(node)}"
+                + (f", which had: {had}" if had else "")
+            )
+
+    def _type(self, root: int) -> int:
+        """The class word; the unit's own node has no place."""
+        above = next((i for i, n in enumerate(self.nodes) if n.extras.get("kind") == "unit"), None)
+        if above is None:
+            return self.stored.type
+        world = world_matrices(self.nodes)[above]
+        if not same_position(world[:3, 3], np.zeros(3)) or not same_linear(world[:3, :3], Pose()):
+            self._refuse(
+                _quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place"
+            )
+        value: object = self.nodes[above].extras.get("type", self.stored.type)
+        try:
+            number = int(value, 16) if isinstance(value, str) else value
+        except ValueError:
+            number = None
+        if not isinstance(number, int) or not 0 <= number < 2**32:
+            self._refuse(_quoted(self.nodes[above]), "type is not a word", "it has 32 bits")
+            return self.stored.type
+        if number != self.stored.type:
+            self.out.changes.append(Change("unit", f"type became {number:#x}"))
+        return number
+
+    def _refuse(self, where: str, what: str, why: str) -> None:
+        self.out.not_applied.append(
+            NotApplied(where=where, what=what, why=why, instead="undo it, or enter such a value")
+        )
+
+
+def _alone(record: np.void) -> np.ndarray:
+    """A table of one record without children."""
+    table = np.array([record.tolist()], COMPONENT_DTYPE)
+    table["child_count"] = 0
+    return table
+
+
+def _text(record: np.void, name: str) -> str:
+    unit = Unit(0, _alone(record))
+    return unit.key(0) if name == "key" else unit.label(0)
+
+
+def _set_text(record: np.void, name: str, text: str) -> None:
+    """Set a field of 32 bytes; nothing is left after the text."""
+    raw = encoded(text) or b""
+    record[name] = np.frombuffer(raw.ljust(32, b"\0")[:32], np.uint8)
+
+
+def _quoted(node: ImportedNode) -> str:
+    return f"node {printable(node.name)!r}"
