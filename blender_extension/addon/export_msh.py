@@ -15,6 +15,7 @@ from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.replace_entry import replace_file, replace_model
 from .converter.batch.written import History, history_text, read_history
 from .converter.errors import ConversionError
+from .converter.formats.kinds import ASSEMBLY_KINDS
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sidecar_path
 from .converter.pipeline.companions import companions_beside, wear_beside
@@ -58,6 +59,11 @@ def export_model(
         ConversionError: the sidecar is missing, or an edit that the game cannot hold.
     """
     scene = context.scene
+    if rebuild and scene.msh_gltf.kind in ASSEMBLY_KINDS:
+        raise ConversionError(
+            f"scene {scene.name!r} is a {scene.msh_gltf.kind}, not one model",
+            hint="untick Rebuild Everything",
+        )
     use_sidecar = bool(scene.msh_gltf.source) and not rebuild
     kept = sidecar_bytes(scene) if use_sidecar else None
     if not scene.objects:
@@ -161,7 +167,8 @@ def _game(context: bpy.types.Context) -> NewEntries | None:
 
 
 def _ending(scene: bpy.types.Scene) -> str:
-    return ".map" if scene.msh_gltf.source.lower().endswith(".map") else ".msh"
+    ending = Path(scene.msh_gltf.source).suffix.lower()
+    return ending if ending in (".map", ".dat", ".tma") else ".msh"
 
 
 class MSH_OT_export(bpy.types.Operator, ExportHelper):
@@ -172,7 +179,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
     bl_options = {"REGISTER", "PRESET"}
 
     filename_ext = ".msh"
-    filter_glob: StringProperty(default="*.msh;*.map", options={"HIDDEN"})
+    filter_glob: StringProperty(default="*.msh;*.map;*.dat;*.tma", options={"HIDDEN"})
     dialect: DIALECTS
     rebuild: REBUILD
 

@@ -1,6 +1,7 @@
 """File > Import > Parkan MSH: files, archives with an entry picker, drag and drop."""
 
 import tempfile
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,21 +13,22 @@ from .areals import join_areals
 from .converter.errors import ConversionError, printable
 from .converter.findings import messages
 from .converter.formats.archive import Archive
-from .converter.formats.kinds import Kind, archive_kind
+from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind
 from .converter.formats.names import stem, without_number
 from .converter.formats.sidecar import sha256, sidecar_path
-from .converter.pipeline.dispatch import gltf_files, load
+from .converter.pipeline.dispatch import gltf_files, load, load_assembly
 from .converter.pipeline.export_model import LoadedModel
+from .converter.pipeline.loaded import LoadedScene
 from .converter.pipeline.options import ExportOptions
-from .exporters.nres import write_nres
 from .ground import split_blend
 from .guard import guarded
-from .importers.content import find_model, kind_at, models_in
+from .importers.content import assembly_kind, find_model, kind_at, mission_in, models_in
 from .importers.gltf_file import open_gltf
 from .importers.nres import read_file, read_nres
+from .missions import game_of_file, sort_by_kind
 from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
 
-_FILES = "*.msh;*.rlb;*.lib;*.map"
+_FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
 
 def open_archive(path: Path) -> Archive:
@@ -38,12 +40,23 @@ def open_archive(path: Path) -> Archive:
     return read_nres(bytes(read_file(path)), str(path))
 
 
+def kind_of_assembly(path: Path) -> Kind | None:
+    """Whether a file is a unit or a mission.
+
+    Raises:
+        ConversionError: it cannot be read.
+    """
+    return assembly_kind(path, bytes(read_file(path)[:4]))
+
+
 def choices(path: Path) -> list[int]:
     """The entries among which the user must choose; none where there is one model or an error.
 
     Raises:
         ConversionError: no NRes file.
     """
+    if kind_of_assembly(path) is not None:
+        return []
     archive = open_archive(path)
     models = models_in(archive) if archive_kind(archive) is Kind.ARCHIVE else []
     return models if len(models) > 1 else []
@@ -56,33 +69,37 @@ def import_model(
 
     Args:
         context: Blender's.
-        path: a model, a terrain, an areal map, or an archive.
+        path: a model, a terrain, an areal map, an archive, a unit, or a mission or its folder.
         entry: entry name or number.
         options: how it becomes glTF.
 
     Raises:
         ConversionError: unreadable, or several models to choose from.
     """
-    archive = open_archive(path)
-    if entry is None and archive_kind(archive) is Kind.ARCHIVE and (models := choices(path)):
-        names = ", ".join(printable(archive.entries[i].name) for i in models[:8])
-        more = ", ..." if len(models) > 8 else ""
-        raise ConversionError(
-            f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}"
-        )
-    index = find_model(archive, entry)
-    kind = kind_at(archive, index)
-    loaded = load(kind, archive, path, index, options)
+    if path.is_dir():
+        path = mission_in(path) or path
+    whole = entry is None and kind_of_assembly(path)
+    index, raw_name = None, ""
+    if whole in ASSEMBLY_KINDS:
+        options = replace(options, game=str(game_of_file(context, path)))
+        loaded = load_assembly(whole, path, options)
+        name = loaded.assembly.name
+    else:
+        loaded, index, raw_name = _load(path, entry, options)
+        name = stem(loaded.name)
+    kind = loaded.kind
     with tempfile.TemporaryDirectory() as folder:
         # objects and collections are named after the model, so the file is not
         target = Path(folder) / "model.glb"
         for file, data in gltf_files(loaded, target, options):
             file.write_bytes(data)
-        scene = _scene(context, stem(loaded.name))
+        scene = _scene(context, name)
         warnings = messages(loaded.findings)
         made = _read_gltf(scene, target, merge_vertices=kind is Kind.TERRAIN)
         if kind is Kind.AREAL_MAP:
             join_areals(made, loaded.areals)
+        elif kind is Kind.MISSION:
+            sort_by_kind(scene, [clan.title for clan in loaded.mission.clans])
         elif kind is Kind.TERRAIN and not split_blend(made, loaded.scene):
             _remove(scene, made)
             _read_gltf(scene, target, merge_vertices=False)
@@ -94,14 +111,34 @@ def import_model(
     state = scene.msh_gltf
     state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
     state.index = -1 if index is None else index
-    state.raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
-    state.summary, state.digest = loaded.summary, sha256(write_nres(loaded.archive))
+    state.raw_name = raw_name
+    state.summary, state.digest = loaded.summary, sha256(loaded.stored)
     if isinstance(loaded, LoadedModel):
         state.dialect = loaded.decision.dialect.value
         scene.frame_end = max(loaded.scene.frame_count - 1, 1)
+    elif kind is Kind.UNIT:
+        counts = [model.scene.frame_count for model in loaded.assembly.models]
+        scene.frame_end = max(max(counts, default=0) - 1, 1)
     keep_sidecar(scene, sidecar)
     show_warnings(state, warnings)
     return warnings
+
+
+def _load(
+    path: Path, entry: str | None, options: ExportOptions
+) -> tuple[LoadedScene, int | None, str]:
+    """A model, a terrain or an areal map, its directory index, and the entry's name as hex."""
+    archive = open_archive(path)
+    if entry is None and archive_kind(archive) is Kind.ARCHIVE and (models := choices(path)):
+        names = ", ".join(printable(archive.entries[i].name) for i in models[:8])
+        more = ", ..." if len(models) > 8 else ""
+        raise ConversionError(
+            f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}"
+        )
+    index = find_model(archive, entry)
+    loaded = load(kind_at(archive, index), archive, path, index, options)
+    raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
+    return loaded, index, raw_name
 
 
 def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
@@ -172,7 +209,7 @@ def _sort_by_scene(scene: bpy.types.Scene, path: Path, objects: set[bpy.types.Ob
 
 
 class MSH_OT_import(bpy.types.Operator, ImportHelper):
-    """Open models, landscapes and areal maps of Parkan: Iron Strategy"""
+    """Open models, units, missions, landscapes and areal maps of Parkan: Iron Strategy"""
 
     bl_idname = "import_scene.msh"
     bl_label = "Import MSH"
@@ -276,7 +313,7 @@ class MSH_FH_import(bpy.types.FileHandler):
 
 
 def _menu(menu, context):
-    menu.layout.operator(MSH_OT_import.bl_idname, text="Parkan MSH (.msh, .rlb, .map)")
+    menu.layout.operator(MSH_OT_import.bl_idname, text="Parkan MSH (.msh, .rlb, .map, .dat, .tma)")
 
 
 _CLASSES = (MSH_OT_import, MSH_OT_import_entry, MSH_FH_import)

@@ -23,6 +23,7 @@ from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
+from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, LIBS
 from tests.support.game import MESH, archive, entry, make_game, snapshot
 from tests.support.points import CTPT, POINTS, cpt
@@ -100,6 +101,9 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     broken = bytearray(WALKER.read_bytes())
     broken[16:2000] = bytes(1984)
     (base / "broken.msh").write_bytes(broken)
+    mission = GameParts().write(base / "assembled")
+    (base / "alone").mkdir()
+    shutil.copy(base / "assembled/UNITS/robot.dat", base / "alone/робот.dat")
     files: dict[str, Any] = {name: str(path) for name, path in UNTOUCHED.items()}
     files |= {
         "untouched": list(UNTOUCHED),
@@ -115,6 +119,10 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
         "areals": str(LEVEL / "Land.map"),
         "with_points": str(base / "points.rlb"),
         "areals_copy": str(base / "Land.map"),
+        "assembled": str(base / "assembled"),
+        "mission": str(mission),
+        "unit": str(base / "assembled/UNITS/robot.dat"),
+        "unit_outside": str(base / "alone/робот.dat"),
         "broken": str(base / "broken.msh"),
         "no_models": str(game / "OBJECTS.RLB"),
         "text": str(game / "DATA/notes.msh"),
@@ -418,7 +426,7 @@ def test_panel(seen: Seen) -> None:
     assert facts["labels"] == ["label text=node gun icon=MODIFIER", "label text=rebuilt"]
     assert facts["preferences"] == "prop"
     assert [line.split()[1] for line in facts["menus"]] == ["import_scene.msh", "export_scene.msh"]
-    assert facts["handler"] == [".msh;.rlb;.lib;.map", "import_scene.msh"]
+    assert facts["handler"] == [".msh;.rlb;.lib;.map;.dat;.tma", "import_scene.msh"]
 
 
 def test_dialogs(seen: Seen) -> None:

@@ -1,0 +1,75 @@
+"""Units and missions through the extension in real Blender."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.blender.test_extension import Seen, pytestmark, see, zip_file
+from tests.support.assembled_game import BASE, GROUND, ROBOT
+
+__all__ = ["pytestmark", "zip_file"]
+
+
+@pytest.fixture(scope="module")
+def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("units", "missions"))
+
+
+def test_a_unit_is_opened_in_its_game(seen: Seen) -> None:
+    facts = seen.facts["units"]
+    assert facts["scene"] == "robot"
+    assert facts["kinds"] == {"component": 3, "unit": 1}
+    assert facts["keys"] == ["e_gun_1", "i_comp", "u_robot"]
+    assert facts["frames"] == [0, 25, 24]
+    assert facts["state"][:2] == ["robot.dat", "unit"]
+    assert facts["state"][3] == "robot.msh-sidecar"
+
+
+def test_a_unit_outside_a_game_needs_the_preferences(seen: Seen) -> None:
+    facts = seen.facts["units"]
+    assert "no folder around it has objects.rlb" in facts["outside"]
+    assert "Preferences > Add-ons > MSH" in facts["outside"]
+    assert "--game" not in facts["outside"]
+    assert facts["named"] == facts["state"][2]
+
+
+def test_a_mission_is_sorted_by_kind_and_clan(seen: Seen) -> None:
+    facts = seen.facts["missions"]
+    assert facts["scene"] == "Single.01"
+    assert facts["collections"] == {
+        "Single.01": False, "Single.01.routes": True, "Single.01.zones": True,
+        "Single.01.lodes": True,
+    }  # fmt: skip
+    assert facts["tree"] == {
+        "objects": [],
+        "Single.01.buildings": {"objects": [], "Single.01.buildings.Игрок": {"objects": ["Base"]}},
+        "Single.01.units": {
+            "objects": [],
+            "Single.01.units.Игрок": {"objects": ["Guard", "Герой"]},
+        },
+        "Single.01.rocks": {"objects": ["S_ROCK"]},
+    }
+    assert facts["routes"] == ["route_7"]
+
+
+def test_objects_say_what_they_are_and_stand_where_the_game_has_them(seen: Seen) -> None:
+    facts = seen.facts["missions"]
+    paths = {name: said["path"] for name, said in facts["said"].items()}
+    assert paths == {"Base": BASE, "Герой": ROBOT.lower(), "Guard": ROBOT, "S_ROCK": "S_ROCK"}
+    assert facts["said"]["Герой"]["hosted"] == 1
+    assert facts["properties"] == {"LogicalID": 100, "ClanID": 1}
+    assert facts["reopened"] == facts["said"]
+    for name in ("Base", "Guard", "S_ROCK"):
+        np.testing.assert_allclose(facts["places"][name], [100, 100, GROUND], atol=1e-5)
+    meshes, shared = facts["shared"]
+    assert meshes > shared
+    assert facts["folder"]
+
+
+def test_a_mission_is_no_model(seen: Seen) -> None:
+    facts = seen.facts["missions"]
+    assert "not one model; untick Rebuild Everything" in facts["rebuild"]
+    assert facts["same"]
