@@ -15,7 +15,7 @@ from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.replace_entry import replace_file, replace_model
 from .converter.batch.written import History, history_text, read_history
 from .converter.errors import ConversionError
-from .converter.formats.kinds import ASSEMBLY_KINDS
+from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sidecar_path
 from .converter.pipeline.companions import companions_beside, wear_beside
@@ -26,6 +26,7 @@ from .converter.pipeline.new_entries import NewEntries, entries_of_game
 from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 from .guard import guarded
+from .missions import game_of_file
 from .state import DIALECTS, game_folders, show_report, sidecar_bytes
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
@@ -71,7 +72,9 @@ def export_model(
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / f"{file_stem(name)}.glb"
         with _game_time(scene), _all_evaluated(context), numbered(scene):
-            bpy.ops.export_scene.gltf(filepath=str(target), **GLTF_OPTIONS)
+            # routes of missions are lines
+            lines = scene.msh_gltf.kind == Kind.MISSION
+            bpy.ops.export_scene.gltf(filepath=str(target), use_mesh_edges=lines, **GLTF_OPTIONS)
         sidecar = None
         if kept is not None:
             sidecar = sidecar_path(target)
@@ -83,12 +86,21 @@ def export_model(
                 use_sidecar=use_sidecar,
                 allow_delete=True,
                 own_materials=scene.msh_gltf.own_materials,
+                game=_game_of(context),
             )
             result = import_gltf(target, sidecar, options)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
     show_report(scene.msh_gltf, result)
     return result
+
+
+def _game_of(context: bpy.types.Context) -> str | None:
+    """The game whose models and units a mission can place."""
+    state = context.scene.msh_gltf
+    if state.kind not in ASSEMBLY_KINDS:
+        return None
+    return str(game_of_file(context, Path(state.path)))
 
 
 @contextlib.contextmanager

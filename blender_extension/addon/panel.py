@@ -5,6 +5,7 @@ from collections import Counter
 
 import bpy
 
+from .assets import MSH_OT_assets
 from .export_msh import MSH_OT_export, MSH_OT_put_back
 from .import_msh import MSH_OT_import
 
@@ -38,6 +39,7 @@ class MSH_PT_model(bpy.types.Panel):
             column.label(text="Not an imported model")
             column.operator(MSH_OT_import.bl_idname, icon="IMPORT")
             column.operator(MSH_OT_export.bl_idname, text="Export as a New Model", icon="EXPORT")
+            column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
             return
         column.label(text=state.place, icon="FILE_3D")
         _lines(column, state.summary)
@@ -51,6 +53,7 @@ class MSH_PT_model(bpy.types.Panel):
         column.prop(state, "own_materials")
         column.operator(MSH_OT_put_back.bl_idname, icon="LOOP_BACK")
         column.operator(MSH_OT_export.bl_idname, icon="EXPORT")
+        column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
 
 
 class MSH_PT_report(bpy.types.Panel):

@@ -99,16 +99,28 @@ class _Objects:
     def _items(self) -> list[int]:
         """The nodes that are objects: by their extras, or by the name of an asset."""
         found: set[int] = set()
+        around = self._around_objects()
         for i, node in enumerate(self.nodes):
             kind = node.extras.get("kind")
             by_name = without_number(node.name).lower() in self.edit.known
             if kind is None:
                 own = by_name and node.parent < 0 and "node" not in node.extras
+                own = own and i not in around
             else:
                 own = kind == "object" or (kind == "unit" and not self._below_object(i))
             if own:
                 found.add(i)
         return sorted(found)
+
+    def _around_objects(self) -> set[int]:
+        """The nodes around objects: an instance of a collection that has one is not one more."""
+        around: set[int] = set()
+        for node in self.nodes:
+            above = node.parent if node.extras.get("kind") == "object" else -1
+            while above >= 0 and above not in around:
+                around.add(above)
+                above = self.nodes[above].parent
+        return around
 
     def _below_object(self, item: int) -> bool:
         above = self.nodes[item].parent

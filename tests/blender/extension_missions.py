@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import bpy
+from extension_materials import put_back
 
 from __main__ import ADDON, FILES, error_of, read
 
@@ -64,11 +65,62 @@ def missions(out):
     bpy.ops.wm.save_as_mainfile(filepath=str(out / "mission.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(out / "mission.blend"))
     facts["reopened"] = {name: said(bpy.data.objects[name]) for name in facts["said"]}
-    before = Path(FILES["mission"]).read_bytes()
-    facts["put_back"] = error_of(bpy.ops.export_scene.msh_put_back)
     facts["rebuild"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "x.msh"), rebuild=True)
-    facts["same"] = Path(FILES["mission"]).read_bytes() == before
+    (out / "before.tma").write_bytes(Path(FILES["mission"]).read_bytes())
+    facts["untouched"] = put_back(Path(FILES["mission"]), out / "same.tma")
     facts["folder"] = bpy.ops.import_scene.msh(filepath=str(Path(FILES["mission"]).parent)) == {
         "FINISHED"
+    }
+    return facts
+
+
+def assets(out):
+    """The library is made beside an open model, which stays as it was."""
+    library = out / "библиотека.blend"
+    facts = {"no_game": error_of(bpy.ops.export_scene.msh_assets, filepath=str(library))}
+    read("walker")
+    before = [len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.scenes)]
+    (out / "blender_assets.cats.txt").write_text("VERSION 1\n\nabc:mine:mine\n", "utf-8")
+    for _ in range(2):
+        bpy.ops.export_scene.msh_assets(filepath=str(library), game=FILES["assembled"])
+    after = [len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.scenes)]
+    facts["same"] = [before == after, bpy.context.scene.name]
+    facts["files"] = sorted(path.name for path in out.iterdir())
+    facts["catalogs"] = (out / "blender_assets.cats.txt").read_text("utf-8")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    with bpy.data.libraries.load(str(library), assets_only=True) as (found, wanted):
+        wanted.collections = list(found.collections)
+    facts["assets"] = {
+        one.name: {
+            "catalog": one.asset_data.catalog_id,
+            "top": [[o.name, dict(o.get("msh", {}))] for o in one.objects if o.parent is None],
+            "meshes": sorted(o.data.name for o in one.all_objects if o.type == "MESH"),
+            "triangles": sum(len(o.data.polygons) for o in one.all_objects if o.type == "MESH"),
+        }
+        for one in wanted.collections
+    }
+    return facts
+
+
+def placing(out):
+    """A library is made; a unit of it is dragged into a mission, another object is moved."""
+    library, mission = out / "assets.blend", Path(FILES["mission"])
+    bpy.ops.export_scene.msh_assets(filepath=str(library), game=FILES["assembled"])
+    scene = read("mission")
+    with bpy.data.libraries.load(str(library), link=True) as (_, wanted):
+        wanted.collections = ["robot", "static/s_rock"]
+    for number, one in enumerate(wanted.collections):
+        drag = bpy.data.objects.new(one.name, None)  # what dragging an asset makes
+        drag.instance_type, drag.instance_collection = "COLLECTION", one
+        drag.location = 120 + 10 * number, 80, 9
+        scene.collection.objects.link(drag)
+    bpy.data.objects["Guard"].location.x += 7
+    facts = put_back(mission, out / "edited.tma")
+    bpy.ops.wm.read_homefile(use_empty=True)
+    scene = read("mission")
+    facts["said"] = {
+        o.name: [said(o).get("path"), list(o.matrix_world.translation)]
+        for o in scene.objects
+        if o.get("msh", {}).get("kind") == "object"
     }
     return facts

@@ -15,7 +15,9 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("units", "missions"))
+    return see(
+        zip_file, tmp_path_factory.mktemp("extension"), ("units", "missions", "assets", "placing")
+    )
 
 
 def test_a_unit_is_opened_in_its_game(seen: Seen) -> None:
@@ -72,4 +74,47 @@ def test_objects_say_what_they_are_and_stand_where_the_game_has_them(seen: Seen)
 def test_a_mission_is_no_model(seen: Seen) -> None:
     facts = seen.facts["missions"]
     assert "not one model; untick Rebuild Everything" in facts["rebuild"]
-    assert facts["same"]
+    assert facts["untouched"]["warnings"] == []
+    seen.same("missions", "same.tma", seen.out / "missions/before.tma")
+
+
+def test_an_asset_library_has_every_model_and_unit(seen: Seen) -> None:
+    facts = seen.facts["assets"]
+    found = facts["assets"]
+    assert sorted(found) == ["BUILDS/base", "robot", "static/s_rock", "static/u_robot"]
+    named = {line.split(":")[0]: line.split(":")[1] for line in facts["catalogs"].splitlines()[2:]}
+    assert {name: named[one["catalog"]] for name, one in found.items()} == {
+        "BUILDS/base": "units/BUILDS", "robot": "units",
+        "static/s_rock": "models/static.rlb", "static/u_robot": "models/static.rlb",
+    }  # fmt: skip
+    tops = {name: one["top"][0][1] for name, one in found.items()}
+    assert all(len(one["top"]) == 1 for one in found.values())
+    assert tops["BUILDS/base"] == {"kind": "object", "object_kind": 0, "path": BASE}
+    assert tops["robot"] == {"kind": "object", "object_kind": 1, "path": ROBOT}
+    assert tops["static/s_rock"] == {"kind": "object", "object_kind": 2, "path": "s_rock"}
+    own = found["static/u_robot"]["meshes"] + found["static/s_rock"]["meshes"]
+    assert sorted(own) == found["robot"]["meshes"], "a unit shows the meshes of its models"
+
+
+def test_a_library_changes_nothing_else(seen: Seen) -> None:
+    facts = seen.facts["assets"]
+    assert facts["same"] == [True, "walker"]
+    assert facts["files"] == ["blender_assets.cats.txt", "библиотека.blend"]
+    lines = facts["catalogs"].splitlines()
+    assert "abc:mine:mine" in lines
+    assert len(lines) == len(set(lines)) == 6
+    assert "Preferences > Add-ons > MSH" in facts["no_game"]
+
+
+def test_assets_are_placed_in_a_mission_and_put_back(seen: Seen) -> None:
+    facts = seen.facts["placing"]
+    assert facts["warnings"] == []
+    assert sorted(row[3] for row in facts["rows"]) == [
+        "is new, S_ROCK", "is new, units\\robot.dat", "moved",
+    ]  # fmt: skip
+    said = facts["said"]
+    assert len(said) == 6
+    assert said["robot"][0].lower() == ROBOT.lower()
+    np.testing.assert_allclose(said["robot"][1], [120, 80, 9], atol=1e-4)
+    np.testing.assert_allclose(said["S_ROCK#2"][1], [130, 80, 9], atol=1e-4)
+    np.testing.assert_allclose(said["Guard"][1], [107, 100, GROUND], atol=1e-4)
