@@ -22,7 +22,7 @@ from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
 from ..pipeline import areal_map, terrain, texture, texture_lookup  # noqa: F401 - see below
 from ..pipeline.appearance import find_appearance
-from ..pipeline.dispatch import gltf_files, load, load_assembly
+from ..pipeline.dispatch import gltf_files, load
 from ..pipeline.export_model import LoadedModel
 from ..pipeline.game import majority_of
 from ..pipeline.gltf_output import Files
@@ -195,10 +195,6 @@ def _convert(
 ) -> tuple[list[Finding], tuple[str, str, str], Files]:
     """Findings, dialect with its step and reason (models only), and the output files."""
     item = task.item
-    if item.kind in ASSEMBLY_KINDS:
-        placed = load_assembly(item.kind, Path(item.path), task.options)
-        files = gltf_files(placed, target, task.options, sidecar=task.sidecar, root=Path(task.out))
-        return placed.findings, ("", "", ""), files
     others = None
     if item.index is not None:
         others = partial(archive_majority, item.path, item.source, now)

@@ -149,7 +149,9 @@ def _import_known(task: ImportTask) -> Outcome:
 
 def _usual(options: ImportOptions) -> bool:
     """Whether an untouched file is the model that it was made of."""
-    usual = replace(options, verify=True, allow_delete=False, own_materials=False, like="")
+    usual = replace(
+        options, verify=True, allow_delete=False, own_materials=False, like="", game=None
+    )
     return usual == ImportOptions()
 
 

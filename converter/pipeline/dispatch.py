@@ -117,6 +117,8 @@ def load(
     Raises:
         ConversionError: unreadable, or an error finding.
     """
+    if kind in ASSEMBLY_KINDS:
+        return load_assembly(kind, path, options)
     if options.mode == "strict" and kind in SCENE_KINDS:
         from .check import require_strict  # loads every check, which only this mode needs
 

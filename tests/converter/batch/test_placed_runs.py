@@ -103,3 +103,9 @@ def test_untouched_files_are_put_back_unchanged(game: Path, tmp_path: Path) -> N
     for path in game.rglob("*"):
         if path.is_file():
             assert (new / path.relative_to(game)).read_bytes() == path.read_bytes(), path
+
+
+def test_a_mission_comes_back_in_a_round_trip_of_the_game(game: Path) -> None:
+    done = run("msh-inspect", "--roundtrip", game, "--json", "-j", 1)
+    rows = {row["id"]: row for row in json.loads(done.stdout)["models"]}
+    assert rows["MISSIONS/Single.01/data.tma"]["verdict"] == "identical"
