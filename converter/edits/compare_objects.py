@@ -246,7 +246,7 @@ class _Objects:
     def _set_property(self, each: Property, where: str, label: str, value: object) -> None:
         what = f"property {printable(label)!r}"
         try:
-            if not isinstance(value, int | float):
+            if not isinstance(value, int | float) or not np.isfinite(value):
                 raise ValueError
             if each.type != FLOAT and value != int(value):
                 raise ValueError

@@ -278,10 +278,6 @@ class _Parts:
     def _require_fit(self, item: int, record: np.void, where: str, socket: int) -> None:
         """Warn of a part on a node that is no socket for it."""
         node, part = self.nodes[socket], int(record["part_class"])
-        if node.mesh >= 0 or not node.name.lower().startswith(_SOCKET):
-            self.out.warnings.append(
-                f"{where}: {_quoted(node)} is not a socket: those are called Base_..., without mesh"
-            )
         above = self.parent[item]
         parent = None if above is None else row_of(self.nodes[above].extras)
         classes = {
@@ -291,6 +287,11 @@ class _Parts:
             and self.stored.attach(row) == node.extras["node"]
             and self.stored.is_shown(row)
         }
+        socket_like = node.mesh < 0 and node.name.lower().startswith(_SOCKET)
+        if not classes and not socket_like:
+            self.out.warnings.append(
+                f"{where}: {_quoted(node)} is not a socket: those are called Base_..., without mesh"
+            )
         if part == CHASSIS or (classes and part not in classes):
             name = CLASSES[part] if part < len(CLASSES) else str(part)
             had = ", ".join(CLASSES[c] if c < len(CLASSES) else str(c) for c in sorted(classes))

@@ -16,7 +16,7 @@ from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
-from ..scene.scene import ImportedNode, ImportedScene
+from ..scene.scene import ImportedNode, ImportedScene, require_in_range
 from .identify_nodes import POSE_NOISE, world_matrices
 
 #: What matrices round on their way through an editor: of a rotation, relative of a scale.
@@ -66,6 +66,7 @@ class MissionEdit:
 
     def __post_init__(self) -> None:
         self.world = world_matrices(self.given.nodes)
+        require_in_range("a place", self.world)
 
     def changed(self, where: str, what: str) -> None:
         self.changes.append(Change(where, what))
@@ -199,7 +200,9 @@ def choose_rows(
 def row_of(extras: NodeExtras) -> int | None:
     """Return the stored row that a node states; ``None``: it does not."""
     index = extras.get("index")
-    return int(index) if isinstance(index, int | float) and index >= 0 else None
+    if isinstance(index, float) and index.is_integer():
+        index = int(index)
+    return index if isinstance(index, int) and index >= 0 else None
 
 
 def new_title(name: str, label: str) -> str | None:

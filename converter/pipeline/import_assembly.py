@@ -59,6 +59,7 @@ def import_mission(
     out.not_applied += compare_inside(
         given, edit.world, about.inside, edit.new_items, edit.exchanged
     )
+    _warn_of_clips(given, out)
     if not edit.changes:
         return out
     out.data, out.kept_all = write_mission(edit.mission), False
@@ -78,6 +79,11 @@ def require_extras(given: ImportedScene) -> None:
             "does not say what its objects are: it lost its custom properties",
             hint="export it with Include > Custom Properties",
         )
+
+
+def _warn_of_clips(given: ImportedScene, out: ImportResult) -> None:
+    if given.clips:
+        out.warnings.append("clips of parts are not compared: edit them in the models' own files")
 
 
 def game_for(gltf: Path, options: ImportOptions) -> Game | None:
@@ -153,8 +159,7 @@ def import_unit(
     out.not_applied += compare_inside(
         given, world_matrices(given.nodes), about.inside, edit.new, edit.exchanged
     )
-    if given.clips:
-        out.warnings.append("clips of parts are not compared: edit them in the models' own files")
+    _warn_of_clips(given, out)
     written = write_unit(edit.unit)
     if not edit.changes:
         return out

@@ -223,6 +223,7 @@ def test_an_unknown_path_is_an_error_with_the_known_names(edited: Edited) -> Non
     [
         ("logical_id", 100, "another object has it"),
         ("logical_id", "x", "whole number"),
+        ("properties", {"LogicalID": 1e999, "ClanID": 1}, "whole number"),
         ("clan", 9, "the mission has 2 clans"),
         ("host", 77, "no object has that logical id"),
         ("properties", {}, "keep their properties"),
@@ -382,3 +383,17 @@ def test_a_file_without_custom_properties_is_refused(edited: Edited) -> None:
     with pytest.raises(ConversionError, match="lost its custom properties") as caught:
         edited.back()
     assert "Custom Properties" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("index", [float("1e999"), -1, 0.5, "x", None, [1], 10**400])
+def test_an_index_that_is_none_makes_a_new_object(edited: Edited, index: object) -> None:
+    edited.object(2)["extras"]["msh"]["index"] = index
+    _, _, now = edited.back()
+    assert len(now.objects) == 4
+    assert now.objects[3].logical_id == 103
+
+
+def test_a_place_out_of_range_is_refused(edited: Edited) -> None:
+    edited.object(2)["translation"] = [1e30, 0.0, 0.0]
+    with pytest.raises(ConversionError, match="too large"):
+        edited.back()
