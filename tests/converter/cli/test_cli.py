@@ -197,7 +197,7 @@ def test_error_of_an_entry_names_it(tmp_path: Path) -> None:
     archive.write_bytes(data)
     result = run("msh2gltf", archive, "--entry", "one.msh", cwd=tmp_path)
     assert result.returncode == 2
-    assert "models2.rlb, entry one.msh, Res3 (positions), row 0, byte 0x140: position is not a" in (
+    assert "models2.rlb, entry one.msh, Res3 (positions), row 0, byte 0x140: position" in (
         result.stderr
     )
 

@@ -262,7 +262,11 @@ def test_the_command_writes_the_file_beside(glb: Path, tmp_path: Path) -> None:
     assert points.records[4]["position"].tolist() == [0.0, 2.0, 0.0]
     assert "1 change" in back.stdout
     again = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
-    assert "exists" in again.stderr
+    assert "robot.cpt is there already, with the same bytes" in again.stdout
+    document.node("down.point")["translation"] = [0.0, 0.0, -3.0]
+    document.save(glb)
+    other = run("gltf2msh", glb, "-o", tmp_path / "back/robot.msh")
+    assert (other.returncode, "exists" in other.stderr) == (2, True)
 
 
 def test_a_game(tmp_path: Path) -> None:

@@ -147,7 +147,11 @@ def test_names_and_words(tmp_path: Path) -> None:
     out = run("msh2gltf", "wall.0", cwd=tmp_path)
     assert out.stdout.splitlines()[0] == "wall.0: 8 x 8, format 888, 4 levels"
     assert out.stdout.splitlines()[1].startswith("  wrote wall.0.png (")
-    assert run("gltf2msh", "wall.0.png", cwd=tmp_path).returncode == 2  # wall.0 is there
+    again = run("gltf2msh", "wall.0.png", cwd=tmp_path)
+    assert "wall.0 is there already, with the same bytes" in again.stdout
+    save(tmp_path / "wall.0.png", noise(4, 4, alpha=False))
+    assert run("gltf2msh", "wall.0.png", cwd=tmp_path).returncode == 2  # another wall.0 is there
+    assert run("msh2gltf", "wall.0", "--force", cwd=tmp_path).returncode == 0
     assert run("gltf2msh", "wall.0.png", "-o", "there/", cwd=tmp_path).returncode == 0
     assert (tmp_path / "there/wall.0").read_bytes() == (tmp_path / "wall.0").read_bytes()
     assert run("msh2gltf", "wall.0", "-o", "out/", cwd=tmp_path).returncode == 0
