@@ -361,6 +361,9 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
+        placing = (".tma", ".dat")
+        if target.name.lower().endswith(placing) != result.name.lower().endswith(placing):
+            raise click.UsageError(f"{source.name} becomes {result.name}, not {target.name}")
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:
         wear, messages = wear_beside(target, result.wear, given.force)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import Mission
 from msh_gltf.converter.pipeline.dispatch import import_gltf
@@ -18,6 +19,7 @@ from msh_gltf.importers.mission import read_mission
 from tests.converter.pipeline.test_export_units import exported
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.gltf_edit import Editable
+from tests.support.runs import call
 
 Node = dict[str, Any]
 
@@ -397,3 +399,11 @@ def test_a_place_out_of_range_is_refused(edited: Edited) -> None:
     edited.object(2)["translation"] = [1e30, 0.0, 0.0]
     with pytest.raises(ConversionError, match="too large"):
         edited.back()
+
+
+def test_a_mission_is_written_to_a_file_of_its_ending(edited: Edited, tmp_path: Path) -> None:
+    edited.file.save(edited.path)
+    assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.msh", "-q") == 2
+    assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 0
+    assert (tmp_path / "x.tma").read_bytes() == edited.source.read_bytes()
+    assert not (tmp_path / "x.msh").exists()
