@@ -38,6 +38,14 @@ def units(out):
             o["msh"]["key"] for o in scene.objects if o.get("msh", {}).get("kind") == "component"
         ),
     }
+    path = Path(FILES["unit"])
+    (out / "before.dat").write_bytes(path.read_bytes())
+    facts["untouched"] = put_back(path, out / "same.dat")
+    gun = next(o for o in scene.objects if o.get("msh", {}).get("key") == "e_gun_1")
+    gun["msh"]["key"] = "s_rock"
+    facts["exchanged"] = put_back(path, out / "exchanged.dat")
+    gun["msh"]["key"] = "e_gun_1"
+    facts["undone"] = put_back(path, out / "undone.dat")
     facts["outside"] = error_of(bpy.ops.import_scene.msh, filepath=FILES["unit_outside"])
     bpy.context.preferences.addons[ADDON].preferences.game = FILES["assembled"]
     bpy.ops.wm.read_homefile(use_empty=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.importers.unit import read_unit
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.support.assembled_game import BASE, GROUND, ROBOT
 
@@ -28,6 +29,18 @@ def test_a_unit_is_opened_in_its_game(seen: Seen) -> None:
     assert facts["frames"] == [0, 25, 24]
     assert facts["state"][:2] == ["robot.dat", "unit"]
     assert facts["state"][3] == "robot.msh-sidecar"
+
+
+def test_a_unit_is_put_back(seen: Seen) -> None:
+    facts, folder = seen.facts["units"], seen.out / "units"
+    for name in ("same.dat", "undone.dat"):
+        seen.same("units", name, folder / "before.dat")
+    before, after = (
+        read_unit((folder / f"{n}.dat").read_bytes(), n) for n in ("before", "exchanged")
+    )
+    assert [before.key(row) for row in range(3)] == ["u_robot", "e_gun_1", "i_comp"]
+    assert [after.key(row) for row in range(3)] == ["u_robot", "s_rock", "i_comp"]
+    assert len(facts["exchanged"]["rows"]) == 1
 
 
 def test_a_unit_outside_a_game_needs_the_preferences(seen: Seen) -> None:
