@@ -203,6 +203,17 @@ def test_an_asset_of_the_game_is_placed_by_its_name(edited: Edited, name: str) -
     assert not out.not_applied
 
 
+def test_an_instance_around_an_object_is_not_placed_by_its_name_too(edited: Edited) -> None:
+    extras = {"msh": {"kind": "object", "path": ROBOT}}
+    edited.file.json["nodes"].append({"name": "robot.001", "extras": extras})
+    inside = len(edited.file.json["nodes"]) - 1
+    edited.add({"name": "robot", "translation": [40.0, 3.0, -60.0], "children": [inside]})
+    out, _, now = edited.back(game=str(edited.source.parents[2]))
+    assert len(now.objects) == 5
+    np.testing.assert_allclose(now.objects[4].record["position"], (40, 60, 3))
+    assert not out.not_applied
+
+
 def test_an_object_of_a_path_is_placed(edited: Edited) -> None:
     extras = {"msh": {"kind": "object", "path": "units/BUILDS/base.dat"}}
     edited.add({"name": "Fort", "translation": [40.0, 3.0, -60.0], "extras": extras})
