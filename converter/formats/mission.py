@@ -8,6 +8,7 @@ Reading is ``importers.mission``, writing ``exporters.mission``.
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,6 +31,8 @@ CLAN_TYPES = ("nature", "player", "enemy", "neutral")
 #: What an object is, by its kind.
 OBJECT_KINDS = ("building", "unit", "vegetation", "rock")
 BUILDING, UNIT, VEGETATION, ROCK = range(4)
+#: The folder below ``UNITS`` whose units are buildings, in lower case.
+_BUILDINGS = "builds"
 #: "No logical id", "no host", "no vertex".
 NO_ID = -1
 #: Type of a property.
@@ -58,6 +61,11 @@ MISSION_END = _rule(
 def text_of(raw: bytes) -> str:
     """Return a text up to its NUL: some have leftovers after one, most have none."""
     return decode_text(raw.partition(b"\0")[0])
+
+
+def kind_of_unit(path: Iterable[str]) -> int:
+    """Return ``BUILDING`` or ``UNIT`` for a ``.dat``, by the folders of its path."""
+    return BUILDING if _BUILDINGS in map(str.lower, path) else UNIT
 
 
 @dataclass

@@ -15,7 +15,7 @@ from ...importers.nres import is_nres, read_file
 from ...importers.unit import is_unit, read_unit
 from ..errors import ConversionError
 from ..formats.kinds import Kind
-from ..formats.mission import BUILDING, UNIT, VEGETATION
+from ..formats.mission import VEGETATION, kind_of_unit
 from ..formats.names import readable, stem
 from ..formats.unit import UNIT_ENDING
 from ..scene.assembly import Assembly, Placement
@@ -27,8 +27,6 @@ from .options import ExportOptions
 from .placed_models import PlacedModels, require_places_in_range
 from .unit import UNITS
 
-#: What makes a unit a building, in any case: a folder of this name around it.
-_BUILDINGS = "builds"
 #: The type of the object keys that missions place as scenery.
 _SCENERY = "STAT"
 
@@ -160,7 +158,7 @@ class _Loading:
     def unit(self, path: Path, parts: tuple[str, ...]) -> None:
         """Add a unit."""
         folders = [readable(part) for part in parts[:-1]]
-        kind = BUILDING if _BUILDINGS in map(str.lower, folders) else UNIT
+        kind = kind_of_unit(folders)
         try:
             data = read_file(path)
             if not is_unit(data):

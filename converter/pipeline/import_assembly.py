@@ -15,7 +15,7 @@ from ..edits.compare_unit import edit_unit
 from ..edits.identify_nodes import world_matrices
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
-from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission
+from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
 from ..formats.names import readable, stem
 from ..formats.sidecar import Sidecar
 from ..formats.unit import UNIT_ENDING
@@ -25,9 +25,6 @@ from .game import Game, find_game
 from .import_result import ImportResult
 from .options import ImportOptions
 from .unit import UNITS
-
-#: What makes a unit a building, in any case: the folder that it is in.
-_BUILDINGS = "builds"
 
 
 def import_mission(
@@ -123,8 +120,7 @@ def known_assets(mission: Mission, game: Game | None) -> dict[str, Asset]:
                 continue
             path = Path(here, file).relative_to(game.root)
             parts = [readable(part) for part in path.parts]
-            kind = BUILDING if _BUILDINGS in map(str.lower, parts) else UNIT
-            _add(known, Asset(kind, "\\".join(parts)))
+            _add(known, Asset(kind_of_unit(parts), "\\".join(parts)))
     keys = game.registry.keys()
     for key in keys:
         resolved = game.registry.resolve(key)

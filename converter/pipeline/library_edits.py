@@ -248,7 +248,7 @@ def _mode_lost(where: str, what: str) -> NotApplied:
         where=where,
         what=what,
         why="the draw mode stands in the directory of Material.lib",
-        instead="put the model into the game: gltf2msh FILE --into ARCHIVE, or a whole run",
+        instead="export the game's folder with msh2gltf, and put it back with --game or --in-place",
     )
 
 
