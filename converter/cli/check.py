@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..checks import all_rules, similar_codes
+from ..errors import plural
 from .common import EXIT_INTERRUPTED, console, print_json, say
 
 if TYPE_CHECKING:
@@ -238,7 +239,7 @@ def _table(rules: dict[str, Rule], files: Counter[str], places: Counter[str]) ->
 
 def _result(run: CheckRun, mode: Mode) -> str:
     counts = _counts(run.checked)
-    found = ", ".join(f"{counts[s]:,} {s}{'s' * (counts[s] != 1)}" for s in _SEVERITIES)
+    found = ", ".join(plural(counts[s], s) for s in _SEVERITIES)
     what = "file" if len(run.checked) == 1 else "files and entries"
     text = f"{len(run.checked):,} {what} checked: {found}"
     failing = {f.code for one in run.checked for f in one.findings if f.rule.fails(mode)}
@@ -249,5 +250,5 @@ def _result(run: CheckRun, mode: Mode) -> str:
     elif run.checked and not run.interrupted:
         text += "; valid" + ("" if mode == "default" else f" ({mode})")
     if run.skipped:
-        text += f"; {len(run.skipped):,} other files skipped"
+        text += f"; {plural(len(run.skipped), 'other file')} skipped"
     return text + ("; interrupted" if run.interrupted else "")

@@ -177,8 +177,8 @@ def import_terrain(
     out.not_applied += terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
-    if used and given.surfaces and not about.shown:
-        out.warnings.append(UNRECORDED)
+    unrecorded = bool(used and given.surfaces) and not about.shown
+    out.warnings += _surface_warnings(options, unrecorded=unrecorded)
     surfaces = compare_surfaces(
         plan.materials,
         given.surfaces,
@@ -205,6 +205,14 @@ def import_terrain(
     if options.verify:
         _verify(out, terrain)
     add_surface_edits(out, surfaces, options)
+    return out
+
+
+def _surface_warnings(options: ImportOptions, *, unrecorded: bool) -> list[str]:
+    """Return what edits of a terrain's materials cannot do."""
+    out = [UNRECORDED] if unrecorded else []
+    if options.own_materials:
+        out.append("a terrain gets no materials of its own: edits change those of the game")
     return out
 
 

@@ -327,8 +327,9 @@ def test_a_recolour_of_two_grounds_is_of_the_first_and_says_so(edit: NewEdit) ->
     both = next(name for name in names if "+" in name)
     edit.material(land, both, colour(0.2140411, 0, 1, 1))
     report = edit.out.parent / "report.json"
-    text, files = edit.back("--report", str(report))
+    text, files = edit.back("--report", str(report), "--own-materials")
     assert files == {"Material.lib"}, text
+    assert "a terrain gets no materials of its own" in report.read_text("utf-8")
     first = both.partition("+")[0]
     assert edit.differing("Material.lib") == [first]
     assert f"(of {first}, the first of the two)" in report.read_text("utf-8")
