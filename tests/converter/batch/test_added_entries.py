@@ -114,7 +114,8 @@ def test_the_wea_of_a_new_entry_that_is_there(game: Path, out: Path, tmp_path: P
 
 
 def test_adding_again_finds_what_was_added(game: Path, out: Path, tmp_path: Path) -> None:
-    """After success the same command succeeds and changes nothing; another model is refused."""
+    """After success the same command succeeds and changes nothing; another model is refused where
+    the output does not know what it added."""
     path = out / "static.rlb/new rock.glb"
     shutil.copy(out / "static.rlb/s_rock_057.glb", path)
     before = (game / "static.rlb").read_bytes()
@@ -125,10 +126,11 @@ def test_adding_again_finds_what_was_added(game: Path, out: Path, tmp_path: Path
     assert "the game has it already" in {row["detail"] for row in facts["items"]}
     assert snapshot(game) == done
 
+    (out / "written.json").unlink()
     move(path)
     facts = back(tmp_path, "--in-place", "--add", code=1)
     (failed,) = (row["detail"] for row in facts["items"] if row["status"] == "failed")
-    assert "has an entry of this name already, which is another model" in failed
+    assert "has an entry of this name already, which is another one" in failed
     assert "--force replaces it" in failed
     assert snapshot(game) == done
     facts = back(tmp_path, "-o", tmp_path / "new", "--add", "--force")

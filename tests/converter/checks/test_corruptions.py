@@ -96,4 +96,5 @@ def test_names_are_unique() -> None:
 
 
 def test_every_rule_is_broken_by_some_corruption() -> None:
-    assert all_rules().keys() == {kind.code for kind in CATALOGUE}
+    # a model that a unit or mission places: found by export only, tested with it
+    assert all_rules().keys() - {"placed-model"} == {kind.code for kind in CATALOGUE}
