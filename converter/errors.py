@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 def plural(count: int, noun: str) -> str:
@@ -124,6 +126,15 @@ def fault_of(error: OSError | MemoryError | ImportError) -> ConversionError:
     return ConversionError(
         error.strerror or str(error), file=None if named is None else os.fsdecode(named)
     )
+
+
+@contextmanager
+def machine_errors() -> Iterator[None]:
+    """Raise what the machine refuses (no room, no permission) as a ConversionError."""
+    try:
+        yield
+    except OSError as error:
+        raise fault_of(error) from error
 
 
 def _first_reason(error: BaseException) -> str:

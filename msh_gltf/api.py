@@ -21,7 +21,7 @@ from .converter.batch.outcome import Outcome, Run
 from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.walk import select, walk
 from .converter.batch.write_game import Places
-from .converter.errors import ConversionError, fault_of
+from .converter.errors import ConversionError, machine_errors
 from .converter.findings import Finding
 from .converter.formats.archive import Archive
 from .converter.formats.areal_map import ArealMap
@@ -190,7 +190,7 @@ def export_gltf(
     if options is None:  # a .gltf has its pictures beside it
         options = ExportOptions(embed=target.suffix.lower() == ".glb")
     files, findings = _files(model, target, options, sidecar=sidecar)
-    with _machine_errors():
+    with machine_errors():
         write_outputs(files, force)
     return ExportResult([file for file, _ in files], findings)
 
@@ -271,7 +271,7 @@ def write_msh(
         files += beside.files
         model.warnings += beside.messages
         model.not_applied += beside.not_applied
-    with _machine_errors():
+    with machine_errors():
         write_outputs(files, force)
     return [file for file, _ in files]
 
@@ -299,7 +299,7 @@ def write_libraries(result: ImportResult, game: FilePath, *, like: str = "") -> 
         >>> write_libraries(import_gltf("walker.glb"), "textures")
         []
     """
-    with _machine_errors():
+    with machine_errors():
         plan = plan_libraries([Path(game)], result, {}, like=like)
         result.not_applied += plan.not_applied
         result.warnings += plan.messages
@@ -349,7 +349,7 @@ def convert_directory(
     sources, target = [Path(game)], Path(out)
     options = run_options(sources, options or ExportOptions(embed=False))
     engine = Engine(jobs)
-    with _machine_errors():
+    with machine_errors():
         items, found = found_in(sources, target, include, exclude)
         run = export_run(
             items, found, target, options, engine, on_item or _ignore,
@@ -408,7 +408,7 @@ def restore_directory(
     def progress(verb: str, total: int) -> Iterator[Progress]:
         yield on_item or _ignore
 
-    with _machine_errors():
+    with machine_errors():
         run = import_run(
             places, options or ImportOptions(), Engine(jobs), progress,
             add=add, require_all=require_all, force=force, dry_run=dry_run,
@@ -487,15 +487,6 @@ def _with_suffix(path: FilePath, *suffixes: str) -> Path:
         expected = f"a file ending in {' or '.join(suffixes)}"
         raise ConversionError("cannot be written", file=str(path), expected=expected)
     return Path(path)
-
-
-@contextmanager
-def _machine_errors() -> Iterator[None]:
-    """Raise what the machine refuses (no room, no permission) as a ConversionError."""
-    try:
-        yield
-    except OSError as error:
-        raise fault_of(error) from error
 
 
 def _completed(run: Run) -> Run:

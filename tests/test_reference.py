@@ -8,6 +8,7 @@ import re
 import runpy
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -169,8 +170,15 @@ def test_offsets_are_the_records() -> None:
         assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
 
 
+def diagrams() -> dict[str, Any]:
+    """``docs/make_diagrams.py``, which imports from its own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+
+
 def test_diagrams_are_current() -> None:
-    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    make = diagrams()
     drawn = {f"{name}.svg": draw().svg() for name, draw in make["DRAWINGS"].items()}
     stored = {path.name: path.read_text("utf-8") for path in make["FOLDER"].iterdir()}
     assert drawn == stored, "run: python docs/make_diagrams.py"
@@ -178,7 +186,7 @@ def test_diagrams_are_current() -> None:
 
 def test_diagrams_are_narrow_and_whole() -> None:
     """No text leaves its picture, as wide as letters can be taken for; every picture is shown."""
-    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    make = diagrams()
     for name, draw in make["DRAWINGS"].items():
         root = ElementTree.fromstring(draw().svg())
         width, height = float(root.get("width", 0)), float(root.get("height", 0))
@@ -223,7 +231,7 @@ def test_numbers_in_diagrams_are_right() -> None:
     from msh_gltf.converter.numeric.sampler import frame_index
     from msh_gltf.converter.rebuild.key_reduction import frame_map
 
-    make = runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
+    make = diagrams()
     keys, words = make["_KEYS"], make["_WORDS"]
     times = np.array([time for _, time in keys])
     assert frame_map(times, keys[0][0], len(words)).tolist() == list(words)

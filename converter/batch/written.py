@@ -63,7 +63,7 @@ class Written:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the file is no archive of entries."""
+        """Whether the file is not an archive of entries."""
         return any(not entry.name for entry in self.entries)
 
 
@@ -189,7 +189,7 @@ def written(known: Converted, after: bytes, items: Mapping[bytes, str], item: st
         known: the file as it was converted.
         after: its new bytes.
         items: which model or texture an entry belongs to, by the entry's name; none of a file
-            that is no archive.
+            that is not an archive.
         item: the same of such a file.
     """
     first = {(entry.name, entry.after): entry.before for entry in known.stays}

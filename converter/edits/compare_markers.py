@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..formats.assembly_tables import LODE_DTYPE, ZONE_DTYPE
 from ..formats.mission import Clan, Route
 from ..numeric.pose import F64
 from ..scene.assembly import closed_sides
 from ..scene.scene import F32
-from .placed_nodes import MissionEdit, choose_rows, place_of, row_of, same_position
+from .placed_nodes import MissionEdit, Place, choose_rows, place_of, row_of, same_position
 
 #: A lode that is not a copy.
 _LODE_TYPE = 0x10001000
 #: What a zone may be scaled unevenly by, relative.
 _EVEN = 1e-4
+#: What an empty may be turned by, as entries of its rotation.
+_TURNED = 1e-4
 #: Routes of more points are not aligned with the stored ones.
 _LONG = 1000
 
@@ -179,7 +183,44 @@ def _aligned(points: F32, stored: F32) -> F32:
     return best
 
 
-# ------------------------------------------------------------------ zones
+# ------------------------------------------------------------------ zones and lodes
+
+
+def _kept_rows(
+    edit: MissionEdit,
+    stored: NDArray[np.void],
+    found: dict[int, int],
+    title: Callable[[int], str],
+    set_record: Callable[[MissionEdit, np.void, int, str], str],
+) -> Iterator[tuple[int, np.void]]:
+    """Yield the stored records that the file still has, as it sets them; report what changed.
+
+    Args:
+        edit: the file and the mission.
+        stored: (n,) records.
+        found: row -> item of the file that has it.
+        title: how reports call a row.
+        set_record: sets a record by an item, and returns what changed.
+    """
+    for row, before in enumerate(stored):
+        where = title(row)
+        if row not in found:
+            edit.changed(where, "is deleted")
+            continue
+        record = before.copy()
+        what = set_record(edit, record, found[row], where)
+        if what:
+            edit.changed(where, what)
+        yield row, record
+
+
+def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
+    """Report an empty that is turned or mirrored: a mission stores neither."""
+    if place.turn is None:
+        edit.refuse(where, "is mirrored, or scaled to nothing", "a mission has no such thing",
+                    "clear its scale")  # fmt: skip
+    elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
+        edit.refuse(where, "is turned", "a mission stores no rotation of it", "turn it back")
 
 
 def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
@@ -188,19 +229,13 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     places = {k: zone["centre"].astype(np.float64) for k, zone in enumerate(clan.zones)}
     found = choose_rows(items, nodes, edit.world, places)
     group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
-    counts, zones = [0] * len(clan.zone_counts), []
     title = clan.title or str(row)
-    for k, stored in enumerate(clan.zones):
-        where = f"zone {k} of clan {title!r}"
-        if k not in found:
-            edit.changed(where, "is deleted")
-            continue
-        zone = stored.copy()
-        what = _set_zone(edit, zone, found[k], where)
-        if what:
-            edit.changed(where, what)
-        counts[group[k]] += 1
-        zones.append(zone)
+    kept = list(
+        _kept_rows(edit, clan.zones, found, lambda k: f"zone {k} of clan {title!r}", _set_zone)
+    )
+    zones = [zone for _, zone in kept]
+    kept_groups = [group[k] for k, _ in kept]
+    counts = [kept_groups.count(k) for k in range(len(clan.zone_counts))]
     counts = [new for new, old in zip(counts, clan.zone_counts, strict=True) if new or not old]
     for item in items:
         if item not in found.values():
@@ -217,6 +252,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
 def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
     """Set centre and radii; returns what changed."""
     place, what = place_of(edit.world[item]), []
+    _refuse_turn(edit, place, where)
     if not same_position(place.position, zone["centre"].astype(np.float64)):
         zone["centre"] = place.position
         what.append("moved")
@@ -233,24 +269,12 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
     return ", ".join(what)
 
 
-# ------------------------------------------------------------------ lodes
-
-
 def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
     nodes, stored = edit.given.nodes, edit.stored.lodes
     places = {k: lode["position"].astype(np.float64) for k, lode in enumerate(stored)}
     found = choose_rows(items, nodes, edit.world, places)
-    lodes = []
-    for k, before in enumerate(stored):
-        where = f"lode {k}"
-        if k not in found:
-            edit.changed(where, "is deleted")
-            continue
-        lode = before.copy()
-        what = _set_lode(edit, lode, found[k], where)
-        if what:
-            edit.changed(where, what)
-        lodes.append(lode)
+    kept = _kept_rows(edit, stored, found, lambda k: f"lode {k}", _set_lode)
+    lodes = [lode for _, lode in kept]
     for item in items:
         if item in found.values():
             continue
@@ -266,8 +290,12 @@ def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
 
 def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
     """Set position, amount and words; returns what changed."""
-    position: F64 = edit.world[item][:3, 3]
+    place = place_of(edit.world[item])
+    position: F64 = place.position
     extras, what = edit.given.nodes[item].extras, []
+    _refuse_turn(edit, place, where)
+    if np.abs(place.scale - 1).max() > _EVEN:
+        edit.refuse(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
     if not same_position(position, lode["position"].astype(np.float64)):
         lode["position"] = position
         what.append("moved")

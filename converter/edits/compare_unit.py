@@ -176,7 +176,7 @@ class _Parts:
     def _record(self, item: int, row: int | None) -> np.void:
         """The record of a node: the stored one with its edits, or a new one."""
         node = self.nodes[item]
-        extras, told = node.extras, self.out.changes
+        extras, changes = node.extras, self.out.changes
         index = row_of(extras)
         record: np.void = np.zeros(1, COMPONENT_DTYPE)[0]
         if index is not None and index < len(self.stored):
@@ -199,11 +199,11 @@ class _Parts:
         what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
         if row is None:
             self.out.new.add(item)
-            told.append(Change(where, f"is new, {printable(_text(record, 'key'))}"))
+            changes.append(Change(where, f"is new, {printable(_text(record, 'key'))}"))
         else:
             if (now := _text(record, "key")) != _text(before, "key"):
                 what.insert(0, f"became {printable(now)!r}")
-            told += [Change(where, one) for one in what]
+            changes += [Change(where, one) for one in what]
         return record
 
     def _set_key(self, record: np.void, where: str, key: str) -> None:
@@ -276,7 +276,7 @@ class _Parts:
         return what
 
     def _require_fit(self, item: int, record: np.void, where: str, socket: int) -> None:
-        """Warn of a part on a node that is no socket for it."""
+        """Warn of a part on a node that is not a socket for it."""
         node, part = self.nodes[socket], int(record["part_class"])
         above = self.parent[item]
         parent = None if above is None else row_of(self.nodes[above].extras)

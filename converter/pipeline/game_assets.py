@@ -84,8 +84,10 @@ def game_assets(root: Path, options: ExportOptions) -> GameAssets:
             loading.unit(path, path.relative_to(units).parts)
     assembly = Assembly("assets", loading.placed.assembled(), loading.placements)
     require_places_in_range(assembly, str(root))
-    looks = [missing_materials(model.appearance) for model in loading.placed.loaded]
-    texts = [str(f) for f in (*loading.placed.findings, *(f for found in looks for f in found))]
+    found = list(loading.placed.findings)
+    for model in loading.placed.loaded:
+        found += missing_materials(model.appearance)
+    texts = [str(finding) for finding in found]
     return GameAssets(assembly, loading.assets, list(dict.fromkeys([*loading.left_out, *texts])))
 
 

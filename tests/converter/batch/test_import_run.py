@@ -152,7 +152,7 @@ def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
     assert after.keys() == before.keys()
     same_but_for(game / "static.rlb.bak", game / "static.rlb", 4)
 
-    # once more, nothing new: nothing to do; and the backup is no archive of the game
+    # once more, nothing new: nothing to do; and the backup is not an archive of the game
     facts = back(tmp_path, "--in-place")
     assert facts["counts"] == {"unchanged": 10}
     listed = run("msh2gltf", game, "--list").stdout

@@ -312,6 +312,23 @@ def test_zones_and_lodes_move_and_are_copied(edited: Edited) -> None:
     assert now.lodes["position"].tolist() == [[20, 30, 5], [5, 5, 0]]
 
 
+@pytest.mark.parametrize(
+    ("kind", "change", "what"),
+    [
+        ("zone", {"rotation": [0.0, 0.7071068, 0.0, 0.7071068]}, "is turned"),
+        ("lode", {"rotation": [0.0, 0.7071068, 0.0, 0.7071068]}, "is turned"),
+        ("lode", {"scale": [2.0, 2.0, 2.0]}, "is scaled"),
+        ("zone", {"scale": [-12.0, 12.0, 12.0]}, "is mirrored, or scaled to nothing"),
+    ],
+)
+def test_what_an_empty_cannot_be_is_reported(
+    edited: Edited, kind: str, change: dict[str, list[float]], what: str
+) -> None:
+    edited.of(kind).update(change)
+    result = edited.back()[0]
+    assert [(one.where.split()[0], one.what) for one in result.not_applied] == [(kind, what)]
+
+
 def test_a_deleted_zone_and_route_are_gone(edited: Edited) -> None:
     edited.delete(edited.of("zone"))
     edited.delete(edited.of("route"))
