@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
+from ..formats.kinds import ASSEMBLY_KINDS
 from ..formats.names import readable
 from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
+from ..scene.inside import material_texts
 from .appearance import in_folder, picture_files
 from .loaded import LoadedScene
 from .options import ExportOptions
@@ -55,6 +57,9 @@ def output_files(
     if sidecar:
         entries = [] if appearance is None else appearance.entries
         about = replace(about, shown=made.surfaces(), library=entries)
+        if about.kind in ASSEMBLY_KINDS:
+            names = [material["name"] for material in made.json.get("materials", [])]
+            about = replace(about, inside=about.inside | material_texts(names))
         files.append((beside, write_sidecar(Sidecar(about, data))))
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)

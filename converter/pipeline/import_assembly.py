@@ -11,18 +11,20 @@ from ...importers.mission import read_mission
 from ...importers.unit import read_unit
 from ..edits.compare_inside import compare_inside
 from ..edits.compare_mission import edit_mission
+from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.compare_unit import edit_unit
 from ..edits.identify_nodes import world_matrices
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
-from ..formats.names import readable, stem
-from ..formats.sidecar import Sidecar
+from ..formats.names import readable, stem, without_number
+from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING
-from ..scene.inside import hosted_places
+from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from .game import Game, find_game
 from .import_result import ImportResult
+from .library_edits import add_surface_edits
 from .options import ImportOptions
 from .unit import UNITS
 
@@ -57,7 +59,9 @@ def import_mission(
         given, edit.world, about.inside, edit.new_items, edit.exchanged
     )
     _warn_of_clips(given, out)
-    if not edit.changes:
+    changed = bool(edit.changes)
+    _compare_surfaces(given, about, out, options)
+    if not changed:
         return out
     out.data, out.kept_all = write_mission(edit.mission), False
     if write_mission(read_mission(out.data, about.source)) != out.data:
@@ -81,6 +85,31 @@ def require_extras(given: ImportedScene) -> None:
 def _warn_of_clips(given: ImportedScene, out: ImportResult) -> None:
     if given.clips:
         out.warnings.append("clips of parts are not compared: edit them in the models' own files")
+
+
+def _compare_surfaces(
+    given: ImportedScene, about: Description, out: ImportResult, options: ImportOptions
+) -> None:
+    """Add what materials show otherwise: that belongs to the game's libraries.
+
+    A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
+    """
+    rows = material_names(about.inside)
+    stored = [without_number(name) for name in rows]
+    names = [material.name for material in given.materials]
+    used = {one.material for mesh in given.meshes for one in mesh.primitives if one.material >= 0}
+    if used and given.surfaces and not rows:
+        out.warnings.append(UNRECORDED)
+    found = compare_surfaces(
+        names,
+        given.surfaces,
+        about.shown,
+        [{k for k, one in enumerate(stored) if one == without_number(name)} for name in names],
+        used=used,
+        entries=about.library,
+        rows=[name.partition("+")[0] for name in rows],
+    )
+    add_surface_edits(out, found, options)
 
 
 def game_for(gltf: Path, options: ImportOptions) -> Game | None:
@@ -156,8 +185,9 @@ def import_unit(
         given, world_matrices(given.nodes), about.inside, edit.new, edit.exchanged
     )
     _warn_of_clips(given, out)
-    written = write_unit(edit.unit)
-    if not edit.changes:
+    written, changed = write_unit(edit.unit), bool(edit.changes)
+    _compare_surfaces(given, about, out, options)
+    if not changed:
         return out
     if write_unit(read_unit(written, about.source)) != written:
         raise ConversionError("the written unit does not read back", value=about.source)

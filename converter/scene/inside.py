@@ -7,12 +7,14 @@ A unit or mission places models and does not change them. Kept as text by key:
 - ``terrain``: the digest of its mesh;
 - ``node KEY NODE``: a node of a model: the digest of its mesh, its place;
 - ``point KEY ROW``: the place of a control point;
-- ``component PATH ROW``: a component of a unit of a mission.
+- ``component PATH ROW``: a component of a unit of a mission;
+- ``material NUMBER``: the name of a material, in the order of the sidecar's ``shown``.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -71,6 +73,17 @@ def shown_inside(assembly: Assembly, cell: tuple[int, int]) -> dict[str, str]:
 def component_text(extras: NodeExtras) -> str:
     """Return what the extras of a component state, as text."""
     return " ".join(str(extras.get(key)) for key in ("key", "class", "attach", "label"))
+
+
+def material_texts(names: Sequence[str]) -> dict[str, str]:
+    """Return the names of a document's materials, by key."""
+    return {f"material {i}": name for i, name in enumerate(names)}
+
+
+def material_names(inside: Mapping[str, str]) -> list[str]:
+    """Return the names that :func:`material_texts` states, in order."""
+    numbers = itertools.takewhile(lambda i: f"material {i}" in inside, itertools.count())
+    return [inside[f"material {i}"] for i in numbers]
 
 
 def _node_texts(model: AssembledModel, cell: tuple[int, int]) -> list[str]:
