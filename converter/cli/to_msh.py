@@ -361,8 +361,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
-        placing = (".tma", ".dat")
-        if target.name.lower().endswith(placing) != result.name.lower().endswith(placing):
+        now, then = (name.lower()[-4:] for name in (target.name, result.name))
+        if now != then and {now, then} & {".tma", ".dat"}:
             raise click.UsageError(f"{source.name} becomes {result.name}, not {target.name}")
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:

@@ -34,11 +34,11 @@ def find_sidecar(gltf: Path, given: Path | None, info: FileInfo) -> Path | None:
             return candidate
     if not isinstance(named, str):
         return None
+    hint = "give it with --sidecar PATH"
+    if info.get("kind", "model") == Kind.MODEL.in_extras:  # others are not written without it
+        hint += ", or rebuild everything with --no-sidecar"
     raise ConversionError(
-        "its sidecar is missing",
-        file=str(gltf),
-        expected=str(candidates[0]),
-        hint="give it with --sidecar PATH, or rebuild everything with --no-sidecar",
+        "its sidecar is missing", file=str(gltf), expected=str(candidates[0]), hint=hint
     )
 
 

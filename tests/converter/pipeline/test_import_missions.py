@@ -431,7 +431,17 @@ def test_a_place_out_of_range_is_refused(edited: Edited) -> None:
 
 def test_a_mission_is_written_to_a_file_of_its_ending(edited: Edited, tmp_path: Path) -> None:
     edited.file.save(edited.path)
-    assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.msh", "-q") == 2
+    for name in ("x.msh", "x.dat", "x.map"):
+        assert call(cli.gltf2msh, edited.path, "-o", tmp_path / name, "-q") == 2
     assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 0
     assert (tmp_path / "x.tma").read_bytes() == edited.source.read_bytes()
-    assert not (tmp_path / "x.msh").exists()
+    assert [path.name for path in tmp_path.glob("x.*")] == ["x.tma"]
+
+
+def test_a_missing_sidecar_is_asked_for(
+    edited: Edited, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    edited.file.save(edited.path)
+    next(tmp_path.glob("*.msh-sidecar")).unlink()
+    assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 2
+    assert capsys.readouterr().err.rstrip().endswith("give it with --sidecar PATH")
