@@ -65,7 +65,7 @@ def write_outputs(
         files: each path and its bytes.
         force: replace outputs that exist; without it one that has the same bytes stays, any other
             is refused.
-        durable: what is written survives a power cut (docs/faults.md): the bytes are on the disk
+        durable: what is written survives a power cut (docs/recovery.md): the bytes are on the disk
             before a file gets its name, and the name is there before this returns. For files of
             the game; everything else can be made again.
 

@@ -1,4 +1,4 @@
-"""The appearance of materials in glTF (``docs/looks.md``)."""
+"""The appearance of materials in glTF (``docs/materials.md``)."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def replace_file(path: Path, data: bytes, *, replace_backup: bool = False) -> Re
     """Replace a file, after its backup was written. The caller holds the lock of the directory.
 
     After a power cut the file is the old one or the new one, and the backup is there before the
-    new one is (docs/faults.md).
+    new one is (docs/recovery.md).
 
     Args:
         path: the file.

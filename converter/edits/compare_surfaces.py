@@ -50,7 +50,7 @@ _NO_LIBRARY = (
 )
 _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
-    "edit lightmap.lib (docs/looks.md)",
+    "edit lightmap.lib (docs/materials.md)",
 )
 _LIGHT_FOLLOWS = (
     "a material's own light goes through its picture",
@@ -58,7 +58,7 @@ _LIGHT_FOLLOWS = (
 )
 _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
-    "paint over the picture, or assign another one (docs/looks.md)",
+    "paint over the picture, or assign another one (docs/materials.md)",
 )
 _Reason = tuple[str, str]
 

@@ -1,4 +1,4 @@
-"""Describe materials that a file has and the game may not have (docs/looks.md).
+"""Describe materials that a file has and the game may not have (docs/materials.md).
 
 A name that the model's ``.wea`` lacked is a material of the game, or a new one: only a game's
 ``Material.lib`` tells. What a new one is made of is gathered here; ``pipeline.new_entries`` makes

@@ -1,4 +1,4 @@
-"""Give a model materials of its own instead of changing those that others use (docs/looks.md)."""
+"""Give a model its own materials instead of changing those that others use (docs/materials.md)."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Fold = Callable[[bytes], bytes]
 # What importers.nres refuses.
 UNREADABLE = _rule(
     "unreadable", "error", "A file can be opened and read.",
-    source="docs/faults.md", why="What cannot be read cannot be checked.",
+    source="docs/recovery.md", why="What cannot be read cannot be checked.",
     fix="Check that the file exists, is not a directory and may be read.",
 )  # fmt: skip
 NRES_MAGIC_RULE = _rule(

@@ -76,7 +76,7 @@ def refused(edits: Sequence[LibraryEdit]) -> list[NotApplied]:
             where=where,
             what=", ".join(dict.fromkeys(what)),
             why=f"it belongs to the game's {library}, which is not written here",
-            instead="run gltf2msh on the file, or on a whole game (docs/looks.md)",
+            instead="run gltf2msh on the file, or on a whole game (docs/materials.md)",
         )
         for (where, library), what in groups.items()
     ]
@@ -90,7 +90,7 @@ def refused_materials(found: Sequence[NewMaterial]) -> list[NotApplied]:
             what=one.what or "is a new material",
             why=f"the game's {MATERIALS} is not written here: unless it has a material "
             f"{printable(one.name)!r}, the game shows {DEFAULT_MATERIAL}",
-            instead="run gltf2msh on the file, or on a whole game (docs/looks.md)",
+            instead="run gltf2msh on the file, or on a whole game (docs/materials.md)",
         )
         for one in found
         if one.certain

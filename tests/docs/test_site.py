@@ -222,8 +222,8 @@ def change(book: Path, page: str, old: str, new: str) -> None:
 
 def test_broken_references_fail(book: Path) -> None:
     """Each of them is a warning, which a strict build does not survive."""
-    change(book, "docs/obj.md", "(looks.md)", "(nowhere.md)")
-    change(book, "docs/faults.md", "#when-a-run-is-stopped", "#never")
+    change(book, "docs/obj.md", "(materials.md)", "(nowhere.md)")
+    change(book, "docs/recovery.md", "#when-a-run-is-stopped", "#never")
     change(
         book,
         "docs/decisions/index.md",

@@ -1,4 +1,4 @@
-"""A new model with materials and textures made by the commands and lines of docs/looks.md."""
+"""A new model with materials and textures made by the commands and lines of docs/materials.md."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
         == 0
     )
     assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/looks.md").read_text("utf-8"), re.S)
+    (code,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs/materials.md").read_text("utf-8"), re.S
+    )
     code = code.replace('"wall"', '"m_wall_001"')
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
