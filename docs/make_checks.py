@@ -1,4 +1,4 @@
-"""Write the table of codes in ``checks.md`` from the rules.
+"""Write the table of codes in ``checks.md`` and its translation from the rules.
 
 python docs/make_checks.py
 """
@@ -8,9 +8,11 @@ from __future__ import annotations
 from itertools import groupby
 from pathlib import Path
 
+from link_translations import linked
 from msh_gltf.converter.checks import all_rules
 
 PAGE = Path(__file__).with_name("checks.md")
+RUSSIAN = PAGE.with_suffix(".ru.md")
 START = "<!-- made by docs/make_checks.py -->\n"
 
 
@@ -35,5 +37,11 @@ def updated(text: str) -> str:
     return head + START + tables()
 
 
+def russian(text: str) -> str:
+    """The translation with the same tables, which link to translations."""
+    return linked(updated(text), RUSSIAN)
+
+
 if __name__ == "__main__":
     PAGE.write_text(updated(PAGE.read_text("utf-8")), "utf-8")
+    RUSSIAN.write_text(russian(RUSSIAN.read_text("utf-8")), "utf-8")

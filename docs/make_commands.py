@@ -3,12 +3,14 @@
 python docs/make_commands.py
 
 The options are declared in ``converter/cli``, each with its group and an example, which is run
-when the page is tested.
+when the page is tested. ``commands/russian.toml`` translates their texts.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
@@ -23,6 +25,9 @@ DOCS = Path(__file__).parent
 MADE = "made by docs/make_commands.py"
 #: What marks a paragraph that keeps its lines.
 AS_IS = "\b\n"
+RUSSIAN = DOCS / "commands" / "russian.toml"
+#: Returns a text of a page in the page's language.
+Translate = Callable[[str], str]
 #: Examples that a test cannot run.
 SKIPPED = {"--dask": "needs a dask scheduler"}
 
@@ -87,6 +92,24 @@ def paragraphs(command: click.Command) -> tuple[str, str, list[str]]:
     return first, "\n".join(line[2:] for line in lines), [" ".join(p.split()) for p in rest]
 
 
+def shown_examples(text: str) -> list[tuple[str, str]]:
+    """The examples of ``--help``: each command, and what it does, which may go on below it."""
+    out: list[tuple[str, str]] = []
+    for line in text.split("\n"):
+        command, _, comment = line.partition("  ")
+        if command:
+            out.append((command, comment.strip()))
+        else:
+            out[-1] = (out[-1][0], f"{out[-1][1]} {comment.strip()}")
+    return out
+
+
+def commented(examples: list[tuple[str, str]]) -> list[str]:
+    """Commands in line, with what they do as comments."""
+    width = max(len(command) for command, comment in examples if comment)
+    return [f"{a:<{width}}  # {b}" if b else a for a, b in examples]
+
+
 def usage(command: click.Command) -> str:
     context = click.Context(command, info_name=command.name)
     return f"{command.name} {' '.join(command.collect_usage_pieces(context))}"
@@ -108,29 +131,32 @@ def choices(option: click.Option) -> list[str]:
     return [str(c) for c in option.type.choices] if isinstance(option.type, click.Choice) else []
 
 
-def values(option: click.Option) -> str:
+def values(option: click.Option, translate: Translate = str) -> str:
     """Which values an option takes, where that is not any."""
     kind = option.type
     if isinstance(kind, click.Choice):
         return ", ".join(f"`{choice}`" for choice in choices(option))
     if isinstance(kind, click.IntRange):
-        end = f"{kind.min} to {kind.max}" if kind.max is not None else f"{kind.min} or more"
-        return f"a whole number, {end}"
+        words = "a whole number, {start} "
+        words += "or more" if kind.max is None else "to {end}"
+        return translate(words).format(start=kind.min, end=kind.max)
     if isinstance(kind, click.FloatRange):
-        return f"a number above {kind.min}"
-    return "a number" if kind is click.FLOAT else ""
+        return translate("a number above {start}").format(start=kind.min)
+    return translate("a number") if kind is click.FLOAT else ""
 
 
-def default(option: Option) -> str:
+def default(option: Option, translate: Translate = str) -> str:
     """What holds without the option, as Markdown."""
     if option.default_text:
-        return option.default_text
+        return translate(option.default_text)
     if option.secondary_opts:
         return f"`{(option.opts if option.default else option.secondary_opts)[0]}`"
     if option.is_flag:
-        return "off"
+        return translate("off")
     value = option.default if option.show_default else None
-    return "none" if value is None else f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    if value is None:
+        return translate("none")
+    return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
 
 
 def example(option: Option, reference: Reference) -> str:
@@ -138,36 +164,61 @@ def example(option: Option, reference: Reference) -> str:
     return option.example.format(**templates)
 
 
-def _section(option: click.Option, reference: Reference) -> list[str]:
+def _section(option: click.Option, reference: Reference, translate: Translate) -> list[str]:
     if not isinstance(option, Option):  # --help and --version
-        return [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {option.help}", ""]
-    lines = [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {option.description}", ""]
-    if taken := values(option):
-        lines.append(f"- Values: {taken}")
-    lines += [f"- Default: {default(option)}", ""]
+        text = translate(option.help or "")
+        return [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {text}", ""]
+    text = translate(option.description)
+    lines = [f"### `{option.opts[-1]}`", "", f"`{written(option)}`: {text}", ""]
+    if taken := values(option, translate):
+        lines.append(f"- {translate('Values')}: {taken}")
+    lines += [f"- {translate('Default')}: {default(option, translate)}", ""]
     if reason := SKIPPED.get(option.opts[-1]):
         lines += [f'<!-- skip: next "{reason}" -->', ""]
     return [*lines, "```console", f"$ {example(option, reference)}", "```", ""]
 
 
-def page(reference: Reference) -> str:
+def page(reference: Reference, translate: Translate = str) -> str:
     """The page of a command, as Markdown."""
     command = reference.command
     first, examples, rest = paragraphs(command)
     lines = [f"# {command.name}", "", f"<!-- {MADE} -->"]
-    lines += [f"<!-- begins with: {reference.begins} -->", "", first, ""]
+    lines += [f"<!-- begins with: {reference.begins} -->", "", translate(first), ""]
     lines += ["```text", usage(command), "```", ""]
     for paragraph in rest:
-        lines += [fill(paragraph, 100, break_on_hyphens=False, break_long_words=False), ""]
-    lines += ["## Examples", "", "```text", examples, "```", ""]
+        text = translate(paragraph)
+        lines += [fill(text, 100, break_on_hyphens=False, break_long_words=False), ""]
+    shown = [(a, translate(b) if b else "") for a, b in shown_examples(examples)]
+    lines += [f"## {translate('Examples')}", "", "```text", *commented(shown), "```", ""]
     if reference.first:
-        lines += ["The examples of the options use what these commands write:", ""]
+        introduced = "The examples of the options use what these commands write:"
+        lines += [translate(introduced), ""]
         lines += ["```console", *(f"$ {line}" for line in reference.first), "```", ""]
     for title, options in groups(command).items():
-        lines += [f"## {title}", ""]
+        lines += [f"## {translate(title)}", ""]
         for option in options:
-            lines += _section(option, reference)
+            lines += _section(option, reference, translate)
     return "\n".join(lines)
+
+
+class Russian(dict[str, str]):
+    """The translations of ``russian.toml``, by the English text."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        for texts in tomllib.loads(RUSSIAN.read_text("utf-8")).values():
+            self.update(texts)
+
+    def __call__(self, text: str) -> str:
+        """Return the translation of a text.
+
+        Raises:
+            SystemExit: there is none.
+        """
+        if text not in self:
+            raise SystemExit(f"docs/commands/russian.toml has no translation of: {text}")
+        self.used.add(text)
+        return self[text]
 
 
 def troff(text: str) -> str:
@@ -204,10 +255,13 @@ def man_page(reference: Reference) -> str:
 
 def files() -> dict[Path, str]:
     """What belongs into which file."""
-    out = {}
+    out, russian = {}, Russian()
     for reference in REFERENCES:
         out[DOCS / "commands" / f"{name_of(reference)}.md"] = page(reference)
+        out[DOCS / "commands" / f"{name_of(reference)}.ru.md"] = page(reference, russian)
         out[DOCS / "man" / f"{name_of(reference)}.1"] = man_page(reference)
+    if unused := russian.keys() - russian.used:
+        raise SystemExit(f"docs/commands/russian.toml translates what is not there: {min(unused)}")
     return out
 
 

@@ -50,6 +50,9 @@ MADE_FROM = {
     "commands/msh2gltf.md": "converter/cli/to_gltf.py",
     "commands/gltf2msh.md": "converter/cli/to_msh.py",
     "commands/msh-inspect.md": "converter/cli/inspect.py",
+    "commands/msh2gltf.ru.md": "docs/commands/russian.toml",
+    "commands/gltf2msh.ru.md": "docs/commands/russian.toml",
+    "commands/msh-inspect.ru.md": "docs/commands/russian.toml",
 }
 FENCE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 

@@ -76,7 +76,7 @@ def test_languages(site: Path, pages: dict[str, HtmlPage]) -> None:
             assert Path(other).name in leads, name
         ahead = re.findall(r'<link rel="(?:next|prev)" href="([^"]+)"', text)
         assert [a for a in ahead if a.endswith(".ru.html") != russian] == [], name
-        assert ("Руководства (англ.)" in text) == russian, name
+        assert ("API (англ.)" in text) == russian, name
         assert not re.search(r"По-русски\s*<", text), name
 
 

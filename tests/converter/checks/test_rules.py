@@ -103,8 +103,11 @@ def test_no_similar_code() -> None:
     assert similar_codes("qqqqqq") == similar_codes("") == []
 
 
-def test_the_page_of_codes_is_current() -> None:
+def test_the_page_of_codes_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
     make = runpy.run_path(str(ROOT / "docs/make_checks.py"))
+    russian = make["RUSSIAN"].read_text("utf-8")
+    assert make["russian"](russian) == russian, "run: python docs/make_checks.py"
     text = (ROOT / "docs/checks.md").read_text("utf-8")
     assert make["updated"](text) == text, "run: python docs/make_checks.py"
     for rule in all_rules().values():
