@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
-import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
@@ -41,7 +40,7 @@ def _clip(
 ) -> Clip:
     """Translations and rotations of one animation, by item, and what else it has."""
     file.claim(OBJECT_SIZE * len(animation.samplers))
-    samplers: list[GltfSampler] = typed(pygltflib.AnimationSampler, animation.samplers)
+    samplers = typed(GltfSampler, animation.samplers)
     clip = Clip(animation.name or "")
     where = f"animation {printable(clip.name)!r}"
     tracks: dict[int, Track] = {}

@@ -1,7 +1,7 @@
 """glTF files to documents and arrays: ``.glb``, ``.gltf``, buffers, accessors (glTF 2.0, 3.6).
 
-The document's objects are pygltflib's dataclasses, built straight from the JSON; bulk data stays
-NumPy. What they mean is ``importers.gltf``.
+The document's objects are those of ``importers.gltf_types``; bulk data stays NumPy. What they mean
+is ``importers.gltf``.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ import base64
 import binascii
 import hashlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
-import pygltflib
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, printable
@@ -84,16 +82,14 @@ class GltfFile:
     def __post_init__(self) -> None:
         self._room = UNPACKED_FLOOR + UNPACKED * (self.size + sum(map(len, self.buffers)))
         self._require_few_objects()
-        self.scenes = typed(pygltflib.Scene, self.root.get("scenes"))
-        self.nodes = typed(pygltflib.Node, self.root.get("nodes"))
-        self.meshes = typed(pygltflib.Mesh, self.root.get("meshes"))
-        self.materials = typed(pygltflib.Material, self.root.get("materials"))
-        self.animations = typed(pygltflib.Animation, self.root.get("animations"))
-        self.skins = typed(pygltflib.Skin, self.root.get("skins"))
-        self._accessors: list[GltfAccessor] = typed(pygltflib.Accessor, self.root.get("accessors"))
-        self._views: list[GltfBufferView] = typed(
-            pygltflib.BufferView, self.root.get("bufferViews")
-        )
+        self.scenes = typed(GltfScene, self.root.get("scenes"))
+        self.nodes = typed(GltfNode, self.root.get("nodes"))
+        self.meshes = typed(GltfMesh, self.root.get("meshes"))
+        self.materials = typed(GltfMaterial, self.root.get("materials"))
+        self.animations = typed(GltfAnimation, self.root.get("animations"))
+        self.skins = typed(GltfSkin, self.root.get("skins"))
+        self._accessors = typed(GltfAccessor, self.root.get("accessors"))
+        self._views = typed(GltfBufferView, self.root.get("bufferViews"))
         self._arrays: dict[int, NDArray[Any]] = {}
 
     def _require_few_objects(self) -> None:
@@ -385,20 +381,9 @@ def _foreign_buffers(root: Json, buffers: list[memoryview]) -> list[str]:
     return warnings
 
 
-@cache
-def _known(kind: Any) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
-
-
-def typed(kind: Callable[..., _T], objects: list[Json] | None) -> list[_T]:
-    """pygltflib objects of JSON objects; properties it does not know are left out."""
-    known = _known(kind)
-    made = [kind(**{k: v for k, v in data.items() if k in known}) for data in objects or []]
-    for item in made:
-        name = getattr(item, "name", None)
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"a name is {name!r}")
-    return Objects(made)
+def typed(kind: Callable[[Json], _T], objects: Sequence[Json] | None) -> list[_T]:
+    """Return the objects of a list of the document."""
+    return Objects(map(kind, objects or []))
 
 
 class Objects(list[_T]):

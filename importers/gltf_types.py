@@ -1,37 +1,51 @@
-"""Objects of a glTF document, as far as they are read: what pygltflib's classes have, with types.
+"""Objects of a glTF document, as far as they are read: properties, and what absent ones mean.
 
-A malformed document may have other values; what Python raises then is reported as broken glTF.
+Nothing is checked here: a malformed document may lack a required property, which is no attribute
+then, or have a value of another type. What Python raises is reported as broken glTF.
 """
 
 from __future__ import annotations
 
-from typing import Protocol, TypedDict
+from collections.abc import Sequence
+from typing import TypedDict
 
 from ..converter.formats.gltf import Json
 
 
-class GltfScene(Protocol):
+class GltfObject:
+    """An object of a document: its properties are attributes.
+
+    Raises:
+        AttributeError, TypeError: not a JSON object, or a name that is not a text.
+    """
+
+    name: str | None = None
+    extras: object = None
+    extensions: Json | None = None
+
+    def __init__(self, data: Json) -> None:
+        vars(self).update(data.items())
+        if self.name is not None and not isinstance(self.name, str):
+            raise TypeError(f"a name is {self.name!r}")
+
+
+class GltfScene(GltfObject):
     """A scene."""
 
-    name: str | None
-    nodes: list[int] | None
-    extras: object
+    nodes: list[int] | None = None
 
 
-class GltfNode(Protocol):
+class GltfNode(GltfObject):
     """A node; its placement is a matrix, or the other three."""
 
-    name: str | None
-    children: list[int] | None
-    mesh: int | None
-    skin: int | None
-    camera: int | None
-    matrix: list[float] | None
-    translation: list[float] | None
-    rotation: list[float] | None
-    scale: list[float] | None
-    extensions: Json | None
-    extras: object
+    children: list[int] | None = None
+    mesh: int | None = None
+    skin: int | None = None
+    camera: int | None = None
+    matrix: list[float] | None = None
+    translation: list[float] | None = None
+    rotation: list[float] | None = None
+    scale: list[float] | None = None
 
 
 class GltfPrimitive(TypedDict, total=False):
@@ -45,27 +59,23 @@ class GltfPrimitive(TypedDict, total=False):
     extensions: Json | None
 
 
-class GltfMesh(Protocol):
+class GltfMesh(GltfObject):
     """A mesh."""
 
-    name: str | None
-    primitives: list[GltfPrimitive]
-    extras: object
+    primitives: Sequence[GltfPrimitive] = ()
 
 
-class GltfMaterial(Protocol):
+class GltfMaterial(GltfObject):
     """A material."""
 
-    name: str | None
-    pbrMetallicRoughness: Json | None
-    extras: object
+    pbrMetallicRoughness: Json | None = None
 
 
-class GltfSkin(Protocol):
+class GltfSkin(GltfObject):
     """A skin."""
 
-    joints: list[int]
-    inverseBindMatrices: int | None
+    joints: Sequence[int] = ()
+    inverseBindMatrices: int | None = None
 
 
 class GltfTarget(TypedDict, total=False):
@@ -82,39 +92,37 @@ class GltfChannel(TypedDict):
     target: GltfTarget
 
 
-class GltfAnimation(Protocol):
+class GltfAnimation(GltfObject):
     """An animation."""
 
-    name: str | None
-    channels: list[GltfChannel]
-    samplers: list[Json]
+    channels: Sequence[GltfChannel] = ()
+    samplers: Sequence[Json] = ()
 
 
-class GltfSampler(Protocol):
+class GltfSampler(GltfObject):
     """A sampler of an animation."""
 
     input: int
     output: int
-    interpolation: str | None
+    interpolation: str | None = None
 
 
-class GltfAccessor(Protocol):
+class GltfAccessor(GltfObject):
     """An accessor."""
 
-    bufferView: int | None
-    byteOffset: int | None
+    bufferView: int | None = None
+    byteOffset: int | None = None
     componentType: int
-    normalized: bool
+    normalized: bool = False
     count: int
     type: str
-    sparse: Json | None
+    sparse: Json | None = None
 
 
-class GltfBufferView(Protocol):
+class GltfBufferView(GltfObject):
     """A buffer view."""
 
     buffer: int
-    byteOffset: int | None
+    byteOffset: int | None = None
     byteLength: int
-    byteStride: int | None
-    extensions: Json | None
+    byteStride: int | None = None

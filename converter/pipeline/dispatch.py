@@ -201,7 +201,7 @@ def import_gltf(
         ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
             written model would not show what the file shows.
     """
-    from ...importers.gltf import read_gltf  # pygltflib: only the import needs it
+    from ...importers.gltf import read_gltf  # only the import needs it
     from .import_model import import_edited, import_new, stored_model
     from .sidecars import find_sidecar, open_sidecar
 
