@@ -366,6 +366,7 @@ def restore_directory(
     in_place: bool = False,
     options: ImportOptions | None = None,
     add: bool = False,
+    tag: str | None = None,
     require_all: bool = False,
     force: bool = False,
     dry_run: bool = False,
@@ -381,6 +382,7 @@ def restore_directory(
         in_place: change the game itself, instead of a copy; what changes gets a ``.bak``.
         options: by default those of ``gltf2msh``.
         add: make entries of new glTF files in the folder of an archive.
+        tag: what these are in the object registry (``"STAT"``), which gets keys for them.
         require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
@@ -411,7 +413,7 @@ def restore_directory(
     with machine_errors():
         run = import_run(
             places, options or ImportOptions(), Engine(jobs), progress,
-            add=add, require_all=require_all, force=force, dry_run=dry_run,
+            add=add, tag=tag, require_all=require_all, force=force, dry_run=dry_run,
         )  # fmt: skip
     return _completed(run)
 

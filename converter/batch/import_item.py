@@ -150,8 +150,9 @@ def _import_known(task: ImportTask) -> Outcome:
 def _usual(options: ImportOptions) -> bool:
     """Whether an untouched file is the model that it was made of."""
     usual = replace(
-        options, verify=True, allow_delete=False, own_materials=False, like="", game=None
-    )
+        options, verify=True, allow_delete=False, own_materials=False, like="", game=None,
+        new_keys=(),
+    )  # fmt: skip
     return usual == ImportOptions()
 
 
@@ -264,6 +265,8 @@ def _import_new(task: ImportTask) -> Outcome:
     gltf = Path(task.out, *task.target.split("/"))
     result = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
+    # a copy of a model of the game has that model's, as they were or edited
+    of_origin = [replace(one, before=b"") for one in result.kept_companions]
     return Outcome(
         task.id,
         "added",
@@ -277,7 +280,7 @@ def _import_new(task: ImportTask) -> Outcome:
             result.data,
             result.wear,
             model=name,
-            companions=tuple(result.companions),
+            companions=(*result.companions, *of_origin),
         ),
         not_applied=result.not_applied,
         new_materials=result.new_materials,

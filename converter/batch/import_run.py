@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 from ..errors import ConversionError
-from ..formats.names import readable
+from ..formats.names import readable, unescape
 from ..locks import no_run, only_run
 from ..pipeline.import_result import unapplied
 from ..pipeline.options import ImportOptions
@@ -24,6 +25,7 @@ from .engine import Engine, Progress
 from .import_item import ImportTask, import_item
 from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
+from .new_keys import NewKeys
 from .outcome import FAILED, Run
 from .walk import MANIFEST, Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
@@ -41,6 +43,7 @@ def import_run(
     progress: Display,
     *,
     add: bool = False,
+    tag: str | None = None,
     require_all: bool = False,
     force: bool = False,
     dry_run: bool = False,
@@ -53,6 +56,7 @@ def import_run(
         engine: where the work is done.
         progress: makes a progress display from a verb and a number of items.
         add: make entries of new glTF files in archives' folders.
+        tag: what they are in the object registry, a key of ``TAGS``, which gets keys for them.
         require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
@@ -73,6 +77,7 @@ def import_run(
         below = tree(places.game)
         digests = {(r.source, r.raw_name or ""): r.sha256 for r in manifest.records.values()}
         history = still_converted(history_of(places.out), digests)
+        keys = NewKeys(places.game, below.files, tag, history)
         new = _new_files(places.out, manifest)
         before = {entry.item for rows in history.values() for one in rows for entry in one.entries}
         added = [
@@ -84,6 +89,8 @@ def import_run(
                 run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
             elif (target, source, name) not in added:
                 run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
+        new_keys = keys.names((f"{source}::{name}", unescape(name)) for _, source, name in added)
+        options = replace(options, new_keys=new_keys)
         tasks = _tasks(places, manifest, added, below, history, options=options, force=force)
         if not tasks:
             raise ConversionError("holds nothing to put back", file=str(places.out))
@@ -104,7 +111,7 @@ def import_run(
                     note = "stopped at the first failure (--fail-fast): nothing was written"
                     run.notes.append(note)
                 else:
-                    writer = GameWriter(places, below, run, history, force)
+                    writer = GameWriter(places, below, run, history, force, keys)
                     _write(writer, None if dry_run else progress)
         run.seconds = perf_counter() - started
         return run

@@ -80,6 +80,45 @@ def entry_to_replace(
     return same[0]
 
 
+def with_new_entry(
+    archive: Archive,
+    name: bytes,
+    type_id: int,
+    data: bytes,
+    attributes: tuple[int, int, int] = (0, 0, 0),
+    *,
+    force: bool = False,
+    hint: str = "--force replaces it, or give the new file another name",
+) -> tuple[Archive, tuple[str, str] | None]:
+    """Return an archive with a new entry; one that is there stays.
+
+    Args:
+        archive: it is not modified.
+        name, type_id, data, attributes: of the entry.
+        force: replace an entry of this name that is another one.
+        hint: what the user can do about such a one.
+
+    Returns:
+        The archive, and the status and detail of the outcome where the entry is there;
+        ``None``: it was added.
+
+    Raises:
+        ConversionError: an entry of its name is another one, or the name does not fit.
+    """
+    found = archive.find(name)
+    there = None if found is None else archive.entries[found]
+    if found is None or there is None or there.type_id != type_id:
+        return add_entry(archive, name, type_id, data, attributes), None
+    if there.payload == data:  # by this command before, or by one that was killed
+        return archive, ("unchanged", "the game has it already")
+    if not force:
+        raise ConversionError(
+            "has an entry of this name already, which is another one", file=archive.label,
+            value=printable(there.name), hint=hint,
+        )  # fmt: skip
+    return replace_entry(archive, found, data), ("changed", "")
+
+
 def with_companions(
     archive: Archive,
     model: bytes,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...exporters.nres import add_entry, replace_entry, write_nres
+from ...exporters.nres import replace_entry, write_nres
 from ...importers.nres import read_file, read_nres
-from ..errors import ConversionError, printable
+from ..errors import ConversionError
 from ..formats.archive import Archive, decode_text, encode_name
 from ..formats.names import stem
 from ..formats.sidecar import sha256
@@ -21,8 +21,16 @@ from ..pipeline.companions import with_wear
 from ..storage import copy_output, require_inside, write_outputs
 from .engine import Progress
 from .import_item import Edited
+from .new_keys import NewKeys
 from .outcome import FAILED, Outcome, Run
-from .replace_entry import HINT_OF_RUN, changed_since, may_replace, replace_file, with_companions
+from .replace_entry import (
+    HINT_OF_RUN,
+    changed_since,
+    may_replace,
+    replace_file,
+    with_companions,
+    with_new_entry,
+)
 from .walk import BACKUP, Skipped, Tree, text_of
 from .written import (
     Converted,
@@ -82,16 +90,24 @@ class GameWriter:
         run: its outcomes; what is written, restored or fails is noted there.
         history: what earlier runs wrote into the game with these glTF files.
         force: replace what is in the way.
+        keys: the object keys of new models.
     """
 
     def __init__(
-        self, places: Places, below: Tree, run: Run, history: History, force: bool
+        self,
+        places: Places,
+        below: Tree,
+        run: Run,
+        history: History,
+        force: bool,
+        keys: NewKeys,
     ) -> None:
         self._places = places
         self._tree = below
         self._run = run
         self._history = history
         self._force = force
+        self._keys = keys
         #: Files by path from the root: new bytes, or ``None`` for a copy.
         self.jobs: dict[Path, bytes | None] = {}
         #: Digests of the files that new bytes were made from.
@@ -118,16 +134,18 @@ class GameWriter:
             elif isinstance(outcome.result, Edited):
                 edits.setdefault(outcome.result.source, []).append(outcome)
         in_place = self._places.new is None
+        # the registry last: it names entries of the others
+        files = sorted(self._tree.files, key=lambda path: path == self._keys.path)
         made = {
-            path: self._edited(path, edits[text_of(path)])
-            for path in self._tree.files
-            if text_of(path) in edits
+            path: self._edited(path, edits.get(text_of(path), []))
+            for path in files
+            if text_of(path) in edits or (path == self._keys.path and self._keys)
         }
-        for path in self._tree.files:
+        for path in files:
             done = path in made or path in self.jobs or path in self._companions
             if text_of(path) in self._history and not done:
                 made[path] = self._edited(path, [])
-        for path in self._tree.files:
+        for path in files:
             data = made.get(path)
             if data is not None or not (in_place or path in self.jobs or path in self._gone):
                 self.jobs[path] = data
@@ -193,15 +211,18 @@ class GameWriter:
         archive, items = read_nres(before, text_of(path)), dict[bytes, str]()
         for outcome in outcomes:
             try:
-                archive, names = self._with_edit(path, archive, outcome)
+                archive, names = self._with_edit(archive, outcome)
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
             else:
                 items |= dict.fromkeys(names, outcome.id)
+        there = read_nres(now, text_of(path))
+        if path == self._keys.path:
+            archive, keys = self._keys.applied(archive, there)
+            items |= keys
         if not items and not rows:
             return None
         stay = [entry for entry in self._entries(path) if self._is_undecided(entry)]
-        there = read_nres(now, text_of(path))
         archive = carried_over(archive, there, stay)
         items |= {bytes.fromhex(entry.name): entry.item for entry in stay}
         data = write_nres(archive)
@@ -211,9 +232,7 @@ class GameWriter:
             self._written[path] = written(known, data, items)
         return None if data == now else data
 
-    def _with_edit(
-        self, path: Path, archive: Archive, outcome: Outcome
-    ) -> tuple[Archive, list[bytes]]:
+    def _with_edit(self, archive: Archive, outcome: Outcome) -> tuple[Archive, list[bytes]]:
         """An archive with one edit in it, and the names of its entries.
 
         Raises:
@@ -222,7 +241,15 @@ class GameWriter:
         edited: Edited = outcome.result
         names = []
         if edited.name is not None:
-            archive = self._with_new(archive, edited, outcome)
+            assert edited.data is not None
+            archive, there = with_new_entry(
+                archive, edited.name, edited.type_id, edited.data, edited.attributes,
+                force=self._force,
+            )  # fmt: skip
+            if there:
+                outcome.status, outcome.detail = there
+            archive, messages = with_wear(archive, edited.name, edited.wear)
+            outcome.warnings += messages
             names += [edited.name, encode_name(f"{stem(decode_text(edited.name))}{WEAR_ENDING}")]
         elif edited.data is not None:
             assert edited.index is not None
@@ -232,37 +259,9 @@ class GameWriter:
         archive = with_companions(
             archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force
         )
+        self._keys.add(archive, edited, outcome)
         model = stem(decode_text(edited.model))
         return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
-
-    def _with_new(self, archive: Archive, edited: Edited, outcome: Outcome) -> Archive:
-        """Return an archive with a new entry; a model has its ``.wea``. One that is there stays.
-
-        Raises:
-            ConversionError: an entry of its name is another one, or the name does not fit.
-        """
-        assert edited.name is not None
-        assert edited.data is not None
-        found = archive.find(edited.name)
-        there = None if found is None else archive.entries[found]
-        if found is None or there is None or there.type_id != edited.type_id:
-            archive = add_entry(
-                archive, edited.name, edited.type_id, edited.data, edited.attributes
-            )
-        elif there.payload == edited.data:  # by this command before, or by one that was killed
-            outcome.status, outcome.detail = "unchanged", "the game has it already"
-        elif self._force:
-            archive = replace_entry(archive, found, edited.data)
-            outcome.status = "changed"
-        else:
-            raise ConversionError(
-                "has an entry of this name already, which is another one", file=archive.label,
-                value=printable(there.name),
-                hint="--force replaces it, or give the new file another name",
-            )  # fmt: skip
-        archive, messages = with_wear(archive, edited.name, edited.wear)
-        outcome.warnings += messages
-        return archive
 
     def _edited_file(
         self, path: Path, outcomes: list[Outcome], now: bytes, known: Converted

@@ -88,6 +88,7 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
         _engine(given),
         partial(progress_bar, quiet=given.quiet),
         add=given.add,
+        tag=given.tag,
         require_all=given.require_all,
         force=given.force,
         dry_run=given.dry_run,
@@ -98,6 +99,8 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
     what = plural(changed, "model")
     for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
         what += f" and {plural(count, noun)}" if count else ""
+    keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
+    what += f" and {plural(keys, 'object key')}" if keys else ""
     where = f"{game} (what changed has a .bak)" if output is None else output
     finish(run, given, f"{what} went into {where}")
 

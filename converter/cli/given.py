@@ -88,6 +88,7 @@ class ToMsh(Given):
     like: str
     own_materials: bool
     add: bool
+    tag: str | None
     texm: str | None
     mips: int | None
     into: Path | None

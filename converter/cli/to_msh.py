@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 #: Endings of files that are written.
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
+#: Types of object keys, as ``formats.registry`` has them; ``--help`` needs no NumPy.
+TAGS = ("STAT", "INTO", "EXTO", "BULL", "BTLU", "FORT", "WPNS", "SUNO")
 _OF_PICTURES = ("texm", "mips", "into")
-_OF_RUNS = ("in_place", "add", "jobs", "fail_fast", "dask", "dry_run", "log_file")
+_OF_RUNS = ("in_place", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 
 
 @click.command(
@@ -251,6 +253,14 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     example="gltf2msh out/ --game GAME --add -o BIGGER_GAME",
 )
 @option(
+    "output",
+    "--tag",
+    type=click.Choice(TAGS, case_sensitive=False),
+    help="Also give each new model an object key in objects.rlb, its name without ending, so that "
+    "missions and units can place it: STAT scenery, EXTO part of a unit, FORT building ...",
+    example="gltf2msh out/ --game GAME --add --tag STAT -o GAME_WITH_KEY",
+)
+@option(
     "appearance",
     "--texm",
     type=click.Choice(["8888", "888", "565", "4444"]),
@@ -314,6 +324,8 @@ def command(context: click.Context, /, **_: object) -> None:
         return
     from .batch import import_many
 
+    if given.tag is not None and not given.add:
+        raise click.UsageError("--tag is for new models, which --add adds")
     if given.sidecar_file is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
     import_many(given, options)

@@ -11,6 +11,7 @@ import os
 import re
 from pathlib import PurePath
 
+from ..errors import ConversionError, printable
 from .archive import decode_text, encode_name
 
 _REFUSED = frozenset('<>:"/\\|?*%~')
@@ -79,8 +80,19 @@ def file_stem(entry_name: str) -> str:
 
 
 def entry_name(file_stem: str) -> bytes:
-    """The name of a new entry for a file that was added to an archive's folder."""
-    return encode_name(f"{unescape(file_stem)}.msh")
+    """The name of a new entry for a file that was added to an archive's folder.
+
+    Raises:
+        ConversionError: the game's alphabet, CP1251, does not have all of its letters.
+    """
+    name = f"{unescape(file_stem)}.msh"
+    raw = encode_name(name)
+    if decode_text(raw) != name:
+        raise ConversionError(
+            "entry name has letters that the game does not have", value=printable(name),
+            expected="letters of CP1251", hint="rename the file",
+        )  # fmt: skip
+    return raw
 
 
 class Names:

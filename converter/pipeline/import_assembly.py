@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ...exporters.mission import write_mission
@@ -51,7 +52,7 @@ def import_mission(
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
     edit = edit_mission(
-        given, mission, known_assets(mission, game_for(gltf, options)),
+        given, mission, known_assets(mission, game_for(gltf, options), options.new_keys),
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
@@ -129,16 +130,21 @@ def game_for(gltf: Path, options: ImportOptions) -> Game | None:
     return Game(root)
 
 
-def known_assets(mission: Mission, game: Game | None) -> dict[str, Asset]:
+def known_assets(
+    mission: Mission, game: Game | None, new_keys: Sequence[str] = ()
+) -> dict[str, Asset]:
     """Return what a mission can place, by path, key and name in lower case.
 
     Args:
         mission: what it places already is known.
         game: its units, and its objects that have a model.
+        new_keys: objects that it is about to have.
     """
     known: dict[str, Asset] = {}
     for placed in mission.objects:
         _add(known, Asset(placed.kind, placed.reference))
+    for key in new_keys:
+        _add(known, Asset(VEGETATION, key))
     if game is None:
         return known
     folder = game.file(UNITS)
@@ -178,7 +184,9 @@ def import_unit(
     unit = read_unit(data, about.source)
     out = ImportResult(about.source, data, "", kept_all=True)
     game = game_for(gltf, options)
-    known = None if game is None else {key.lower(): key for key in game.registry.keys()}  # noqa: SIM118
+    known = None
+    if game is not None:
+        known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
     edit = edit_unit(given, unit, known)
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     out.not_applied += compare_inside(

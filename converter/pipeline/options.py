@@ -57,6 +57,7 @@ class ImportOptions:
         own_materials: whether edits of materials become copies that only this model uses.
         game: the directory of the game whose models and units can be placed; ``None``: the one that
             the glTF lies in, if any.
+        new_keys: object keys that the same run adds to it.
     """
 
     dialect: str = "auto"
@@ -76,3 +77,4 @@ class ImportOptions:
     like: str = ""
     own_materials: bool = False
     game: str | None = None
+    new_keys: tuple[str, ...] = ()

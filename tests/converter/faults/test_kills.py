@@ -21,6 +21,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from tests.converter.batch.test_import_run import move
+from tests.support.assembly import registry
 from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, call, run
@@ -32,9 +33,9 @@ KILLS = int(os.environ.get("MSH_GLTF_KILLS", "2"))
 COMMANDS = {
     "export": "msh2gltf game -o exported -q -j 2",
     "import": "gltf2msh out --game game -o new -q -j 2",
-    "add": "gltf2msh out --game game -o new --add -q -j 2",
+    "add": "gltf2msh out --game game -o new --add --tag STAT -q -j 2",
     "in-place": "gltf2msh out --game game --in-place -q -j 2",
-    "in-place-add": "gltf2msh out --game game --in-place --add -q -j 2",
+    "in-place-add": "gltf2msh out --game game --in-place --add --tag STAT -q -j 2",
 }
 #: System calls that change files; every second kill comes before one of them.
 CHANGING = {
@@ -58,6 +59,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("before")
     for name, source in (("one", "retail__system__R_H_002"), ("two", "mixed__odd__s_rock_057")):
         write(root / f"game/{name}.rlb", archive([entry(MESH, b"model.msh", model(source))]))
+    write(root / "game/objects.rlb", registry({"s_one": ("STAT", [("one.rlb", "model.msh")])}))
     write(root / "game/loose.msh", model("retail__odd__l_mast_010"))
     assert call(cli.msh2gltf, root / "game", "-o", root / "out", "-q") == 0
     for path in sorted((root / "out").rglob("*.glb")):
@@ -65,7 +67,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
     document = Editable(root / "out/one.rlb/model.glb")
     drop_extras(document)
     for archive_name in ("one", "two"):
-        document.save(root / f"out/{archive_name}.rlb/added.glb")
+        document.save(root / f"out/{archive_name}.rlb/added_{archive_name}.glb")
     return root
 
 
