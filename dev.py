@@ -63,9 +63,8 @@ def main() -> int:
 def demo() -> int:
     """One model to glTF and back, then compared byte by byte."""
     python = environments.environment([])
-    out = HERE / "out"
-    shutil.rmtree(out, ignore_errors=True)
-    model, gltf, back = "examples/walker.msh", "out/walker.glb", "out/walker.msh"
+    shutil.rmtree(HERE / "demo", ignore_errors=True)
+    model, gltf, back = "examples/walker.msh", "demo/walker.glb", "demo/walker.msh"
     for command in (
         ["msh-inspect", model],
         ["msh2gltf", model, "-o", gltf],
@@ -79,6 +78,8 @@ def demo() -> int:
     same = (HERE / model).read_bytes() == (HERE / back).read_bytes()
     print(f"\n{back} is {'byte-identical to' if same else 'NOT the same as'} {model}")
     print(f"Open {gltf} in Blender (File > Import > glTF) or any glTF viewer.")
+    activate = r".venv\Scripts\Activate.ps1" if os.name == "nt" else ". .venv/bin/activate"
+    print(f"To use the commands in this terminal: {activate}")
     return 0 if same else 1
 
 

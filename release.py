@@ -53,6 +53,7 @@ def main() -> int:
         build_packages()
         run([sys.executable, "dev.py", "extension"])
         run([sys.executable, "dev.py", "docs"])
+        add_gallery()
         pack_site()
         check_wheel()
         check_sdist()
@@ -108,6 +109,7 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT) -> None:
 def build_packages() -> None:
     """Build wheel and sdist of the commit, and look for what a wheel should not hold."""
     needed = ["build>=1.2,<2", "check-wheel-contents>=0.6.2,<1", "setuptools>=77,<90"]
+    needed += ["twine>=6,<7", "readme_renderer[md]>=44,<46"]
     python = environments.install(ROOT / ".venv-release", needed, " ".join(needed))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
@@ -120,6 +122,7 @@ def build_packages() -> None:
         shutil.copy(Path(folder) / WHEEL.name, WHEEL)
         SDIST.write_bytes(repacked((Path(folder) / SDIST.name).read_bytes(), epoch()))
     run([python, "-m", "check_wheel_contents", WHEEL])
+    run([python, "-m", "twine", "check", "--strict", WHEEL, SDIST])
 
 
 def epoch() -> int:
@@ -142,6 +145,19 @@ def repacked(data: bytes, when: int) -> bytes:
                 info.mode = 0o755 if member.mode & 0o100 else 0o644
                 new.addfile(info, old.extractfile(member))
     return out.getvalue()
+
+
+def add_gallery() -> None:
+    """Draw the example gallery of the site, with an environment that can.
+
+    Raises:
+        ReleaseError: it has no pictures.
+    """
+    python = environments.environment(["preview"], ROOT / ".venv-preview")
+    run([python, "docs/make_gallery.py", "site"])
+    if not any((ROOT / "site/gallery-example").rglob("*.png")):
+        raise ReleaseError("the example gallery of the site has no pictures")
+    run([python, "docs/check_links.py", "site"])
 
 
 def pack_site() -> None:

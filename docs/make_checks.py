@@ -9,6 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from link_translations import linked
+
 from msh_gltf.converter.checks import all_rules
 
 PAGE = Path(__file__).with_name("checks.md")

@@ -207,7 +207,7 @@ def test_readme_shows_what_the_demo_prints(tmp_path: Path) -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     shown = run("msh2gltf", ROOT / "examples/walker.msh", "-o", tmp_path / "walker.glb").stdout
     for line in shown.splitlines():
-        text = line.replace(f"{tmp_path}/", "out/")
+        text = line.replace(f"{tmp_path}/", "demo/")
         assert text in readme, text
     back = run("gltf2msh", tmp_path / "walker.glb", "-o", tmp_path / "walker.msh").stdout
     assert back.splitlines()[0] in readme

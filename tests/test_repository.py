@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import email
+import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -30,6 +35,45 @@ def test_addresses_follow_the_one_setting() -> None:
     named = {name: urls[name] for name in wanted if name in urls}
     assert named == (wanted if repository else {})
     assert all(address.startswith("https://") for address in urls.values())
+
+
+def description(folder: Path, repository: str) -> str:
+    """What a package index shows of the project, once the setting names a repository."""
+    for name in ("msh_gltf", "converter", "importers", "exporters", "docs/man"):
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder)
+    project = folder / "pyproject.toml"
+    text = project.read_text("utf-8").replace('repository = ""', f'repository = "{repository}"')
+    project.write_text(text, "utf-8")
+    code = "from setuptools.build_meta import prepare_metadata_for_build_wheel as make; make('out')"
+    (folder / "out").mkdir()
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (metadata,) = (folder / "out").glob("*.dist-info/METADATA")
+    message = email.message_from_string(metadata.read_text("utf-8"))
+    assert message["Description-Content-Type"] == "text/markdown"
+    return str(message.get_payload())
+
+
+def test_a_package_index_shows_the_readme(tmp_path: Path) -> None:
+    """With addresses once the repository has one: links to pages, pictures as files."""
+    pytest.importorskip("setuptools", minversion="77", reason="no setuptools that builds it")
+    readme = (ROOT / "README.md").read_text("utf-8")
+    (tmp_path / "without").mkdir()
+    assert description(tmp_path / "without", "").strip() == readme.strip()
+    (tmp_path / "with").mkdir()
+    shown = description(tmp_path / "with", "https://host.org/us/it")
+    targets = re.findall(r"(!?)\[[^\]]*\]\(([^)]+)\)", shown)
+    assert len(targets) == len(re.findall(r"\]\(", readme)) > 30
+    for picture, target in targets:
+        assert target.startswith("https://"), target
+        if target.startswith("https://host.org/us/it/"):
+            kind, _, path = target.removeprefix("https://host.org/us/it/").partition("/main/")
+            assert kind == ("raw" if picture else "blob"), target
+            assert (ROOT / path.partition("#")[0]).is_file(), target
+    outside = re.sub(r"\]\([^)]*\)", "", shown)
+    assert outside.strip() == re.sub(r"\]\([^)]*\)", "", readme).strip()
 
 
 def test_the_citation_is_of_this_version() -> None:
