@@ -27,6 +27,8 @@ _OVERSAMPLING = 2
 HEADING, PITCH, VIEW_ANGLE = 145.0, 24.0, 30.0
 #: Room around the model.
 MARGIN = 1.06
+#: What VTK calls the textures of a glTF material.
+_TEXTURES = ("albedoTex", "emissiveTex", "materialTex", "normalTex")
 #: The PNG text chunk that says what a picture was made from.
 DIGEST_KEY = "msh-gltf"
 
@@ -108,6 +110,7 @@ def draw(glb: bytes) -> NDArray[np.uint8] | None:
         points = _points(renderer)
         if not len(points):
             return None
+        _plain_textures(renderer)
         _light(renderer)
         _aim(renderer, points)
         window.Render()
@@ -147,6 +150,20 @@ def _window() -> Any:
     window.SetMultiSamples(0)  # depth peeling and oversampling instead
     window.SetSize(*(side * _OVERSAMPLING for side in SIZE))
     return window
+
+
+def _plain_textures(renderer: Any) -> None:
+    """Turn anisotropic filtering off, which VTK turns on for pictures with mipmaps.
+
+    Mesa's software renderer samples each texel that a pixel may cover: of a triangle that is seen
+    edge-on these are billions, and one picture took seven minutes. Oversampling smooths enough.
+    """
+    actors = renderer.GetActors()
+    actors.InitTraversal()
+    while (actor := actors.GetNextActor()) is not None:
+        for name in _TEXTURES:
+            if (texture := actor.GetProperty().GetTexture(name)) is not None:
+                texture.SetMaximumAnisotropicFiltering(1.0)
 
 
 def _light(renderer: Any) -> None:

@@ -116,6 +116,33 @@ def test_textures_are_shown(game: Path, out: Path, tmp_path: Path) -> None:
     assert len(np.unique(a[both], axis=0)) > 2 * len(np.unique(b[both], axis=0))
 
 
+FILTERING = """
+import sys
+from pathlib import Path
+from msh_gltf.converter.batch import thumbnails
+from msh_gltf.converter.batch.packed import pack
+light = thumbnails._light
+def seen(renderer):
+    actors = renderer.GetActors()
+    actors.InitTraversal()
+    while (actor := actors.GetNextActor()) is not None:
+        for one in actor.GetProperty().GetTexture("albedoTex"), actor.GetTexture():
+            if one is not None: print(one.GetMaximumAnisotropicFiltering())
+    light(renderer)
+thumbnails._light = seen
+out = Path(sys.argv[1])
+thumbnails.draw(pack(out / "static.rlb/i_room_006.glb", out).glb)
+"""
+
+
+def test_no_anisotropic_filtering(out: Path) -> None:
+    """With it Mesa takes minutes for a textured triangle that is seen edge-on."""
+    done = subprocess.run(
+        [sys.executable, "-c", FILTERING, out], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == {"1.0"}
+
+
 def test_a_second_run_draws_what_changed(tmp_path: Path) -> None:
     game, out = make_gallery_game(tmp_path / "game"), tmp_path / "out"
     report(tmp_path, game, "-o", out, "--thumbnails")
