@@ -234,11 +234,15 @@ def polygon_of(shapes: Shapes, shape: Shape, first: Ints) -> NDArray[np.float32]
         first: position numbers; it starts at the first of them that it has, as the stored one.
 
     Raises:
-        ConversionError: it has a hole, touches itself, or lies twice in the file.
+        ConversionError: it has a hole or no border, touches itself, or lies twice in the file.
     """
     edges = shape.edges if shape.area > 0 else shape.edges[:, ::-1]
     after = dict(edges.tolist())
     what = name_of(shape)
+    if not len(edges):
+        raise ConversionError(
+            f"{what} has no border", value="its faces cover one another", hint="delete them"
+        )
 
     def refuse(problem: str, point: int, hint: str) -> ConversionError:
         where = f"at {_place(shapes.positions[point])}"

@@ -214,7 +214,7 @@ def _require_types(description: Description) -> None:
         if kind == "dict[str, bytes]":
             continue  # decoded above
         if kind == "dict[str, str]":
-            value = [] if not isinstance(value, dict) else [*value.values()]
+            value = [*value.values()] if isinstance(value, dict) else None
             kind = "list[str]"
         values = value if kind.startswith("list") else [value]
         expected = {

@@ -26,6 +26,7 @@ from .scene import (
     Scene,
     Streams,
     Track,
+    in_range,
 )
 
 
@@ -69,19 +70,24 @@ def decode(
 
 
 def path_segments(model: MshModel, scene: Scene) -> NDArray[np.float64] | None:
-    """Return Res17 as (L, 2, 3) segments in model space: each point posed by the node it names."""
+    """Return Res17 as (L, 2, 3) segments in model space: each point posed by the node it names.
+
+    Links to points or nodes that do not exist, or beyond all coordinates, are left out: findings
+    say so.
+    """
     graph = model.graph
     if graph is None or not len(graph.links) or model.legacy:
         return None
     node = graph.points["node"].astype(np.int64)
     ends = np.stack([graph.links["start"], graph.links["end"]], axis=1).astype(np.int64)
     ends = ends[(ends < len(node)).all(axis=1)]
-    ends = ends[(node[ends] < len(scene.nodes)).all(axis=1)]
+    known = (node < len(scene.nodes)) & in_range(graph.points["position"])
+    ends = ends[known[ends].all(axis=1)]
     if not len(ends):
         return None
     world_r, world_t = rest_pose(scene)
     node = np.minimum(node, len(scene.nodes) - 1)
-    points = graph.points["position"].astype(np.float64)
+    points = np.where(known[:, None], graph.points["position"], 0.0).astype(np.float64)
     segments: NDArray[np.float64] = (rotate(world_r[node], points) + world_t[node])[ends]
     return segments
 

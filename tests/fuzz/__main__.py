@@ -12,11 +12,12 @@ import numpy as np
 
 from tests.fuzz.assembly import ASSEMBLY
 from tests.fuzz.engine import Report, fuzz, minimise
+from tests.fuzz.game import GAME
 from tests.fuzz.pipelines import PIPELINES
 from tests.fuzz.targets import READERS
 
 REGRESSIONS = Path(__file__).parent / "regressions"
-TARGETS = {target.name: target for target in [*READERS, *ASSEMBLY, *PIPELINES]}
+TARGETS = {target.name: target for target in [*READERS, *ASSEMBLY, *PIPELINES, *GAME]}
 
 
 def main() -> int:

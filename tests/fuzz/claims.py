@@ -7,8 +7,8 @@ import random
 import struct
 from typing import Any
 
-#: How often a structured mutator makes a claim instead of its other changes.
-CLAIMS = 0.02
+#: How often a structured mutator makes a claim instead of its other changes: some take seconds.
+CLAIMS = 0.005
 #: How many of something, and how much longer something takes. Large ones cost time: they are rare.
 _COUNTS = (*(20, 300) * 20, *(2000,) * 5, 66_000, 140_000)
 _LONGER = (100.0, 1e3, 1e4, 1e6, 1e9, 1e30)

@@ -40,13 +40,19 @@ _kept: list[Any] = []
 
 
 def as_file(data: bytes, suffix: str, folder: Path | None = None) -> Path:
-    """The bytes as a new file; the one before is removed, for it may still be mapped."""
-    folder = folder or scratch()
+    """The bytes as a new file; the one before goes, and what was written for it."""
+    path = (folder or scratch()) / f"input{next(_numbers)}{suffix}"
     for old in _written:
         old.unlink(missing_ok=True)
-    _written[:] = [folder / f"input{next(_numbers)}{suffix}"]
-    _written[0].write_bytes(data)
-    return _written[0]
+    _written.clear()
+    write(path, data)
+    return path
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file that goes with the next input: directories are listed, and must stay small."""
+    _written.append(path)
+    path.write_bytes(data)
 
 
 _written: list[Path] = []
@@ -58,6 +64,23 @@ def models() -> list[bytes]:
     files = sorted(DATA.glob("*.msh"), key=lambda path: path.stat().st_size)
     found = [path.read_bytes() for path in files[:8]]
     return [*map(cut_model, found), *found[:3], (ROOT / "examples/walker.msh").read_bytes()]
+
+
+@cache
+def tiny_models() -> list[bytes]:
+    """Models of few nodes, made of the documents, in two dialects: a pipeline takes a few ms."""
+    from msh_gltf.converter.pipeline.dispatch import import_gltf
+    from msh_gltf.converter.pipeline.options import ImportOptions
+
+    return [
+        import_gltf(
+            as_file(document, ".glb"),
+            None,
+            ImportOptions(dialect=dialect, rigid_skin=True, ignore_scale=True, use_sidecar=False),
+        ).data
+        for dialect in ("retail", "spec")
+        for document in gltf_seeds()[:6:2]
+    ]
 
 
 def cut_model(data: bytes) -> bytes:
