@@ -10,7 +10,7 @@ from pathlib import Path
 from ..converter.errors import ConversionError
 from ..converter.findings import Finding
 from ..converter.formats.archive import Archive, decode_text
-from ..converter.formats.wear import WEAR_TYPE, Wear, row_name
+from ..converter.formats.wear import LEVEL_ENDINGS, WEAR_TYPE, Wear, row_name
 from .nres import read_file
 
 
@@ -81,8 +81,8 @@ def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[byt
     name = path.name if index is None else archive.entries[index].name
     stem = name.rpartition(".")[0] or name
     texts = []
-    for number in "12":
-        wanted = f"{stem}{number}.wea"
+    for ending in LEVEL_ENDINGS:
+        wanted = f"{stem}{ending}"
         if index is None:
             texts.append(bytes(_beside(path, wanted)))
         else:

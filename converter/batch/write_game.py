@@ -301,7 +301,7 @@ class GameWriter:
         wrote = False
         here = {text_of(other).lower(): other for other in self._tree.files}
         for one in outcome.result.companions:
-            wanted = path.with_suffix(one.ending)
+            wanted = path.with_name(f"{path.stem}{one.ending}")
             other, known = here.get(text_of(wanted).lower(), wanted), Converted(None)
             if (self._places.game / other).is_file():
                 now, known = self._converted(other)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..errors import plural, printable
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, Terrain
@@ -38,7 +36,6 @@ def compare_terrain_objects(
     return [
         *_levels(plan, terrain, visible_only),
         *_objects(edited),
-        *_materials(plan, edited, scene),
         *_clips(edited),
     ]
 
@@ -88,30 +85,6 @@ def _objects(edited: ImportedScene) -> Iterator[NotApplied]:
                 what="is new",
                 why="a terrain has no objects without faces",
                 instead="delete it",
-            )
-
-
-def _materials(
-    plan: TerrainPlan, edited: ImportedScene, scene: TerrainScene
-) -> Iterator[NotApplied]:
-    """Materials that were renamed while their custom properties state the rows."""
-    used = {
-        int(i) for found in plan.levels.values() for i in np.unique(found.edited.triangles.material)
-    }
-    names = {(pair.first, pair.second): pair.name for pair in scene.material_pairs}
-    for i in sorted(used - {-1}):
-        rows, name = plan.pairs[i], edited.materials[i].name
-        before = names.get(rows) if rows is not None else None
-        if (
-            "first" in edited.material_extras[i]
-            and before is not None
-            and before not in (name, without_number(name))
-        ):
-            yield NotApplied(
-                where=f"material {printable(before)!r}",
-                what=f"was renamed to {printable(name)!r}",
-                why="its custom properties state the rows of Land1.wea, which count",
-                instead="assign another material, or change the names in Land1.wea",
             )
 
 

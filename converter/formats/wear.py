@@ -29,6 +29,8 @@ _rule = partial(Rule, "WEAR", source="docs/reference/wear.md#grammar")
 TABLE = "WEAR"
 #: Ending of a WEAR file.
 WEAR_ENDING = ".wea"
+#: What follows a terrain's stem in the names of its two: materials, microtextures.
+LEVEL_ENDINGS = ("1.wea", "2.wea")
 #: Type of a WEAR's directory entry.
 WEAR_TYPE = int.from_bytes(b"WEAR", "little")
 

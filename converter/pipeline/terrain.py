@@ -24,12 +24,14 @@ from ..edits.compare_terrain import TerrainPlan, compare_terrain
 from ..edits.compare_terrain_objects import compare_terrain_objects
 from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
+from ..edits.terrain_materials import settle_terrain_materials
 from ..errors import ConversionError, plural
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain
+from ..formats.wear import LEVEL_ENDINGS
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.differences import NotApplied
@@ -39,6 +41,7 @@ from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
+from .import_wear import import_level_wears, why_level_locked
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
 from .options import ExportOptions, ImportOptions
@@ -51,6 +54,7 @@ class LoadedTerrain(LoadedContainer):
     Attributes:
         terrain: its tables.
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
+        companions: these files, by ending.
         scene: what it shows.
     """
 
@@ -59,6 +63,7 @@ class LoadedTerrain(LoadedContainer):
     terrain: Terrain
     wear: list[str]
     micro: list[str]
+    companions: dict[str, bytes]
     scene: TerrainScene
 
     @property
@@ -107,6 +112,9 @@ def load_terrain(
         terrain=terrain,
         wear=wear,
         micro=micro,
+        companions={
+            k: text for k, text in zip(LEVEL_ENDINGS, (first, second), strict=True) if text
+        },
         scene=scene,
     )
 
@@ -128,6 +136,7 @@ def terrain_files(
         materials=loaded.wear,
         kind=loaded.kind,
         micro=loaded.micro,
+        companions=loaded.companions,
         tolerant=loaded.tolerant,
         visible_only=options.visible_only,
     )
@@ -169,8 +178,12 @@ def import_terrain(
     scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
     refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
+    wear = settle_terrain_materials(
+        given, scene, about.materials, about.micro, locked=why_level_locked(about)
+    )
     plan = compare_terrain(given, terrain, scene, about.materials)
-    out.changes, out.not_applied = plan.changes, plan.not_applied
+    out.changes, out.not_applied = list(plan.changes), [*wear.not_applied, *plan.not_applied]
+    import_level_wears(out, wear, about)
     out.not_applied += compare_terrain_objects(
         plan, given, terrain, scene, visible_only=about.visible_only
     )
@@ -186,8 +199,10 @@ def import_terrain(
         plan.alike,
         used=used,
         entries=about.library,
+        created=wear.created,
         rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
+    surfaces.new += wear.seconds
     if not plan.changes:
         add_surface_edits(out, surfaces, options)
         return out

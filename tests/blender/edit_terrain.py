@@ -79,6 +79,18 @@ def paint():
     edited(change)
 
 
+def new_ground():
+    """A material that no terrain has on a face, and another name for a slot."""
+
+    def change(work):
+        inner_vertex(work).link_faces[0].material_index = len(materials) - 1
+
+    materials = bpy.data.objects["terrain"].data.materials
+    materials.append(bpy.data.materials.new("лава"))
+    edited(change)
+    materials[0].name = "ash"
+
+
 def across_border():
     """Drag an inner vertex a whole square to the side."""
 

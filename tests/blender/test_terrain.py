@@ -29,6 +29,8 @@ EDITS = (
     "delete_face_add_two",
     "delete_face",
     "paint",
+    "new_ground",
+    "new_ground",
     "across_border",
 )
 #: Two maps: the second has materials of one name that Blender's defaults do not keep apart.
@@ -121,6 +123,22 @@ def test_a_face_deleted_and_two_added(edited: tuple[Path, bytes]) -> None:
 def test_a_face_deleted(edited: tuple[Path, bytes]) -> None:
     made, _ = back(edited, "delete_face")
     assert len(Tables(made.data).faces) == len(Tables(edited[1]).faces) - 1
+
+
+def test_a_new_ground(edited: tuple[Path, bytes]) -> None:
+    """Two new rows in Land1.wea: a name of nothing, and one that a slot got."""
+    made, tables = back(edited, "new_ground")
+    assert tables <= {11, 21}
+    wear = next(one for one in made.companions if one.ending == "1.wea")
+    before, after = wear.before.splitlines()[1:], wear.data.splitlines()[1:]
+    count = len(before)
+    assert after[:count] == before
+    assert {line.split(None, 1)[1].decode("cp1251") for line in after[count:]} == {"лава", "ash"}
+    rows = {line.split(None, 1)[1]: row for row, line in enumerate(after)}
+    first = [face[4] for face in Tables(made.data).faces]
+    assert first.count(rows["лава".encode("cp1251")]) == 1
+    assert first.count(rows[b"ash"]) > 1
+    assert not [one for one in made.not_applied if one.where.startswith("material")]
 
 
 def test_a_face_painted(edited: tuple[Path, bytes]) -> None:

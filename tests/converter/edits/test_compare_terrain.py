@@ -42,12 +42,6 @@ def test_renamed_objects(edit: Edit) -> None:
     assert reported(edit) == ["node 'terrain': was renamed to 'hills'"]
 
 
-def test_renamed_materials(edit: Edit) -> None:
-    material = edit.document.json["materials"][0]
-    before, material["name"] = material["name"], "lava"
-    assert reported(edit) == [f"material '{before}': was renamed to 'lava'"]
-
-
 def test_empty_objects(edit: Edit) -> None:
     edit.document.json["nodes"].append({"name": "Empty"})
     edit.document.json["scenes"][0]["nodes"].append(2)
