@@ -265,8 +265,6 @@ def _import_new(task: ImportTask) -> Outcome:
     gltf = Path(task.out, *task.target.split("/"))
     result = import_gltf(gltf, None, options)
     name = entry_name(gltf.stem)
-    # a copy of a model of the game has that model's, as they were or edited
-    of_origin = [replace(one, before=b"") for one in result.kept_companions]
     return Outcome(
         task.id,
         "added",
@@ -280,7 +278,7 @@ def _import_new(task: ImportTask) -> Outcome:
             result.data,
             result.wear,
             model=name,
-            companions=(*result.companions, *of_origin),
+            companions=tuple(result.own_companions),
         ),
         not_applied=result.not_applied,
         new_materials=result.new_materials,

@@ -51,6 +51,23 @@ class LibraryPlan:
     _libraries: dict[str, _Library] = field(default_factory=dict)
     _history: History = field(default_factory=dict)
 
+    def open(self, path: Path) -> _Library:
+        """Open an archive to be changed, once: as it is, and as it was converted.
+
+        Raises:
+            ConversionError: it cannot be read, or is not an archive.
+        """
+        found = next((one for one in self._libraries.values() if one.path == path), None)
+        if found is None:
+            found = self._libraries[str(path)] = _open(path, self._history)
+        return found
+
+    def open_rest(self) -> None:
+        """Open all else that the history knows, so that what was written there is taken back."""
+        for file in self._history:
+            if Path(file).is_file():
+                self.open(Path(file))
+
     def write(self) -> list[Path]:
         """Write them; what was there stays as ``.bak``.
 
@@ -96,9 +113,9 @@ def plan_libraries(
     if result.new_materials or any(edit.picture for edit in result.library):
         wanted |= {MATERIALS, TEXTURES}
     for name in (MATERIALS, TEXTURES):
-        found = _open(folders, name, history)
-        if found is not None and (name in wanted or str(found.path) in history):
-            plan._libraries[name] = found
+        path = _find(folders, name)
+        if path is not None and (name in wanted or str(path) in history):
+            plan._libraries[name] = _open(path, history)
     archives = {name: one.archive for name, one in plan._libraries.items()}
     entries = NewEntries(archives.get(MATERIALS), archives.get(TEXTURES), like)
     for edit in result.library:
@@ -118,7 +135,7 @@ def plan_libraries(
     return plan
 
 
-def _open(folders: Sequence[Path], name: str, history: History) -> _Library | None:
+def _find(folders: Sequence[Path], name: str) -> Path | None:
     for folder in folders:
         try:
             path = find_library(folder, name)
@@ -126,12 +143,16 @@ def _open(folders: Sequence[Path], name: str, history: History) -> _Library | No
             continue
         if path is None or path.is_dir():  # unpacked: only a run over a game writes such
             continue
-        now = bytes(read_file(path))
-        rows = history.get(str(path))
-        was = as_converted(path, str(path), rows) if rows else Converted(now)
-        assert was.data is not None  # no edit makes a library
-        return _Library(path, now, was, read_nres(was.data, str(path)))
+        return path
     return None
+
+
+def _open(path: Path, history: History) -> _Library:
+    now = bytes(read_file(path))
+    rows = history.get(str(path))
+    was = as_converted(path, str(path), rows) if rows else Converted(now)
+    assert was.data is not None  # no edit makes an archive
+    return _Library(path, now, was, read_nres(was.data, str(path)))
 
 
 def _edit(plan: LibraryPlan, edit: LibraryEdit, history: History) -> None:

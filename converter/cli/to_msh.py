@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import plural
 from .common import (
     FILE,
     SETTINGS,
     STDOUT,
     Command,
     batch_options,
-    console,
     given_options,
     output_options,
     output_path,
@@ -26,11 +24,11 @@ from .common import (
     write_stdout,
 )
 from .given import ToMsh
+from .imported import import_file, report_bytes, show_result
 from .options import option
 from .textures import import_entry, is_entry_file
 
 if TYPE_CHECKING:
-    from ..pipeline.import_result import ImportResult
     from ..pipeline.options import ImportOptions
 
 
@@ -38,8 +36,9 @@ if TYPE_CHECKING:
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
 #: Types of object keys, as ``formats.registry`` has them; ``--help`` needs no NumPy.
 TAGS = ("STAT", "INTO", "EXTO", "BULL", "BTLU", "FORT", "WPNS", "SUNO")
-_OF_PICTURES = ("texm", "mips", "into")
+_OF_PICTURES = ("texm", "mips")
 _OF_RUNS = ("in_place", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
+_OF_NEW_MODELS = ("add", "tag", "dry_run")
 
 
 @click.command(
@@ -249,7 +248,8 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "output",
     "--add",
     is_flag=True,
-    help="Make new entries of new glTF files in an archive's folder.",
+    help="Make new entries of new glTF files in an archive's folder; of one file, in the archive "
+    "of --into.",
     example="gltf2msh out/ --game GAME --add -o BIGGER_GAME",
 )
 @option(
@@ -282,7 +282,8 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--into",
     type=FILE,
     metavar="LIB",
-    help="Put a picture's texture, or an entry (WALL.0, STEEL.mat0), into this library.",
+    help="Put a picture's texture, or an entry (WALL.0, STEEL.mat0), into this library; with --add "
+    "a new model into this archive.",
     example="gltf2msh WALL.png --into GAME_COPY/Textures.lib",
 )
 @batch_options
@@ -302,7 +303,7 @@ def command(context: click.Context, /, **_: object) -> None:
     refuse_other_direction([given.source], to_gltf=False)
     picture = given.source.suffix.lower() == ".png" and not given.source.is_dir()
     for name, option in given_options(context).items():
-        if picture and name not in (*_OF_PICTURES, "source", "output", "force", "quiet"):
+        if picture and name not in (*_OF_PICTURES, "into", "source", "output", "force", "quiet"):
             raise click.UsageError(f"{option} is for models, not for pictures")
         if not picture and name in _OF_PICTURES:
             raise click.UsageError(f"{option} is for pictures (.png)")
@@ -315,17 +316,30 @@ def command(context: click.Context, /, **_: object) -> None:
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.import_item")
+    if given.tag is not None and not given.add:
+        raise click.UsageError("--tag is for new models, which --add adds")
     options = _options(given)
     if not given.source.is_dir():
-        refuse_batch_options(context, only=_OF_RUNS)
+        if given.add and given.into is None:
+            raise click.UsageError("--add puts one file into an archive: name it with --into")
+        adds = given.into is not None
+        only = tuple(one for one in _OF_RUNS if not (adds and one in _OF_NEW_MODELS))
+        refuse_batch_options(context, only=only)
         if (given.frame, given.up) != (None, None) and given.source.suffix.lower() != ".obj":
             raise click.UsageError("--frame and --up are for OBJ files")
-        _import_one(given, options)
+        if given.into is None:
+            _import_one(given, options)
+            return
+        from .add import add_one
+
+        if not given.add:
+            raise click.UsageError("--into puts a new model into an archive with --add")
+        add_one(given, options)
         return
     from .batch import import_many
 
-    if given.tag is not None and not given.add:
-        raise click.UsageError("--tag is for new models, which --add adds")
+    if given.into is not None:
+        raise click.UsageError("--into is for one file")
     if given.sidecar_file is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
     import_many(given, options)
@@ -355,7 +369,6 @@ def _options(given: ToMsh) -> ImportOptions:
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
     from ..pipeline.companions import companions_beside, wear_beside
-    from ..pipeline.dispatch import import_gltf
     from ..pipeline.import_result import unapplied
     from ..pipeline.library_edits import files_beside, refused, refused_materials
     from ..pipeline.new_entries import entries_of_game
@@ -364,12 +377,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     source, output = given.source, given.output
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", _ENDINGS)
-    if source.suffix.lower() == ".obj":
-        from ..pipeline.obj import import_obj
-
-        result = import_obj(source, given.sidecar_file, options, up=given.up, frame=given.frame)
-    else:
-        result = import_gltf(source, given.sidecar_file, options)
+    result = import_file(given, options)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
@@ -391,7 +399,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     else:
         result.not_applied += refused(result.library) + refused_materials(result.new_materials)
     if given.report is not None:
-        files.append((given.report, _report_bytes(result)))
+        files.append((given.report, report_bytes(result)))
     refuse_existing(files, given.force)
     if not given.quiet:
         for warning in result.warnings:
@@ -405,21 +413,8 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if target is None:
         write_stdout(result.data)
     elif not given.quiet:
-        _show_result(result, given.verbose)
+        show_result(result, given.verbose)
         say_written(files, written)
-
-
-def _show_result(result: ImportResult, verbose: bool) -> None:
-    say(f"{result.name}: {result.verdict}")
-    if result.timing is not None and (verbose or not result.timing.usual):
-        say(f"  {result.timing.fps:g} frames per second: {result.timing.reason}")
-    shown = result.changes if verbose else result.changes[:10]
-    for change in shown:
-        say(f"  {change}")
-    if len(shown) < len(result.changes):
-        say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
-    if result.report:
-        _show_report(result.report, verbose)
 
 
 def _file_name(name: str) -> str:
@@ -440,46 +435,3 @@ def _shares(text: str | None) -> tuple[float, ...]:
     if not 1 <= len(ratios) <= 2 or not all(0 < ratio < 1 for ratio in ratios):
         raise click.UsageError("--generate-lods takes one or two ratios between 0 and 1")
     return ratios
-
-
-def _report_bytes(result: ImportResult) -> bytes:
-    import json
-    from dataclasses import asdict
-
-    facts: dict[str, object] = {
-        "format": 1,
-        "model": result.name,
-        "dialect": result.dialect,
-        "unchanged": result.unchanged,
-        "changes": [asdict(change) for change in result.changes],
-        "not_applied": [asdict(difference) for difference in result.not_applied],
-        "items": result.report,
-        "warnings": result.warnings,
-    }
-    if result.wear is not None:
-        facts["wear"] = result.wear
-    if result.timing is not None:
-        facts["fps"], facts["fps_reason"] = result.timing.fps, result.timing.reason
-    return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
-
-
-def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
-    """A table of what became of nodes and parts; kept ones only when asked."""
-    from rich import box
-    from rich.table import Table
-
-    counts: dict[tuple[str, str], int] = {}
-    for row in report:
-        key = row["what"], row["status"]
-        counts[key] = counts.get(key, 0) + 1
-    say("  " + ", ".join(f"{plural(n, what)} {status}" for (what, status), n in counts.items()))
-    rows = [row for row in report if verbose or row["status"] != "kept"]
-    if not verbose and len(rows) > 20:
-        return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("what", "name", "status", "reason"):
-        table.add_column(column)
-    for row in rows:
-        table.add_row(*(row[k] for k in ("what", "name", "status", "reason")))
-    if rows:
-        console().print(table, markup=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
@@ -69,6 +69,11 @@ class ImportResult:
     timing: Timing | None = None
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+
+    @property
+    def own_companions(self) -> list[Companion]:
+        """What goes with it as a new model: what changed, and what its origin has."""
+        return [*self.companions, *(replace(one, before=b"") for one in self.kept_companions)]
 
     @property
     def unchanged(self) -> bool:

@@ -34,6 +34,7 @@ COMMANDS = {
     "export": "msh2gltf game -o exported -q -j 2",
     "import": "gltf2msh out --game game -o new -q -j 2",
     "add": "gltf2msh out --game game -o new --add --tag STAT -q -j 2",
+    "add-one": "gltf2msh out/one.rlb/added_one.glb --into game/one.rlb --add --tag STAT -q",
     "in-place": "gltf2msh out --game game --in-place -q -j 2",
     "in-place-add": "gltf2msh out --game game --in-place --add --tag STAT -q -j 2",
 }
