@@ -54,6 +54,8 @@ MADE_FROM = {
     "commands/gltf2msh.ru.md": "docs/commands/russian.toml",
     "commands/msh-inspect.ru.md": "docs/commands/russian.toml",
 }
+#: An option in a sentence.
+OPTION = re.compile(r"<code>(--?[a-z][a-z-]*)</code>")
 FENCE = re.compile(r"(^ *```.*?^ *```$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -155,11 +157,12 @@ def _with_copy(block: re.Match[str]) -> str:
 
 
 def on_page_content(content: str, /, *, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Set what copy buttons copy; shorten the contents of a long API page to its modules."""
+    """Set what copy buttons copy; keep options in one line; shorten the contents of API pages."""
     for title in page.toc.items if page.file.src_uri.startswith("api/") else ():
         if sum(map(_size, title.children)) > LONG_CONTENTS:
             for module in title.children:
                 module.children = []
+    content = OPTION.sub(r'<code class="option">\1</code>', content)
     return BLOCK.sub(_with_copy, content)
 
 

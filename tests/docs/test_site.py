@@ -128,6 +128,11 @@ def test_the_example_gallery_is_in_the_site(site: Path, pages: dict[str, HtmlPag
     assert {"r_h_01.js", "r_h_01.png"} <= {path.name for path in models.iterdir()}
 
 
+def test_an_option_stays_in_one_line(site: Path) -> None:
+    """Browsers break a line after its hyphens."""
+    assert '<code class="option">--fps</code>' in (site / "commands.html").read_text("utf-8")
+
+
 def test_pages_say_what_they_are_called(site: Path) -> None:
     """For those that show a page of which they have the address."""
     text = (site / "gallery.html").read_text("utf-8")
