@@ -140,7 +140,9 @@ def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> 
         for item, node in identified.node_of.items()
         if node in identified.stored_of and item not in identified.frames
     }
-    return FrameRate(tracks, stored_of, stored=stored, size=identified.size)
+    return FrameRate(
+        tracks, stored_of, stored=stored, size=identified.size, turn_noise=identified.turn_noise
+    )
 
 
 # ------------------------------------------------------------------ several clips

@@ -7,67 +7,115 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..errors import plural, printable
-from ..formats.names import without_number
+from ..errors import ConversionError, plural, printable
+from ..formats.terrain import Terrain
 from ..numeric.pose import F64, parents_first
-from ..scene.differences import NotApplied
-from ..scene.inside import NO_MESH, TERRAIN, component_text, mesh_digest, read_pose
+from ..scene.assembly import root_pose
+from ..scene.differences import Change, NotApplied
+from ..scene.inside import CLIPS, component_text, object_key
 from ..scene.scene import ImportedNode, ImportedScene
+from ..scene.terrain import TerrainScene
+from .compare_materials import terrain_faces_without_material
+from .compare_placed import PlacedComparison, ShownModel, elsewhere
 from .compare_poses import same_rotations
+from .compare_terrain import compare_terrain
+from .compare_terrain_objects import compare_terrain_objects
 from .placed_nodes import TURN_NOISE, same_position
 
 #: Kinds of nodes that a model can be below.
 _PLACES = ("object", "component", "unit")
 #: How many are named; the others are counted.
 _NAMED = 20
+#: How many of the places of a model are named.
+_PLACED = 3
+
+
+@dataclass(frozen=True, eq=False)
+class ShownTerrain:
+    """The terrain that a mission shows: its tables, its scene, material names by row."""
+
+    terrain: Terrain
+    scene: TerrainScene
+    wear: list[str]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the glTF of a unit or mission shows besides its records.
+
+    Attributes:
+        inside: as text (``converter.scene.inside``).
+        models: by object key in lower case.
+        terrain: ``None``: there is none.
+    """
+
+    inside: Mapping[str, str]
+    models: Mapping[str, ShownModel]
+    terrain: ShownTerrain | None = None
+
+
+@dataclass
+class InsideEdits:
+    """What a file changes of the models, the terrain and the clips that it shows."""
+
+    not_applied: list[NotApplied] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def compare_inside(
     given: ImportedScene,
     world: F64,
-    inside: Mapping[str, str],
+    shown: Shown,
     new: Collection[int],
     exchanged: Collection[int] = (),
-) -> list[NotApplied]:
+) -> InsideEdits:
     """Return what a file changes of the models, the terrain and the clips that it shows.
 
     Args:
         given: the file.
         world: (n, 4, 4) places of its nodes.
-        inside: what the export showed (``converter.scene.inside``).
+        shown: what the export showed.
         new: nodes of new objects and components, below which nothing may be.
         exchanged: nodes that place another thing than what is still shown below them.
     """
-    return _Inside(given, world, inside, new, exchanged).differences()
+    return _Inside(given, world, shown, new, exchanged).run()
 
 
 class _Inside:
-    """The nodes of a file by what they are below."""
+    """The nodes of a file by what they are below.
+
+    Attributes:
+        items_of: the nodes below each node that places a model.
+        parents: the nodes that others are below.
+        foreign: names of nodes that are not of anything that is placed.
+        ground: nodes of the terrain.
+    """
 
     def __init__(
         self,
         given: ImportedScene,
         world: F64,
-        inside: Mapping[str, str],
+        shown: Shown,
         new: Collection[int],
         exchanged: Collection[int],
     ) -> None:
-        self.given, self.world, self.inside = given, world, inside
+        self.given, self.world, self.shown, self.inside = given, world, shown, shown.inside
         self.new, self.exchanged = set(new), self._all_below(set(exchanged))
-        self.names = [material.name for material in given.materials]
-        self.digests: dict[int, str] = {}
-        self.nodes_of: dict[str, set[int]] = defaultdict(set)
-        self.rows_in: dict[str, list[str]] = defaultdict(list)
+        self.out = InsideEdits()
+        self.items_of: dict[int, list[int]] = defaultdict(list)
         self.rows_of: dict[int, list[int | None]] = defaultdict(list)
-        for text in inside:
+        self.parents = {item.parent for item in given.nodes}
+        self.foreign: list[str] = []
+        self.ground: list[int] = []
+        self.rows_in: dict[str, list[str]] = defaultdict(list)
+        for text in self.inside:
             kind, _, rest = text.partition(" ")
             key, _, number = rest.rpartition(" ")
-            if kind == "node" and number.isdecimal():
-                self.nodes_of[key].add(int(number))
-            elif kind == "component":
+            if kind == "component":
                 self.rows_in[key].append(number)
 
     def _all_below(self, items: set[int]) -> set[int]:
@@ -79,83 +127,32 @@ class _Inside:
                 out.add(i)
         return out
 
-    def differences(self) -> list[NotApplied]:
-        found: dict[int, set[int]] = defaultdict(set)
-        self.what: dict[tuple[str, str], list[str]] = {}
-        foreign: list[str] = []
-        ground = False
-        for i, item in enumerate(self.given.nodes):
-            kind, above = item.extras.get("kind"), self._above(i)
-            if i in self.exchanged:
-                continue
-            if "level" in item.extras:
-                ground = True
-                self._compare_ground(i)
-            elif kind == "component":
-                self._compare_component(i, above)
-            elif kind == "point" and above is not None:
-                self._compare_point(i, above)
-            elif kind is None and above is not None and "node" in item.extras:
-                number = item.extras["node"]
-                found[above].add(number)
-                where = _quoted_model(self.given.nodes[above])
-                for text in self._changes(i, _key(self.given.nodes[above]), number):
-                    self.what.setdefault((where, text), []).append(_quoted(item))
-            elif kind is None and item.mesh >= 0 and above not in self.new and i not in self.new:
-                foreign.append(_quoted(item))
-        out = [_in_model(where, text, names) for (where, text), names in self.what.items()]
-        out += [*self._missing(found), *self._missing_components()]
-        if TERRAIN in self.inside and not ground:
-            out.append(_in_model("terrain", "is missing", []))
-        return out + _foreign(foreign)
+    def run(self) -> InsideEdits:
+        for i in range(len(self.given.nodes)):
+            if i not in self.exchanged:
+                self._sort_in(i)
+        self._compare_models()
+        self._compare_components()
+        self._compare_ground()
+        self._compare_clips()
+        self.out.not_applied += _foreign(self.foreign)
+        return self.out
 
-    def _compare_ground(self, i: int) -> None:
-        if not np.allclose(self.world[i], np.eye(4), atol=1e-5):
-            self.what.setdefault(("terrain", "is moved"), [])
-        if self.inside.get(TERRAIN) not in (None, self._digest(self.given.nodes[i])):
-            self.what.setdefault(("terrain", "its mesh changed"), [])
-
-    def _compare_component(self, i: int, above: int | None) -> None:
-        """Compare a component of an object of a mission with that of its unit."""
-        item = self.given.nodes[i]
-        if not self._in_place(i):
-            self.what.setdefault((_quoted(item), "is moved on its socket"), [])
-        while above is not None and self.given.nodes[above].extras.get("kind") == "component":
-            above = self._above(above)
-        if above is None or above in self.new:
-            return
-        owner = self.given.nodes[above]
-        if owner.extras.get("kind") == "object":
-            row = item.extras.get("index")
-            self.rows_of[above].append(row)
-            text = self.inside.get(f"component {_key(owner)} {row}")
-            if text not in (None, component_text(item.extras)):
-                self.what.setdefault((_quoted(item), "its custom properties changed"), [])
-
-    def _missing_components(self) -> list[NotApplied]:
-        """Objects whose components are not those of their unit; copies without any are whole."""
-        out = []
-        for i, item in enumerate(self.given.nodes):
-            if (
-                item.extras.get("kind") != "object"
-                or i in self.exchanged
-                or (i in self.new and i not in self.rows_of)
-            ):
-                continue
-            expected = self.rows_in.get(_key(item))
-            rows = self.rows_of.get(i, [])
-            if expected is not None and sorted(map(str, rows)) != sorted(expected):
-                out.append(_in_model(_quoted(item), "has other components than its unit", []))
-        return out
-
-    def _compare_point(self, i: int, above: int) -> None:
-        item = self.given.nodes[i]
-        text = self.inside.get(f"point {_key(self.given.nodes[above])} {item.extras.get('point')}")
-        pose = None if text is None else read_pose(text)
-        position = item.translation.astype(np.float64)
-        if pose is not None and not same_position(position, pose.translation, self.world[i]):
-            where = _quoted_model(self.given.nodes[above])
-            self.what.setdefault((where, "is moved"), []).append(_quoted(item))
+    def _sort_in(self, i: int) -> None:
+        item, above = self.given.nodes[i], self._above(i)
+        kind = item.extras.get("kind")
+        if "level" in item.extras:
+            self.ground.append(i)
+        elif kind == "component":
+            self._compare_component(i, above)
+        elif kind == "point" and above is not None:
+            self.items_of[above].append(i)
+        elif kind is None and i not in self.new:
+            placed = above is not None and object_key(self.given.nodes[above].extras)
+            if above is not None and placed in self.shown.models:
+                self.items_of[above].append(i)
+            elif above not in self.new and self._is_foreign(i):
+                self.foreign.append(_quoted(item))
 
     def _above(self, i: int) -> int | None:
         """The nearest object or component above a node; ``None``: there is none."""
@@ -166,82 +163,171 @@ class _Inside:
             above = self.given.nodes[above].parent
         return None
 
-    def _digest(self, item: ImportedNode) -> str:
-        if item.mesh < 0:
-            return NO_MESH
-        if item.mesh not in self.digests:
-            primitives = self.given.meshes[item.mesh].primitives
-            self.digests[item.mesh] = mesh_digest(self.given.streams, primitives, self.names)
-        return self.digests[item.mesh]
+    def _is_foreign(self, i: int) -> bool:
+        """Whether a node shows something, or is an empty that nothing is below."""
+        return self.given.nodes[i].mesh >= 0 or i not in self.parents
 
-    def _changes(self, i: int, key: str, number: int) -> list[str]:
+    # -------------------------------------------------------------- models
+
+    def _compare_models(self) -> None:
+        """Compare every placed model with its file; what differs is reported once per file."""
+        comparison = PlacedComparison(self.given, self.world)
+        places: dict[str, set[int]] = defaultdict(set)
+        found: dict[tuple[str, NotApplied], set[int]] = defaultdict(set)
+        for i, item in enumerate(self.given.nodes):
+            if i in self.exchanged or item.extras.get("kind") not in _PLACES:
+                continue
+            model = self.shown.models.get(object_key(item.extras))
+            items = self.items_of.get(i, [])
+            if model is None or (not items and (i in self.new or self._is_bare(i))):
+                continue
+            if not items and model.scene.nodes:
+                self.report(_quoted(item), "lacks all nodes of its model")
+                continue
+            places[model.file].add(i)
+            for one in comparison.differences(i, items, model):
+                found[model.file, one].add(i)
+        grouped: dict[tuple[str, NotApplied, frozenset[int]], list[str]] = defaultdict(list)
+        for (file, one), here in found.items():
+            grouped[file, replace(one, where=""), frozenset(here)].append(one.where)
+        for (file, one, where), nodes in grouped.items():
+            title = f"model {printable(file)!r}"
+            if where != places[file]:
+                title += f" in {self._named_places(where)}"
+            what = f"{_listed(sorted(filter(None, nodes)), _NAMED)} {one.what}".strip()
+            self.out.not_applied.append(replace(one, where=title, what=what))
+
+    def report(self, where: str, what: str) -> None:
+        """Add what belongs to another file."""
+        self.out.not_applied.append(elsewhere(where, what))
+
+    def _is_bare(self, i: int) -> bool:
+        """Whether a component showed nothing though its key has a model."""
+        owner = self._owner(i)
+        path = "" if owner is None else object_key(self.given.nodes[owner].extras)
+        return f"bare {path} {self.given.nodes[i].extras.get('index')}" in self.inside
+
+    def _named_places(self, where: Collection[int]) -> str:
+        """The objects that nodes belong to."""
+        owners = [self._owner(i) for i in where]
+        names = [
+            _quoted(self.given.nodes[i if owner is None else owner])
+            for i, owner in zip(where, owners, strict=True)
+        ]
+        return _listed(sorted(set(names)), _PLACED)
+
+    def _owner(self, i: int) -> int | None:
+        """The object that a component is of; ``None``: it is of a unit by itself."""
+        above: int | None = i
+        while above is not None and self.given.nodes[above].extras.get("kind") == "component":
+            above = self._above(above)
+        known = above is not None and self.given.nodes[above].extras.get("kind") == "object"
+        return above if known else None
+
+    # -------------------------------------------------------------- components
+
+    def _compare_component(self, i: int, above: int | None) -> None:
+        """Compare a component of an object of a mission with that of its unit."""
         item = self.given.nodes[i]
-        text = self.inside.get(f"node {key} {number}")
-        if text is None:
-            return []
-        digest, _, place = text.partition(" ")
-        pose, out = read_pose(place), []
-        if digest != self._digest(item):
-            out.append("its mesh changed")
-        if pose is not None and "frame_count" not in item.extras:
-            position = item.translation.astype(np.float64)
-            moved = not same_position(position, pose.translation, self.world[i])
-            turned = not same_rotations(item.rotation, pose.rotation, TURN_NOISE).all()
-            if moved or turned or item.linear is not None:
-                out.append("is moved, turned or scaled")
-        return out
+        if not self._in_place(i):
+            self.report(_quoted(item), "is moved on its socket")
+        owner = self._owner(i)
+        if owner is None or owner in self.new:
+            return
+        row = item.extras.get("index")
+        self.rows_of[owner].append(row)
+        text = self.inside.get(f"component {object_key(self.given.nodes[owner].extras)} {row}")
+        if text not in (None, component_text(item.extras)):
+            self.report(_quoted(item), "its custom properties changed")
+
+    def _compare_components(self) -> None:
+        """Report objects whose components are not those of their unit; copies without any pass."""
+        for i, item in enumerate(self.given.nodes):
+            if (
+                item.extras.get("kind") != "object"
+                or i in self.exchanged
+                or (i in self.new and i not in self.rows_of)
+            ):
+                continue
+            expected = self.rows_in.get(object_key(item.extras))
+            rows = self.rows_of.get(i, [])
+            if expected is not None and sorted(map(str, rows)) != sorted(expected):
+                self.report(_quoted(item), "has other components than its unit")
 
     def _in_place(self, i: int) -> bool:
         """Whether a component takes the pose of its socket."""
         item = self.given.nodes[i]
-        text = self.inside.get(f"node {_key(item)} 0")
-        pose = None if text is None else read_pose(text.partition(" ")[2])
+        model = self.shown.models.get(object_key(item.extras))
         above = self.given.nodes[item.parent] if item.parent >= 0 else None
         if item.linear is not None:
             return False
-        if pose is None or above is None or "node" not in above.extras:
+        if model is None or above is None or "node" not in above.extras:
             return True  # it shows nothing, or is not on a socket: that is compared elsewhere
-        pose = pose.inverse()
+        pose = root_pose(model.scene).inverse()
         same = same_rotations(item.rotation, pose.rotation, TURN_NOISE).all()
         position = item.translation.astype(np.float64)
         return bool(same) and same_position(position, pose.translation, self.world[i])
 
-    def _missing(self, found: Mapping[int, set[int]]) -> list[NotApplied]:
-        """Placed models that lack nodes; of a copy nothing may be there."""
-        out = []
-        for i, item in enumerate(self.given.nodes):
-            if item.extras.get("kind") not in _PLACES or (i in self.new and i not in found):
-                continue
-            if i in self.exchanged:
-                continue
-            missing = self.nodes_of.get(_key(item), set()) - found.get(i, set())
-            if missing:
-                what = f"lacks {plural(len(missing), 'node')} of its model"
-                out.append(_in_model(_quoted(item), what, []))
-        return out
+    # -------------------------------------------------------------- terrain and clips
 
+    def _compare_ground(self) -> None:
+        stored = self.shown.terrain
+        if stored is None:
+            return
+        nodes = [self.given.nodes[i] for i in self.ground]
+        if not any(item.mesh >= 0 and self.given.meshes[item.mesh].drawn for item in nodes):
+            self.report("terrain", "is missing")
+            return
+        if not np.allclose(self.world[self.ground], np.eye(4), atol=1e-5):
+            self.report("terrain", "is moved, turned or scaled")
+        still = np.array([1.0, 0, 0, 0])
+        own = replace(
+            self.given, clips=[], nodes=[
+                replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still,
+                        linear=None)
+                for item in nodes
+            ],
+        )  # fmt: skip
+        try:
+            plan = compare_terrain(own, stored.terrain, stored.scene, stored.wear)
+        except ConversionError as error:
+            self.report("terrain", str(error))
+            return
+        found: list[Change | NotApplied] = [
+            *plan.changes,
+            *plan.not_applied,
+            *compare_terrain_objects(plan, own, stored.terrain, stored.scene, visible_only=True),
+            *terrain_faces_without_material(plan),
+        ]
+        for one in found:
+            self.report("terrain", f"{one.where}: {one.what}")
 
-def _key(item: ImportedNode) -> str:
-    extras = item.extras
-    return str(extras.get("key", extras.get("path", ""))).lower()
+    def _compare_clips(self) -> None:
+        """Report what of the clips no placed model has."""
+        clips = self.given.clips
+        models = self.shown.models.values()
+        if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
+            self.out.warnings.append(
+                "the file has no animation: the clips of its models are not compared"
+            )
+        below = {i for items in self.items_of.values() for i in items}
+        tracks = {track.node for clip in clips for track in clip.tracks}
+        moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
+        scaled = [f"node {printable(name)!r}" for clip in clips for name in clip.scaled]
+        if moved:
+            self.report(_listed(moved, _NAMED), "is animated")
+        if scaled:
+            self.report(_listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale")
+        self.out.not_applied += [one for clip in clips for one in clip.not_applied]
 
 
 def _quoted(item: ImportedNode) -> str:
     return f"node {printable(item.name)!r}"
 
 
-def _quoted_model(item: ImportedNode) -> str:
-    return f"model of {printable(_key(item))!r}"
-
-
-def _in_model(where: str, what: str, names: list[str]) -> NotApplied:
-    shown = ", ".join(sorted({without_number(name) for name in names})[:_NAMED])
-    return NotApplied(
-        where=where,
-        what=f"{shown} {what}".strip(),
-        why="units and missions place models and do not change them",
-        instead="convert that file by itself and edit it there",
-    )
+def _listed(names: list[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _foreign(names: list[str]) -> list[NotApplied]:
@@ -255,7 +341,7 @@ def _foreign(names: list[str]) -> list[NotApplied]:
         for name in names[:_NAMED]
     ]
     if len(names) > _NAMED:
-        rest = f"{len(names) - _NAMED} more nodes"
+        rest = f"{plural(len(names) - _NAMED, 'more node')}"
         out.append(
             NotApplied(
                 where=rest, what="are new", why="they are not objects",

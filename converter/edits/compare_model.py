@@ -40,9 +40,44 @@ def compare_model(
     Raises:
         ConversionError: more than half of the nodes are missing, and nobody allowed that.
     """
+    plan = compare_structure(
+        identified,
+        stored,
+        same_materials(identified.scene, stored),
+        lightmap=lightmap,
+        has_names=has_names,
+        has_labels=has_labels,
+        only_shown=only_shown,
+        allow_delete=allow_delete,
+    )
+    poses = compare_poses(identified, stored)
+    plan.poses |= poses.nodes
+    plan.changes += poses.changes
+    plan.not_applied += poses.not_applied
+    return plan
+
+
+def compare_structure(
+    identified: Identified,
+    stored: Scene,
+    materials: list[set[int]],
+    *,
+    lightmap: bool,
+    has_names: bool,
+    has_labels: bool,
+    only_shown: bool,
+    allow_delete: bool,
+) -> Plan:
+    """Return the differences of nodes and parts, without those of poses.
+
+    Args:
+        identified, stored, lightmap, has_names, has_labels, only_shown, allow_delete: as of
+            :func:`compare_model`; so are the errors.
+        materials: per material of the file the stored ones that it may be.
+    """
     plan = Plan(identified)
     scene = identified.scene
-    plan.materials = same_materials(scene, stored)
+    plan.materials = materials
     stored_of = identified.stored_of
     for i, node in enumerate(scene.nodes):
         if i in stored_of:
@@ -68,10 +103,6 @@ def compare_model(
         for k in plan.deleted_nodes
     ]
     compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
-    poses = compare_poses(identified, stored)
-    plan.poses |= poses.nodes
-    plan.changes += poses.changes
-    plan.not_applied += poses.not_applied
     return plan
 
 

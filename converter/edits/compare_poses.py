@@ -41,20 +41,20 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
     out, scene = PoseChanges(), identified.scene
     new = {track.node: track for track in scene.tracks}
     old = {track.node: track for track in stored.tracks}
-    noise = POSE_NOISE * identified.size
+    noise, turn_noise = POSE_NOISE * identified.size, identified.turn_noise
     for i, k in identified.stored_of.items():
         node, before = scene.nodes[i], stored.nodes[k]
         where = f"node {printable(before.name)!r}"
         if i not in new and k not in old:
             moved = np.abs(node.translation - before.translation).max() > noise
-            turned = not same_rotations(node.rotation, before.rotation).all()
+            turned = not same_rotations(node.rotation, before.rotation, turn_noise).all()
             if moved or turned:
                 out.nodes.add(i)
             out.changes += [Change(where, "translation changed")] if moved else []
             out.changes += [Change(where, "rotation changed")] if turned else []
             continue
         frames = _common_frames(new.get(i), old.get(k), scene)
-        differ = _differing(new.get(i), old.get(k), node, before, frames, noise)
+        differ = _differing(new.get(i), old.get(k), node, before, frames, (noise, turn_noise))
         for path, same in zip(("translation", "rotation"), differ, strict=True):
             if not same.all():
                 out.nodes.add(i)
@@ -91,15 +91,15 @@ def _differing(
     node: Node,
     before: Node,
     frames: NDArray[np.float64],
-    noise: float,
+    noise: tuple[float, float],
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """At which frames translations and rotations are the same. (T,) bool each."""
     a_t, a_r = poses_at(new, node, frames)
     b_t, b_r = poses_at(old, before, frames)
     track = new or Track(0)
     loose_t, loose_r = collapsed(track.translation, b_t), collapsed(track.rotation, b_r)
-    loose_r = max(ROTATION_NOISE, loose_r)
-    same_t = (np.abs(a_t - b_t) <= max(noise, loose_t)).all(axis=1)
+    loose_r = max(noise[1], loose_r)
+    same_t = (np.abs(a_t - b_t) <= max(noise[0], loose_t)).all(axis=1)
     same_r = same_rotations(a_r, b_r, loose_r)
     if old is not None and old.rotation is not None and not same_r.all():
         # between sparse keys, Blender does not turn along the arc
@@ -125,7 +125,8 @@ def moved_though_animated(identified: Identified, stored: Scene | None) -> list[
         item = imported.nodes[track.node]
         k = identified.stored_of.get(identified.node_of[track.node])
         before = None if stored is None or k is None else stored.nodes[k]
-        what = _placed_elsewhere(track, item, before, 2 * POSE_NOISE * identified.size)
+        noise = 2 * POSE_NOISE * identified.size, 4 * identified.turn_noise
+        what = _placed_elsewhere(track, item, before, noise)
         if what:
             found.append((item.name if before is None else before.name, " and ".join(what)))
     more = ""
@@ -144,10 +145,10 @@ def moved_though_animated(identified: Identified, stored: Scene | None) -> list[
 
 
 def _placed_elsewhere(
-    track: Track, item: ImportedNode, before: Node | None, noise: float
+    track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]
 ) -> list[str]:
     """How a node stands elsewhere than it ever does in its animation, and than it did before."""
-    what, loose = [], 4 * ROTATION_NOISE
+    what, (noise, loose) = [], noises
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
     if (places := track.translation) is not None and moved:
         apart = (

@@ -104,6 +104,7 @@ class FrameRate:
         stored_of: node of the file -> stored node; only those that stand in the same frame.
         stored: the sidecar's scene.
         size: extent of the model, for tolerances.
+        turn_noise: how far rotations drift.
     """
 
     def __init__(
@@ -113,9 +114,10 @@ class FrameRate:
         *,
         stored: Scene | None,
         size: float,
+        turn_noise: float = ROTATION_NOISE,
     ) -> None:
         self.tracks, self.stored_of, self.stored = tracks, stored_of, stored
-        self.noise = POSE_NOISE * size
+        self.noise, self.turn_noise = POSE_NOISE * size, turn_noise
         self.old = {} if stored is None else {track.node: track for track in stored.tracks}
         channels = [channel for _, _, channel in self._channels()]
         self.first = min((float(c.frames[0]) for c in channels), default=0.0)
@@ -346,7 +348,7 @@ class FrameRate:
             if k is None or self.stored is None:
                 continue
             node, old = self.stored.nodes[k], self.old.get(k)
-            noise = self.noise if path == "translation" else ROTATION_NOISE
+            noise = self.noise if path == "translation" else self.turn_noise
             yield (
                 _Pair(
                     _in_frames(channel, timing),

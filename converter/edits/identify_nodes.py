@@ -50,6 +50,7 @@ class Identified:
         stored_of: node -> index in the sidecar's scene; new nodes are not in it.
         shown: the cell that the default scene shows.
         size: extent of the model, for tolerances.
+        turn_noise: how far rotations drift.
     """
 
     scene: Scene
@@ -61,6 +62,7 @@ class Identified:
     stored_of: dict[int, int] = field(default_factory=dict)
     shown: tuple[int, int] = (0, 0)
     size: float = 1.0
+    turn_noise: float = ROTATION_NOISE
 
 
 def identify(

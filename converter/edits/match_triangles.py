@@ -210,8 +210,7 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     uv0, clamped = None, 0
     if streams.uv0 is not None:
         uv0, clamped = encode_uv(streams.uv0[vertex])
-    extra = stored_extra(streams, lightmap)
-    chosen = None if extra is None else extra[vertex]
+    chosen = _stored_extra(streams, vertex, lightmap)
     known = None
     if chosen is not None and not lightmap:
         known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
@@ -273,14 +272,14 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
     return np.repeat(known, counts, axis=0)
 
 
-def stored_extra(streams: Streams, lightmap: bool) -> NDArray[np.uint8] | None:
-    """Return Res18 of all vertices as stored: lightmap words or BGRA bytes. (V, 4) uint8."""
+def _stored_extra(streams: Streams, vertex: I64, lightmap: bool) -> NDArray[np.uint8] | None:
+    """Res18 of (T, 3) vertices as stored: lightmap words or BGRA bytes. (T, 3, 4) uint8."""
     if lightmap:
         if streams.uv1 is None:
             return None
-        words, _ = encode_lightmap_uv(streams.uv1)
-        return np.ascontiguousarray(words).view(np.uint8).reshape(-1, 4)
-    return None if streams.colours is None else streams.colours[:, [2, 1, 0, 3]]
+        words, _ = encode_lightmap_uv(streams.uv1[vertex])
+        return np.ascontiguousarray(words).view(np.uint8).reshape(*vertex.shape, 4)
+    return None if streams.colours is None else streams.colours[vertex][..., [2, 1, 0, 3]]
 
 
 def match(

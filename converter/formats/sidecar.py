@@ -1,7 +1,8 @@
 """The sidecar: what glTF cannot hold, so that what was not edited comes back byte for byte.
 
 One file, ``<stem>.msh-sidecar``: a fixed header, a JSON description, and the source model's bytes
-as they were (entry order, attributes, raw names, gaps, unknown entries, every table). Nothing in
+as they were (entry order, attributes, raw names, gaps, unknown entries, every table). Those of a
+unit or mission are followed by the sidecars of the models and the terrain that it shows. Nothing in
 it is executed, and sizes are checked against the file before anything is allocated.
 """
 
@@ -11,6 +12,7 @@ import hashlib
 import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +34,15 @@ _HEADER_DTYPE = np.dtype(
         ("magic", "V8"),  # +0
         ("version", "<u4"),  # +8
         ("description_size", "<u4"),  # +12
-        ("source_size", "<u8"),  # +16
-        ("digest", "V32"),  # +24  SHA-256 of description and source
+        ("source_size", "<u8"),  # +16  with what is attached
+        ("digest", "V32"),  # +24  SHA-256 of all that follows
     ]
 )
 assert _HEADER_DTYPE.itemsize == 56
+#: Fields that a description only has where they are not empty, as sidecars of 0.1 lack them.
+_LATER = (
+    "points", "shown", "library", "tolerant", "visible_only", "companions", "inside", "attached",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -62,6 +68,7 @@ class Description:
         companions: files of the model's name as they were, by ending (``.cpt``).
         inside: what the glTF of a unit or mission shows besides its records
             (``converter.scene.inside``).
+        attached: sizes of the sidecars that follow the source.
     """
 
     source: str
@@ -82,6 +89,7 @@ class Description:
     visible_only: bool = False
     companions: dict[str, bytes] = field(default_factory=dict)
     inside: dict[str, str] = field(default_factory=dict)
+    attached: list[int] = field(default_factory=list)
 
     @property
     def mode(self) -> Mode:
@@ -95,6 +103,7 @@ class Description:
         does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
         passed = {"source", "converter", "dialect_reason", "lod", "group"}
         passed |= {"visible_only", "companions", "shown", "library", "inside"}
+        passed |= {"attached"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -108,10 +117,15 @@ class Description:
 
 @dataclass(frozen=True)
 class Sidecar:
-    """A description and the source's bytes."""
+    """A description and the source's bytes.
+
+    Attributes:
+        attached: the models and the terrain that a unit or mission shows.
+    """
 
     description: Description
     source: memoryview | bytes
+    attached: list[Sidecar] = field(default_factory=list)
 
 
 def sidecar_path(gltf: Path) -> Path:
@@ -126,29 +140,32 @@ def sha256(data: memoryview | bytes) -> str:
 
 def write_sidecar(sidecar: Sidecar) -> bytes:
     """The bytes of a sidecar file."""
-    fields = dict(vars(sidecar.description))
+    attached = [write_sidecar(one) for one in sidecar.attached]
+    fields = {**vars(sidecar.description), "attached": [len(data) for data in attached]}
     fields["points"] = _shown(fields["points"])
     fields["companions"] = {
         ending: b64encode(data).decode() for ending, data in fields["companions"].items()
     }
     fields["library"] = [entry.row() for entry in fields["library"]]
-    for name in ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside"):
+    for name in _LATER:
         if not fields[name]:
             del fields[name]  # as in sidecars of the first version
     text = json.dumps(fields, ensure_ascii=False, sort_keys=True).encode()
     digest = hashlib.sha256(text)
-    digest.update(sidecar.source)
-    sizes = (len(text), len(sidecar.source))
+    for data in (sidecar.source, *attached):
+        digest.update(data)
+    sizes = (len(text), len(sidecar.source) + sum(map(len, attached)))
     header = np.array((_MAGIC, _VERSION, *sizes, digest.digest()), _HEADER_DTYPE)
-    return b"".join([header.tobytes(), text, sidecar.source])
+    return b"".join([header.tobytes(), text, sidecar.source, *attached])
 
 
-def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
+def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) -> Sidecar:
     """Read a sidecar file; the source is a view of ``data``.
 
     Args:
         data: the whole file.
         label: what messages call it.
+        whole: it is a file, which others may be attached to.
 
     Raises:
         ConversionError: not a sidecar, a newer version, or damaged.
@@ -169,14 +186,14 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
         raise fail("sidecar is cut or padded", f"{len(view)} bytes", size + text_size + source_size)
     if hashlib.sha256(view[size:]).digest() != header["digest"].tobytes():
         raise fail("sidecar is damaged: its digest does not fit its content")
-    source = view[size + text_size :]
+    rest = view[size + text_size :]
     try:
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {
             "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "library": [],
             "tolerant": False, "visible_only": False, "companions": {},
-            "inside": {},
+            "inside": {}, "attached": [],
         }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
@@ -196,11 +213,17 @@ def read_sidecar(data: memoryview | bytes, label: str) -> Sidecar:
             raise ValueError(f"dialect {description.dialect}")
         if not (0 <= description.lod < LOD_COUNT and 0 <= description.group < GROUP_COUNT):
             raise ValueError(f"lod {description.lod}, group {description.group}")
+        sizes = description.attached
+        if sizes and not (whole and min(sizes) >= 0 and sum(sizes) <= len(rest)):
+            raise ValueError(f"attached {sizes}")
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise fail("sidecar's description cannot be read", repr(error)) from None
+    ends = [*accumulate(sizes, initial=len(rest) - sum(sizes))]
+    source = rest[: ends[0]]
     if sha256(source) != description.source_sha256:
         raise fail("sidecar's source does not fit its digest", sha256(source))
-    return Sidecar(description, source)
+    attached = [read_sidecar(rest[a:b], label, whole=False) for a, b in pairwise(ends)]
+    return Sidecar(description, source, attached)
 
 
 def _require_types(description: Description) -> None:
@@ -220,6 +243,7 @@ def _require_types(description: Description) -> None:
         expected = {
             "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint,
             "list[Surface[ShownPicture]]": Surface, "list[LibraryEntry]": LibraryEntry,
+            "list[int]": int,
         }.get(kind, str)  # fmt: skip
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is not a {kind}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,6 +31,7 @@ def output_files(
     options: ExportOptions,
     sidecar: bool,
     root: Path | None,
+    attached: Sequence[Sidecar] = (),
 ) -> Files:
     """Make the files of a glTF document and its sidecar; the glTF is the last.
 
@@ -43,6 +44,7 @@ def output_files(
         options: whether pictures go into the glTF.
         sidecar: whether to write one.
         root: the directory of a run over many models, which writes their pictures itself.
+        attached: sidecars that are attached to its own.
     """
     appearance = in_folder(loaded.appearance, target, options, root)
     data = loaded.stored
@@ -60,7 +62,7 @@ def output_files(
         if about.kind in ASSEMBLY_KINDS:
             names = [material["name"] for material in made.json.get("materials", [])]
             about = replace(about, inside=about.inside | material_texts(names))
-        files.append((beside, write_sidecar(Sidecar(about, data))))
+        files.append((beside, write_sidecar(Sidecar(about, data, [*attached]))))
     if target.suffix.lower() == ".gltf":
         buffer = buffer_path(target)
         if made.buffer:

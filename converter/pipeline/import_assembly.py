@@ -27,6 +27,7 @@ from .game import Game, find_game
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
 from .options import ImportOptions
+from .shown_models import shown_inside_of
 from .unit import UNITS
 
 
@@ -56,10 +57,9 @@ def import_mission(
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    out.not_applied += compare_inside(
-        given, edit.world, about.inside, edit.new_items, edit.exchanged
-    )
-    _warn_of_clips(given, out)
+    found = compare_inside(given, edit.world, shown_inside_of(kept), edit.new_items, edit.exchanged)
+    out.not_applied += found.not_applied
+    out.warnings += found.warnings
     changed = bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
@@ -81,11 +81,6 @@ def require_extras(given: ImportedScene) -> None:
             "does not say what its objects are: it lost its custom properties",
             hint="export it with Include > Custom Properties",
         )
-
-
-def _warn_of_clips(given: ImportedScene, out: ImportResult) -> None:
-    if given.clips:
-        out.warnings.append("clips of parts are not compared: edit them in the models' own files")
 
 
 def _compare_surfaces(
@@ -189,10 +184,11 @@ def import_unit(
         known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
     edit = edit_unit(given, unit, known)
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    out.not_applied += compare_inside(
-        given, world_matrices(given.nodes), about.inside, edit.new, edit.exchanged
+    found = compare_inside(
+        given, world_matrices(given.nodes), shown_inside_of(kept), edit.new, edit.exchanged
     )
-    _warn_of_clips(given, out)
+    out.not_applied += found.not_applied
+    out.warnings += found.warnings
     written, changed = write_unit(edit.unit), bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:

@@ -28,10 +28,11 @@ from .placed_models import (
     LoadedAssembly,
     PlacedModels,
     assembly_files,
+    own_sidecar,
     require_game,
     shared_appearance,
 )
-from .terrain import LoadedTerrain, load_terrain
+from .terrain import LoadedTerrain, load_terrain, terrain_description
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,7 @@ def load_mission(path: Path, options: ExportOptions) -> LoadedMission:
         appearance=appearance,
         data=bytes(data),
         assembly=assembly,
+        models=models.loaded,
         mission=mission,
         terrain=terrain,
     )
@@ -115,8 +117,10 @@ def mission_files(
     """Make the files of a mission's glTF; arguments as of ``dispatch.gltf_files``."""
     clans = "\n".join(clan.title for clan in loaded.mission.clans)
     extras = SceneExtras(kind="mission", map=loaded.mission.map, clans=clans)
+    level = loaded.terrain
+    more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
     return assembly_files(
-        loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root
+        loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.registry import Member
-from ..formats.sidecar import Description
+from ..formats.sidecar import Description, Sidecar, sha256
 from ..formats.unit import Unit
 from ..formats.wear import WEAR_ENDING
 from ..scene.appearance import Appearance
@@ -27,7 +28,7 @@ from ..scene.placed import component_extras
 from ..scene.scene import require_in_range
 from .appearance import has_libraries
 from .check_assembly import game_of
-from .export_model import LoadedModel, decode_model, require_scene_in_range
+from .export_model import LoadedModel, decode_model, description, require_scene_in_range
 from .game import Game
 from .gltf_output import Files, output_files
 from .loaded import LoadedScene
@@ -41,10 +42,12 @@ class LoadedAssembly(LoadedScene):
     Attributes:
         data: its bytes.
         assembly: where its models stand.
+        models: those of the assembly, as they were read.
     """
 
     data: bytes
     assembly: Assembly
+    models: list[LoadedModel]
 
     @property
     def stored(self) -> bytes:
@@ -253,6 +256,7 @@ def assembly_files(
     clips: bool,
     sidecar: bool,
     root: Path | None,
+    more: Sequence[Sidecar] = (),
 ) -> Files:
     """Make the files of a unit's or mission's glTF; other arguments as of ``dispatch.gltf_files``.
 
@@ -261,14 +265,18 @@ def assembly_files(
         target, options, sidecar, root: as there.
         extras: of scene 0.
         clips: whether the clips of its models are there.
+        more: what is attached to its sidecar besides its models.
     """
     require_places_in_range(loaded.assembly, loaded.name)
     about = Description(
         loaded.name, "", dialect="", dialect_reason="", clip="", lod=options.lod,
         group=options.group, converter=__version__, materials=[], kind=Kind(loaded.kind),
         tolerant=loaded.tolerant,
-        inside=shown_inside(loaded.assembly, (options.lod, options.group)),
+        inside=shown_inside(loaded.assembly, clips=clips),
     )  # fmt: skip
+    clip = "keys" if options.stored_keys else "samples"
+    models = (own_sidecar(description(one, options, clip), one) for one in loaded.models)
+    attached = [*models, *more] if sidecar else []
 
     def document(source: SourceExtras, appearance: Appearance | None) -> Document:
         shown = AssemblyOptions(
@@ -279,5 +287,10 @@ def assembly_files(
 
     return output_files(
         loaded, about, SourceExtras(), document, target=target, options=options,
-        sidecar=sidecar, root=root,
+        sidecar=sidecar, root=root, attached=attached,
     )  # fmt: skip
+
+
+def own_sidecar(about: Description, loaded: LoadedScene) -> Sidecar:
+    """Return the sidecar of a model or terrain, to be attached to that of what shows it."""
+    return Sidecar(replace(about, source_sha256=sha256(loaded.stored)), loaded.stored)

@@ -119,12 +119,9 @@ def load_terrain(
     )
 
 
-def terrain_files(
-    loaded: LoadedTerrain, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
-    """Make the files of a terrain's glTF; arguments as of ``dispatch.gltf_files``."""
-    require_in_range("a position", loaded.terrain.positions, loaded.name)  # the import refuses it
-    about = Description(
+def terrain_description(loaded: LoadedTerrain, options: ExportOptions) -> Description:
+    """Return the description of a terrain's sidecar, without the digest."""
+    return Description(
         loaded.name,
         "",
         dialect="",
@@ -141,6 +138,14 @@ def terrain_files(
         visible_only=options.visible_only,
     )
 
+
+def terrain_files(
+    loaded: LoadedTerrain, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
+) -> Files:
+    """Make the files of a terrain's glTF; arguments as of ``dispatch.gltf_files``."""
+    require_in_range("a position", loaded.terrain.positions, loaded.name)  # the import refuses it
+    about = terrain_description(loaded, options)
+
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:
         return export_terrain(loaded.scene, extras, appearance, visible_only=options.visible_only)
 
@@ -154,6 +159,23 @@ def terrain_files(
         sidecar=sidecar,
         root=root,
     )
+
+
+def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
+    """Return the tables and the scene of a sidecar's terrain.
+
+    Args:
+        kept: the sidecar.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: its source cannot be read.
+    """
+    about = kept.description
+    container = read_nres(kept.source, label, longer=about.tolerant)
+    terrain = read_terrain(container, about.source, cut=about.tolerant)
+    terrain, _ = checked_terrain(terrain, about.mode)
+    return terrain, decode_terrain(terrain, stem(about.source), about.materials, about.micro)
 
 
 def import_terrain(
@@ -172,10 +194,7 @@ def import_terrain(
     """
     about = kept.description
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
-    container = read_nres(kept.source, label, longer=about.tolerant)
-    terrain = read_terrain(container, about.source, cut=about.tolerant)
-    terrain, _ = checked_terrain(terrain, about.mode)
-    scene = decode_terrain(terrain, stem(about.source), about.materials, about.micro)
+    terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(

@@ -81,6 +81,7 @@ def load_unit(path: Path, options: ExportOptions) -> LoadedUnit:
         appearance=appearance,
         data=bytes(data),
         assembly=Assembly(stem(name), models.assembled(), placements),
+        models=models.loaded,
         unit=unit,
     )
 

@@ -121,9 +121,9 @@ def merge_primitives(document: Editable) -> None:
     for mesh in document.json.get("meshes", []):
         groups: dict[int, list[dict[str, Any]]] = {}
         for primitive in mesh["primitives"]:
-            groups.setdefault(primitive["material"], []).append(primitive)
+            groups.setdefault(primitive.get("material", -1), []).append(primitive)
         merged = []
-        for material, group in groups.items():
+        for group in groups.values():
             counts = [len(document.arrays[p["attributes"]["POSITION"]]) for p in group]
             starts = np.cumsum([0, *counts[:-1]])
             index = [
@@ -131,7 +131,8 @@ def merge_primitives(document: Editable) -> None:
                 for p, s in zip(group, starts, strict=True)
             ]
             merged.append(
-                {
+                group[0]
+                | {
                     "attributes": {
                         name: _add_like(
                             document,
@@ -141,7 +142,6 @@ def merge_primitives(document: Editable) -> None:
                         for name, accessor in group[0]["attributes"].items()
                     },
                     "indices": document.add(np.concatenate(index).astype(np.uint32)),
-                    "material": material,
                 }
             )
         mesh["primitives"] = merged

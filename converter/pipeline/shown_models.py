@@ -1,0 +1,77 @@
+"""Read what the sidecar of a unit or mission has of the models and the terrain that it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ...importers.control_points import read_points
+from ..edits.compare_inside import Shown, ShownTerrain
+from ..edits.compare_placed import ShownModel
+from ..errors import ConversionError
+from ..formats.control_points import POINTS_ENDING
+from ..formats.kinds import Kind
+from ..formats.sidecar import Sidecar
+from ..scene.dialect import Dialect
+from ..scene.inside import CLIPS, TERRAIN
+from ..scene.points import shown_points
+from .import_model import stored_model
+from .terrain import stored_terrain
+
+
+def shown_inside_of(kept: Sidecar) -> Shown:
+    """Return what the glTF of a unit or mission showed when it was exported.
+
+    Args:
+        kept: its sidecar.
+
+    Raises:
+        ConversionError: what is attached to it cannot be read.
+    """
+    inside = kept.description.inside
+    models: dict[int, ShownModel] = {}
+    keys: dict[str, ShownModel] = {}
+    for text, number in inside.items():
+        kind, _, key = text.partition(" ")
+        if kind == "model":
+            row = _row(kept, number, Kind.MODEL)
+            if row not in models:
+                models[row] = _shown_model(kept, row)
+            keys[key] = models[row]
+    terrain = None
+    if TERRAIN in inside:
+        level = kept.attached[_row(kept, inside[TERRAIN], Kind.TERRAIN)]
+        about = level.description
+        terrain = ShownTerrain(*stored_terrain(level, about.source), about.materials)
+    return Shown(inside, keys, terrain)
+
+
+def _row(kept: Sidecar, number: str, kind: Kind) -> int:
+    """The number of an attached sidecar of a kind."""
+    row = int(number) if number.isdecimal() and len(number) < 10 else -1
+    if not 0 <= row < len(kept.attached) or kept.attached[row].description.kind is not kind:
+        raise ConversionError(
+            "sidecar's description cannot be read", value=f"{kind.in_extras} {number}"
+        )
+    return row
+
+
+def _shown_model(kept: Sidecar, row: int) -> ShownModel:
+    """An attached model, of which nothing is left but what was shown."""
+    own, about = kept.attached[row], kept.description
+    stored = stored_model(own, Path(own.description.source))
+    scene, cell = stored.scene, (about.lod, about.group)
+    data = own.description.companions.get(POINTS_ENDING, b"")
+    points = read_points(data, own.description.source)
+    parts = [p for p in scene.parts if p[1:3] == cell and not scene.nodes[p.node].cockpit]
+    dialect = Dialect(own.description.dialect)
+    return ShownModel(
+        own.description.source,
+        replace(scene, parts=parts, tracks=scene.tracks if CLIPS in about.inside else []),
+        cell,
+        own.description.materials,
+        lightmap=dialect is Dialect.RETAIL,
+        has_labels=stored.model.strings is not None and dialect is Dialect.RETAIL,
+        points=points,
+        shown_points=shown_points(points, scene)[0],
+    )

@@ -1,0 +1,139 @@
+"""A mission whose models have all that a model can show: clips, points, lightmaps, colours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
+from msh_gltf.converter.storage import write_outputs
+from tests.support.assembled_game import GROUND, ROBOT, ROCK, ROOM, GameParts
+from tests.support.corpus import DATA
+from tests.support.game import MESH, WEAR, archive, entry, model, write
+from tests.support.gltf_edit import Editable
+from tests.support.points import cpt
+
+Node = dict[str, Any]
+CTPT = int.from_bytes(b"CTPT", "little")
+#: Object keys of scenery, and the models that they have.
+SCENERY = {"s_lit": "retail__system__R_H_002", "s_painted": "spec__system__R_H_002"}
+#: The control point of the rock: on node 0, its direction along x.
+POINTS = cpt([("aim", 0, (1.0, 2.0, 3.0), (1.0, 0.0, 0.0))])
+
+
+def make(root: Path) -> Path:
+    """Write the game below a directory; returns its mission.
+
+    Objects 0 to 3 are those of ``GameParts``, 4 is a second rock, 5 is lit, 6 is painted.
+    """
+    parts = GameParts()
+    files = [(f"{key}{end}", key) for key in SCENERY for end in (".msh", ".wea")]
+    rock = [("static.rlb", "rock.msh"), ("static.rlb", "rock.cpt")]
+    parts.objects |= {"s_rock": ("STAT", rock), "e_gun_1": ("EXTO", rock)}
+    for number, key in enumerate(["S_ROCK", *SCENERY]):
+        rows = [("static.rlb", name) for name, own in files if own == key]
+        parts.objects |= {key: ("STAT", rows)} if rows else {}
+        place = (120.0 + 10 * number, 100.0, GROUND)
+        parts.placed.append({"kind": 3, "path": key, "clan": 77, "place": place})
+    mission = parts.write(root)
+    wear = (DATA / f"{ROOM}.wea").read_bytes()
+    rows = [
+        (MESH, b"room.msh", model(ROOM)), (WEAR, b"room.wea", wear),
+        (MESH, b"rock.msh", model(ROCK)), (CTPT, b"rock.cpt", POINTS),
+    ]  # fmt: skip
+    for key, source in SCENERY.items():
+        rows.append((MESH, f"{key}.msh".encode(), model(source)))
+        rows.append((WEAR, f"{key}.wea".encode(), (DATA / f"{source}.wea").read_bytes()))
+    write(root / "static.rlb", archive([entry(*row) for row in rows]))
+    return mission
+
+
+def convert(source: Path, target: Path, **options: Any) -> None:
+    """Write the glTF of a mission or unit, and its sidecar."""
+    given = ExportOptions(**options)
+    write_outputs(gltf_files(load_file(source, None, given), target, given), force=True)
+
+
+def robot_of(mission: Path) -> Path:
+    """The unit of the same game."""
+    return mission.parents[2] / ROBOT.replace("\\", "/")
+
+
+class Inside:
+    """The glTF of a mission or unit, to be edited below its objects.
+
+    Attributes:
+        path: the file, its sidecar beside it.
+        file: what it holds.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.file = path, Editable(path)
+        self.nodes: list[Node] = self.file.json["nodes"]
+
+    def extras(self, node: Node) -> dict[str, Any]:
+        """``extras.msh`` of a node."""
+        found: dict[str, Any] = node.get("extras", {}).get("msh", {})
+        return found
+
+    def places(self, key: str) -> list[Node]:
+        """The nodes that place the model of an object key."""
+        return [
+            node
+            for node in self.nodes
+            if key in (self.extras(node).get("key"), self.extras(node).get("path"))
+        ]
+
+    def node(self, key: str, number: int, place: int = 0) -> Node:
+        """A node of a placed model."""
+        return self._below(key, place, "node", number)
+
+    def point(self, key: str, place: int = 0) -> Node:
+        """The first control point of a placed model."""
+        return self._below(key, place, "point", 0)
+
+    def _below(self, key: str, place: int, name: str, number: int) -> Node:
+        waiting = [*self.places(key)[place]["children"]]
+        while waiting:
+            node = self.nodes[waiting.pop(0)]
+            if self.extras(node).get(name) == number:
+                return node
+            if "kind" not in self.extras(node):
+                waiting += node.get("children", [])
+        raise AssertionError(f"{key} has no {name} {number}")
+
+    def above(self, node: Node) -> Node:
+        """The node that one is below."""
+        number = self.nodes.index(node)
+        return next(one for one in self.nodes if number in one.get("children", []))
+
+    def remove(self, node: Node) -> int:
+        """Take a node, and what is below it, out of the file; returns its number."""
+        number = self.nodes.index(node)
+        self.above(node)["children"].remove(number)
+        return number
+
+    def move(self, node: Node, above: Node) -> None:
+        """Parent a node to another."""
+        above.setdefault("children", []).append(self.remove(node))
+
+    def add(self, node: Node, above: Node) -> Node:
+        """Add a node below another."""
+        above.setdefault("children", []).append(len(self.nodes))
+        self.nodes.append(node)
+        return node
+
+    def primitive(self, node: Node) -> dict[str, Any]:
+        """The first primitive of a node's mesh."""
+        found: dict[str, Any] = self.file.json["meshes"][node["mesh"]]["primitives"][0]
+        return found
+
+    def values(self, node: Node, name: str) -> Any:
+        """An attribute of a node's first primitive. (n, k), changed in place."""
+        return self.file.arrays[self.primitive(node)["attributes"][name]]
+
+    def back(self) -> ImportResult:
+        """What comes of the import."""
+        return import_gltf(self.file.save(self.path), None, ImportOptions())
