@@ -198,13 +198,15 @@ def start_server(module: str) -> None:
 def _starting() -> Iterator[None]:
     """Raise one error where the system, or the server that forks workers, refuses a process.
 
-    A BrokenPipeError would mean that the reader of the output is gone.
+    A BrokenPipeError would mean that the reader of the output is gone. Processes start with
+    ``python -c``, which imports from the current directory before anything else: there may be a
+    ``threading.py`` of somebody else.
 
     Raises:
         ConversionError: a process cannot be started.
     """
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _environment("PYTHONSAFEPATH", "1"):
             warnings.filterwarnings("ignore", "resource_tracker: process died")
             yield
     except (OSError, EOFError) as error:
@@ -212,6 +214,20 @@ def _starting() -> Iterator[None]:
         raise ConversionError(
             "processes cannot be started", value=reason, hint="fewer of them (-j 1) need less"
         ) from error
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for processes that start meanwhile."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 @contextlib.contextmanager

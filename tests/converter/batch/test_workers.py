@@ -94,3 +94,22 @@ def test_processes_that_cannot_be_started_are_an_error_of_their_own(tmp_path: Pa
     (line,) = done.stderr.splitlines()
     assert line.startswith("msh2gltf: error: processes cannot be started")
     assert not list(out.rglob("*.glb"))
+
+
+def test_nothing_in_the_current_directory_runs(tmp_path: Path) -> None:
+    """Names that a new interpreter imports, the fork server, and a worker."""
+    here, command = tmp_path / "here", tmp_path / "msh2gltf.py"
+    for name in ("a", "b", "c"):
+        write(here / f"{name}.msh", model("mixed__odd__s_rock_057"))
+    for name in ("threading", "socket", "pickle", "json", "numpy", "msh_gltf"):
+        write(here / f"{name}.py", b"raise SystemExit('run')")
+    write(
+        command,
+        b"from msh_gltf.converter.cli import msh2gltf\nif __name__ == '__main__': msh2gltf()",
+    )
+    done = subprocess.run(
+        [sys.executable, command, ".", "-o", "out", "-j", "2"],
+        cwd=here, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((here / "out").glob("*.glb"))) == 3
