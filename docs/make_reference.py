@@ -1,6 +1,8 @@
 """Write the tables of ``docs/reference``: offsets from the dtypes, words from ``fields.toml``.
 
 python docs/make_reference.py
+
+The tables of Russian pages have the translations of ``russian.toml``.
 """
 
 from __future__ import annotations
@@ -13,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from link_translations import RUSSIAN
+from link_translations import linked as to_translations
 
 from msh_gltf.converter.formats import tables
 from msh_gltf.converter.formats.build_dat import CATEGORIES
@@ -26,6 +30,14 @@ FOLDER = Path(__file__).with_name("reference")
 FIELDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
     (FOLDER / "fields.toml").read_text("utf-8")
 )
+#: The texts of Russian tables, by the English ones.
+TRANSLATIONS: dict[str, str] = {
+    english: text
+    for texts in tomllib.loads((FOLDER / "russian.toml").read_text("utf-8")).values()
+    for english, text in texts.items()
+}
+#: Returns a text of a table in the language of its page.
+Translate = Callable[[str], str]
 #: How a fact can be known; ``docs/reference/index.md`` says what the words mean.
 EVIDENCE = ("source", "measured", "derived", "unknown", "ours")
 #: The sources that evidence names: what ``sources.md`` has a section for.
@@ -102,16 +114,36 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def record_table(record: str) -> str:
+def russian(text: str) -> str:
+    """Return the translation of a text.
+
+    Raises:
+        SystemExit: there is none.
+    """
+    if text and text not in TRANSLATIONS:
+        raise SystemExit(f"docs/reference/russian.toml has no translation of: {text}")
+    return TRANSLATIONS.get(text, "")
+
+
+def known(text: str, translate: Translate) -> str:
+    """How a fact is known; what is a source's own name stays."""
+    parts = []
+    for kind, place in evidence(text):
+        shown = linked(place) if CITED.search(place) else translate(place)
+        parts.append(f"**{translate(kind)}**: {shown}")
+    return "; ".join(parts)
+
+
+def record_table(record: str, translate: Translate = str) -> str:
     """The table of one record."""
     head = ("offset", "field", "meaning", "evidence", "the writer")
     rows = []
     for offset, kind, name in rows_of(record):
         text = FIELDS[record][name]
         lines = [f"**{name}**", kind, *([f"*{text['alias']}*"] if "alias" in text else [])]
-        known = "; ".join(f"**{k}**: {linked(place)}" for k, place in evidence(text["evidence"]))
         place, shown = f"{offset}<br>{offset:#x}", "<br>".join(lines)
-        rows.append((place, shown, text["meaning"], known, text["writer"]))
+        words = translate(text["meaning"]), known(text["evidence"], translate)
+        rows.append((place, shown, *words, translate(text["writer"])))
     name = record.partition(" in ")[0]
     module, _, attribute = name.rpartition(":")
     where = (
@@ -119,40 +151,45 @@ def record_table(record: str) -> str:
         if name.startswith("Res")
         else f"`{module or 'msh_gltf.converter.formats.tables'}.{attribute}`, "
     )
-    return f"\n{where}{dtype_of(record).itemsize} bytes each:\n\n{table(head, rows)}\n"
+    size = translate("{size} bytes each:").format(size=dtype_of(record).itemsize)
+    return f"\n{where}{size}\n\n{table([translate(word) for word in head], rows)}\n"
 
 
-def core_tables() -> str:
+def core_tables(translate: Translate = str) -> str:
     """The tables of a core model in the order in which the game loads them."""
-    return tables_of(TABLES, "model")
+    return tables_of(TABLES, "model", translate)
 
 
-def terrain_tables() -> str:
+def terrain_tables(translate: Translate = str) -> str:
     """The tables of a terrain in the order in which the game loads them."""
-    return tables_of(TERRAIN_TABLES, "terrain")
+    return tables_of(TERRAIN_TABLES, "terrain", translate)
 
 
-def tables_of(specs: Mapping[int, TableSpec], kind: str) -> str:
+def tables_of(specs: Mapping[int, TableSpec], kind: str, translate: Translate) -> str:
     """A specification of tables, row by row."""
-    head = ("load", "type", "table", "bytes each", f"in a {kind}", "attr3")
+    words = ("load", "type", "table", "bytes each", f"in a {kind}", "attr3")
+    head = [translate(word) for word in words]
     rows = []
     for i, spec in enumerate(specs.values(), 1):
-        size = "variable" if spec.dtype is None else str(spec.dtype.itemsize)
-        size = f"{spec.start}, then {size}" if spec.start else size
+        size = translate("variable") if spec.dtype is None else str(spec.dtype.itemsize)
+        if spec.start:
+            size = translate("{start}, then {size}").format(start=spec.start, size=size)
+        if spec.per_vertex:
+            size = translate("{size} per vertex").format(size=size)
         rows.append(
             (
                 str(i) if spec.presence is not Presence.NOT_LOADED else "",
                 f"{spec.stream:d} ({spec.stream:#x})",
-                spec.title,
-                f"{size} per vertex" if spec.per_vertex else size,
-                _PRESENCE[spec.presence],
+                translate(spec.title),
+                size,
+                translate(_PRESENCE[spec.presence]),
                 str(spec.attr3),
             )
         )
     return f"\n{table(head, rows)}\n"
 
 
-def compact_masks() -> str:
+def compact_masks(translate: Translate = str) -> str:
     """Face flags and their partners in the compact masks."""
     main, material = dict(COMPACT_MAIN), dict(COMPACT_MATERIAL)
     rows = [
@@ -161,10 +198,11 @@ def compact_masks() -> str:
         else (f"`{full:#010x}`", "", f"`{material[full]:#04x}`")
         for full in sorted(main | material)
     ]
-    return f"\n{table(('full', 'compactMain16', 'compactMaterial6'), rows)}\n"
+    head = (translate("full"), "compactMain16", "compactMaterial6")
+    return f"\n{table(head, rows)}\n"
 
 
-def pixel_formats() -> str:
+def pixel_formats(translate: Translate = str) -> str:
     """How the formats of a texture store a pixel."""
     rows = []
     for number, (dtype, channels) in FORMATS.items():
@@ -172,20 +210,21 @@ def pixel_formats() -> str:
             "255" if channel is None else f"{channel[0]}..{channel[0] + channel[1] - 1}"
             for channel in channels
         ]
-        kind = "uint8 into a palette of uint32" if number == INDEXED else type_name(dtype)
-        made = "yes" if number in WRITABLE_FORMATS else ""
-        rows.append((str(number), f"`{kind}`", *bits, made))
+        palette = translate("`uint8` into a palette of `uint32`")
+        kind = palette if number == INDEXED else f"`{type_name(dtype)}`"
+        made = translate("yes") if number in WRITABLE_FORMATS else ""
+        rows.append((str(number), kind, *bits, made))
     head = ("format", "a pixel is", "red bits", "green bits", "blue bits", "alpha bits", "written")
-    return f"\n{table(head, rows)}\n"
+    return f"\n{table([translate(word) for word in head], rows)}\n"
 
 
-def categories() -> str:
+def categories(translate: Translate = str) -> str:
     """The categories of ``BuildDat.lst``."""
     rows = [(f"`{name}`", f"`{mask:#010x}`") for name, mask in CATEGORIES.items()]
-    return f"\n{table(('category', 'mask'), rows)}\n"
+    return f"\n{table((translate('category'), translate('mask')), rows)}\n"
 
 
-def extras_tables() -> str:
+def extras_tables(translate: Translate = str) -> str:
     """The keys of ``extras.msh``, a table for each kind of glTF object."""
     out = []
     head = ("key", "type", "files", "meaning", "range", "written by", "read by")
@@ -206,7 +245,7 @@ def extras_tables() -> str:
 
 
 #: Blocks that are not records.
-BLOCKS: dict[str, Callable[[], str]] = {
+BLOCKS: dict[str, Callable[[Translate], str]] = {
     "core tables": core_tables,
     "terrain tables": terrain_tables,
     "compact masks": compact_masks,
@@ -216,17 +255,25 @@ BLOCKS: dict[str, Callable[[], str]] = {
 }
 
 
-def updated(text: str) -> str:
+def updated(text: str, translate: Translate = str) -> str:
     """A page with its tables as they should be."""
 
     def made(found: re.Match[str]) -> str:
         name = found["name"]
-        body = BLOCKS[name]() if name in BLOCKS else record_table(name)
+        body = BLOCKS[name](translate) if name in BLOCKS else record_table(name, translate)
         return f"{found[1]}{body}{found[3]}"
 
     return BLOCK.sub(made, text)
 
 
+def current(page: Path) -> str:
+    """What a page should hold; a Russian one has Russian tables, which link to Russian pages."""
+    text = page.read_text("utf-8")
+    if page.name.endswith(RUSSIAN):
+        return to_translations(updated(text, russian), page)
+    return updated(text)
+
+
 if __name__ == "__main__":
     for page in sorted(FOLDER.glob("*.md")):
-        page.write_text(updated(page.read_text("utf-8")), "utf-8")
+        page.write_text(current(page), "utf-8")

@@ -19,9 +19,19 @@ from msh_gltf.converter.formats.tables import TABLES, TERRAIN_TABLES
 from tests.support.runs import call
 
 ROOT = Path(__file__).parent.parent
-MAKE = runpy.run_path(str(ROOT / "docs/make_reference.py"))
+
+
+def script(name: str) -> dict[str, Any]:
+    """A script of ``docs``, which imports from its own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return runpy.run_path(str(ROOT / "docs" / name))
+
+
+MAKE = script("make_reference.py")
 FIELDS = MAKE["FIELDS"]
-PAGES = sorted((ROOT / "docs/reference").glob("*.md"))
+EVERY_PAGE = sorted((ROOT / "docs/reference").glob("*.md"))
+PAGES = [page for page in EVERY_PAGE if not page.name.endswith(".ru.md")]
 TEXTS = {page.name: page.read_text("utf-8") for page in PAGES}
 #: How code cites the documentation: a page, and perhaps a heading on it.
 CITATION = r"docs/[\w/-]+\.md(?:#[\w-]+)?"
@@ -150,9 +160,9 @@ def test_every_record_is_on_one_page() -> None:
     assert sorted(made) == sorted([*FIELDS, *MAKE["BLOCKS"]])
 
 
-@pytest.mark.parametrize("page", TEXTS)
-def test_pages_are_current(page: str) -> None:
-    assert MAKE["updated"](TEXTS[page]) == TEXTS[page], "run: python docs/make_reference.py"
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_pages_are_current(page: Path) -> None:
+    assert MAKE["current"](page) == page.read_text("utf-8"), "run: python docs/make_reference.py"
 
 
 def test_offsets_are_the_records() -> None:
@@ -170,15 +180,8 @@ def test_offsets_are_the_records() -> None:
         assert int.from_bytes(raw[int(offset) : int(offset) + size], "little") == batch[name]
 
 
-def diagrams() -> dict[str, Any]:
-    """``docs/make_diagrams.py``, which imports from its own folder."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "docs")
-        return runpy.run_path(str(ROOT / "docs/make_diagrams.py"))
-
-
 def test_diagrams_are_current() -> None:
-    make = diagrams()
+    make = script("make_diagrams.py")
     drawn = {f"{name}.svg": draw().svg() for name, draw in make["DRAWINGS"].items()}
     stored = {path.name: path.read_text("utf-8") for path in make["FOLDER"].iterdir()}
     assert drawn == stored, "run: python docs/make_diagrams.py"
@@ -186,7 +189,7 @@ def test_diagrams_are_current() -> None:
 
 def test_diagrams_are_narrow_and_whole() -> None:
     """No text leaves its picture, as wide as letters can be taken for; every picture is shown."""
-    make = diagrams()
+    make = script("make_diagrams.py")
     for name, draw in make["DRAWINGS"].items():
         root = ElementTree.fromstring(draw().svg())
         width, height = float(root.get("width", 0)), float(root.get("height", 0))
@@ -231,7 +234,7 @@ def test_numbers_in_diagrams_are_right() -> None:
     from msh_gltf.converter.numeric.sampler import frame_index
     from msh_gltf.converter.rebuild.key_reduction import frame_map
 
-    make = diagrams()
+    make = script("make_diagrams.py")
     keys, words = make["_KEYS"], make["_WORDS"]
     times = np.array([time for _, time in keys])
     assert frame_map(times, keys[0][0], len(words)).tolist() == list(words)

@@ -94,7 +94,8 @@ def _expanded(item: Any) -> Any:
         return index  # mkdocs says that it is missing
     text = (ROOT / "docs" / index).read_text("utf-8")
     linked = [f"{folder}/{target}" for _, target, _ in LINK.findall(text)]
-    pages = [path for path in linked if path.endswith(".md") and posixpath.dirname(path) == folder]
+    ending = RUSSIAN if index.endswith(RUSSIAN) else ".md"
+    pages = [path for path in linked if path.endswith(ending) and posixpath.dirname(path) == folder]
     return list(dict.fromkeys([index, *pages]))
 
 
