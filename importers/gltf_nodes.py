@@ -13,7 +13,7 @@ from ..converter.numeric.arrays import NONE16
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.pose import rotation_matrix
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.extras import NodeExtras, read_extras
+from ..converter.scene.extras import NodeExtras, read_extras, typed_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene
 from .gltf_extensions import INSTANCING, VISIBILITY
 from .gltf_file import OBJECT_SIZE, GltfFile
@@ -46,6 +46,7 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
         out.linear = _to_game(matrix[:3, :3])
         _require_finite(file, out)
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
+    out.typed = typed_extras(node.extras)
     if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
         raise ValueError(f"flags of node {node.name!r} are {out.extras['flags']}")
     return out

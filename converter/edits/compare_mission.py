@@ -11,6 +11,7 @@ from ..scene.scene import ImportedScene
 from .compare_markers import edit_markers
 from .compare_objects import edit_objects
 from .placed_nodes import Asset, MissionEdit
+from .typed_properties import mission_extras, take_typed
 
 
 def edit_mission(
@@ -38,6 +39,7 @@ def edit_mission(
     mission = copy(stored)
     mission.clans = [*stored.clans]
     edit = MissionEdit(given, stored, mission, known, hosted, left_out, allow_delete)
+    edit.not_applied += take_typed(given.nodes, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)
     return edit

@@ -376,22 +376,29 @@ class _Objects:
         self.edit.changed(where, f"is new, {made.reference}")
         for name in ("host", "vertex"):
             made.record[name] = NO_ID
+        changes = len(self.edit.changes)
+        words = NodeExtras()
+        if "clan" in extras:
+            words["clan"] = extras["clan"]
+        if "start" in extras:
+            words["start"] = extras["start"]
+        self._set_words(made, where, words)
         if copied:
-            changes = len(self.edit.changes)
-            words = NodeExtras()
-            if "clan" in extras:
-                words["clan"] = extras["clan"]
-            if "start" in extras:
-                words["start"] = extras["start"]
-            self._set_words(made, where, words)
             self._set_properties(made, where, extras)
             self._set_name(made, where, node.name, object_label(made))
-            del self.edit.changes[changes:]  # all of it is new
         elif self.edit.stored.has("name"):
             name = made.reference.rpartition("\\")[2]
             default = {name.lower(), stem(name).lower()}
             title = without_number(node.name)
             made.name = b"" if title.lower() in default else encoded(title) or b""
+        del self.edit.changes[changes:]  # all of it is new
+        for name in ("logical_id", "host", "vertex"):
+            if name in node.typed:
+                self.edit.refuse(
+                    where, f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
+                    "new objects get an unused number and no host",
+                    "set it when the mission has the object",
+                )  # fmt: skip
         shown = stored_pose(made)
         self._set_place(made, where, self.edit.world[item], shown, new=True)
         return made

@@ -20,6 +20,7 @@ from ..scene.scene import ImportedNode, ImportedScene
 from .compare_materials import listed
 from .identify_nodes import world_matrices
 from .placed_nodes import encoded, row_of, same_linear, same_position
+from .typed_properties import take_typed, unit_extras
 
 #: What the names of sockets begin with.
 _SOCKET = "base_"
@@ -73,6 +74,7 @@ class _Parts:
         self.given, self.stored, self.known = given, stored, known
         self.nodes = given.nodes
         self.out = UnitEdit(stored)
+        self.out.not_applied += take_typed(given.nodes, unit_extras(stored), "key", known)
         self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
         self.parent = {i: self._parent(i) for i in self.items}
         self.row_items = self._choose()

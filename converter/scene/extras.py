@@ -259,6 +259,17 @@ def read_extras(kind: type[_E], extras: object) -> _E:
     return kind(**{**values, **numbers})
 
 
+def typed_extras(extras: object) -> dict[str, Any]:
+    """Return what stands beside ``extras.msh`` of a node under a key of the schema, unchecked."""
+    own = extras if isinstance(extras, dict) else {}
+    return {key: value for key, value in own.items() if key in _node_keys()}
+
+
+@cache
+def _node_keys() -> frozenset[str]:
+    return frozenset(name for name, _, _ in schema(NodeExtras))
+
+
 @cache
 def _checks() -> tuple[dict[str, int], frozenset[str]]:
     """The range of every integer, and every text, that readers rely on."""

@@ -195,6 +195,7 @@ class ImportedNode:
         extras: its ``extras.msh``.
         tri_flags: what it states for the triangles of its mesh.
         hidden: the file does not show it, nor what is below it.
+        typed: keys of the schema that stand beside ``msh``: people typed them.
     """
 
     name: str
@@ -206,6 +207,7 @@ class ImportedNode:
     extras: NodeExtras
     tri_flags: StatedFlags = field(default_factory=StatedFlags)
     hidden: bool = False
+    typed: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
