@@ -156,9 +156,8 @@ def test_copies_new_objects_deletions_and_markers_arrive(folder: Path, source: b
 def test_edits_inside_of_a_model_are_reported(folder: Path, source: bytes) -> None:
     back = import_gltf(folder / "inside.glb", sidecar=folder / "mission.msh-sidecar")
     assert back.data == source
-    assert sorted(one.what.partition(" ")[2] for one in back.not_applied)
     text = "\n".join(map(str, back.not_applied))
-    assert "its mesh changed" in text
+    assert "positions or texture coordinates changed" in text
     assert "node 'Cube': is new" in text
 
 
