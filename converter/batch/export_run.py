@@ -13,8 +13,7 @@ from .. import __version__
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..locks import only_run
-from ..pipeline.appearance import has_libraries
-from ..pipeline.game import find_game
+from ..pipeline.appearance import with_libraries_around
 from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
 from .engine import Engine, Progress
@@ -87,16 +86,9 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
     Raises:
         ConversionError: the sources have no common directory.
     """
-    root = common_root(sources)
-    folders = options.textures
-    has_own = has_libraries(root)
-    if folders or has_own:
-        folders = (*folders, str(root))
-    if not has_own and has_libraries(root.parent):
-        folders = (*folders, str(root.parent))
-    if not folders and (game := find_game(root)) is not None and has_libraries(game):
-        folders = (str(game),)  # units and missions lie deep in it
-    return replace(options, textures=folders, own_folder=options.embed)
+    root = common_root(sources).absolute()
+    folders = with_libraries_around(root, [Path(folder) for folder in options.textures])
+    return replace(options, textures=tuple(map(str, folders)), own_folder=options.embed)
 
 
 def export_run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,8 +26,8 @@ def find_appearance(
 
     Args:
         text: the WEAR.
-        path: the model's file, whose folder is searched last, and where that has no libraries
-            the folder around it: an archive may be unpacked into a folder beside them.
+        path: the model's file; the nearest folder at or above its own that has libraries is
+            searched last.
         options: the folders that the user named, and whether to search at all.
         pairs: a terrain's pairs of rows, with the weight of the second.
 
@@ -38,16 +38,26 @@ def find_appearance(
         return None
     folders = [Path(folder) for folder in options.textures]
     if options.own_folder:
-        own = path.absolute().parent
-        has_own = has_libraries(own)
-        folders += [own] if folders or has_own else []
-        folders += [own.parent] if not has_own and has_libraries(own.parent) else []
+        folders = with_libraries_around(path.absolute().parent, folders)
     if not folders:
         return None
     from .texture_lookup import libraries
 
     lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
     return libraries(folders).appearance(read_wear_names(text), lightmaps, pairs)
+
+
+def with_libraries_around(own: Path, folders: Sequence[Path]) -> list[Path]:
+    """Return the folders to search for materials and textures, in that order.
+
+    Args:
+        own: the folder of what is converted: a level lies deep in its game, and an archive may be
+            unpacked into a folder beside the libraries.
+        folders: those that the user named.
+    """
+    nearest = next((folder for folder in (own, *own.parents) if has_libraries(folder)), None)
+    loose = [own] if folders and nearest != own else []
+    return [*folders, *loose, *([] if nearest is None else [nearest])]
 
 
 def has_libraries(folder: Path) -> bool:

@@ -102,6 +102,22 @@ def test_libraries_beside_the_folder_of_a_model(unpacked: Path, tmp_path: Path) 
     assert pictures(tmp_path / "many")
 
 
+def test_libraries_far_above_a_model(packed: Path, tmp_path: Path) -> None:
+    """A level lies in DATA/MAPS/NAME of its game; a folder of textures that is named comes first."""
+    game = Path(shutil.copytree(packed, tmp_path / "game"))
+    folder, found = game / "DATA/MAPS/M1", next(game.glob("*.rlb"))
+    folder.mkdir(parents=True, exist_ok=True)
+    assert run("msh2gltf", found, "-o", tmp_path / "all", "-q").returncode == 0
+    shutil.copy(found, folder / "copy.rlb")
+    export(folder / "copy.rlb", tmp_path / "one")
+    assert pictures(tmp_path / "one").keys() == pictures(tmp_path / "all").keys() != set()
+    (other := tmp_path / "other").mkdir()
+    for name in ("Material.lib", "Textures.lib"):
+        shutil.move(game / name, other / name)
+    export(folder / "copy.rlb", tmp_path / "two", "--textures", other)
+    assert pictures(tmp_path / "two").keys() == pictures(tmp_path / "all").keys()
+
+
 def test_folders_without_the_ending(unpacked: Path, tmp_path: Path) -> None:
     expected = pictures(export(unpacked, tmp_path / "one"))
     for name in ("Material.lib", "Textures.lib", "lightmap.lib"):
