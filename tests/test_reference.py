@@ -165,6 +165,18 @@ def test_pages_are_current(page: Path) -> None:
     assert MAKE["current"](page) == page.read_text("utf-8"), "run: python docs/make_reference.py"
 
 
+def test_every_translation_is_used() -> None:
+    used: set[str] = set()
+
+    def noted(text: str) -> str:
+        used.add(text)
+        return text
+
+    for page in set(EVERY_PAGE) - set(PAGES):
+        MAKE["updated"](page.read_text("utf-8"), noted)
+    assert MAKE["TRANSLATIONS"].keys() - used == set()
+
+
 def test_offsets_are_the_records() -> None:
     """What a page says of offset and type is how NumPy reads the bytes."""
     text = TEXTS["model.md"]
