@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..converter.errors import ConversionError, printable
-from ..converter.formats.archive import Archive
-from ..converter.formats.kinds import SCENE_KINDS, Kind, archive_kind
+from ..converter.formats.archive import Archive, Entry
+from ..converter.formats.kinds import (
+    MODEL_TYPE,
+    SCENE_KINDS,
+    Kind,
+    archive_kind,
+    kind_by_name,
+    kind_of_types,
+)
 from ..converter.formats.mission import MISSION_FILE
 from ..converter.formats.texture import TEXM_TYPE
-from .nres import is_nres, read_nres
+from .nres import entry_types, is_nres, read_nres
 from .unit import is_unit
 
 
@@ -24,6 +31,36 @@ def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
         ConversionError: it is an NRes file with a broken directory.
     """
     return archive_kind(read_nres(data, label)) if is_nres(data) else Kind.UNKNOWN
+
+
+def file_kind(archive: Archive) -> Kind:
+    """Tell what an NRes file is: by content; by its name where a table is missing."""
+    types = archive.type_ids
+    kind = kind_by_name(types, archive.label)
+    if kind is kind_of_types(types) or max(types, default=0) <= 0xFF:
+        return kind
+    # called a model, but its types are those of an archive's entries
+    return Kind.ARCHIVE if any(is_nres(entry.start(4)) for entry in archive.entries) else kind
+
+
+def entry_kind(entry: Entry, label: str) -> Kind:
+    """Tell what an entry is, of which no more than the directory of a container is read.
+
+    Args:
+        entry: the entry.
+        label: what messages call its file.
+
+    Returns:
+        ``UNKNOWN`` where it is not a container. A container that is called a model, and is nothing
+        else, counts as one: reading it says what is wrong.
+
+    Raises:
+        ConversionError: the container has a broken directory.
+    """
+    if not is_nres(entry.start(4)):
+        return Kind.UNKNOWN
+    kind = kind_by_name(entry_types(entry, label), entry.name)
+    return Kind.MODEL if kind is Kind.ARCHIVE and entry.type_id == MODEL_TYPE else kind
 
 
 def assembly_kind(path: Path, head: memoryview | bytes) -> Kind | None:
@@ -54,7 +91,7 @@ def models_in(archive: Archive) -> list[int]:
     for i, entry in enumerate(archive.entries):
         if is_nres(entry.start(4)):
             try:
-                if content_kind(entry.payload, archive.label) is Kind.MODEL:
+                if kind_of_types(entry_types(entry, archive.label)) is Kind.MODEL:
                     found.append(i)
             except ConversionError:
                 continue  # a broken entry: reading it by name reports the error
@@ -70,9 +107,9 @@ def kind_at(archive: Archive, index: int | None) -> Kind:
         ConversionError: the entry has a broken directory.
     """
     if index is None:
-        kind = archive_kind(archive)
+        kind = file_kind(archive)
     else:
-        kind = content_kind(archive.entries[index].payload, archive.label)
+        kind = entry_kind(archive.entries[index], archive.label)
     return kind if kind in SCENE_KINDS else Kind.MODEL
 
 
@@ -88,7 +125,7 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
         ConversionError: no such entry, or several models to choose from.
     """
     if wanted is None:
-        if archive_kind(archive) is not Kind.ARCHIVE:
+        if file_kind(archive) is not Kind.ARCHIVE:
             return None
         models = models_in(archive)
         if len(models) == 1:

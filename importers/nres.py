@@ -43,6 +43,8 @@ _NUL = b"\0"
 #: A directory entry whose name is bytes: the fields of ``NRES_ENTRY_DTYPE``.
 _FIELDS = NRES_ENTRY_DTYPE.names or ()
 _ROW = np.dtype([(key, "V36" if key == "name" else NRES_ENTRY_DTYPE[key]) for key in _FIELDS])
+#: How many rows of the directory of a container in a container are read at a time.
+_BLOCK = 1 << 16
 #: Identity and state of a file: device, inode, size, modification time.
 Stamp = tuple[int, int, int, int]
 #: NRes and .glb store their length in 32 bits.
@@ -106,7 +108,7 @@ def read_nres(data: memoryview | bytes, label: str, *, longer: bool = False) -> 
         ConversionError: the header or a directory entry cannot be true.
     """
     whole = memoryview(data)
-    view = whole[: _stated(whole)] if longer else whole
+    view = whole[: _stated(whole, len(whole))] if longer else whole
     version, directory = _header(view[:_HEADER_SIZE], len(view), label)
     entries = [
         Entry(*attributes, name, start, sort_index, view[start : start + size])
@@ -128,16 +130,16 @@ def trailing_bytes(archive: Archive) -> Finding:
     )  # fmt: skip
 
 
-def _stated(data: memoryview) -> int:
+def _stated(head: memoryview, size: int) -> int:
     """The size that a file states, where it is longer and its directory would fit; else its own."""
-    if len(data) < _HEADER_SIZE or not is_nres(data):
-        return len(data)
-    _, _, count, total = np.frombuffer(data[:_HEADER_SIZE], NRES_HEADER_DTYPE).tolist()[0]
-    fits = count >= 0 and _HEADER_SIZE + _ROW_SIZE * count <= total < len(data)
-    return int(total) if fits else len(data)
+    if len(head) < _HEADER_SIZE or not is_nres(head):
+        return size
+    _, _, count, total = np.frombuffer(head[:_HEADER_SIZE], NRES_HEADER_DTYPE).tolist()[0]
+    fits = count >= 0 and _HEADER_SIZE + _ROW_SIZE * count <= total < size
+    return int(total) if fits else size
 
 
-def open_nres(path: Path, label: str) -> Archive:
+def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
     """Read an NRes file's directory; payloads are read on access.
 
     For reading few entries of many: memory holds only these.
@@ -145,6 +147,7 @@ def open_nres(path: Path, label: str) -> Archive:
     Args:
         path: the file.
         label: what messages call it.
+        longer: as of :func:`read_nres`.
 
     Raises:
         ConversionError: as of :func:`read_file` and :func:`read_nres`. Accessing a payload raises
@@ -154,20 +157,54 @@ def open_nres(path: Path, label: str) -> Archive:
         about = os.fstat(file.fileno())
         before = stamp_of(about)
         _require_file(path, about)
-        version, directory = _header(memoryview(file.read(_HEADER_SIZE)), about.st_size, label)
+        head = memoryview(file.read(_HEADER_SIZE))
+        end = _stated(head, about.st_size) if longer else about.st_size
+        version, directory = _header(head, end, label)
         file.seek(directory)
-        rows = _rows(memoryview(file.read(about.st_size - directory)), directory, label)
+        rows = _rows(memoryview(file.read(end - directory)), directory, label)
         entries, name_of_file = [], str(path)
         for attributes, name, start, sort_index, size in rows:
-            later = Later(size, partial(_read_part, name_of_file, before, start))
+            later = Later(size, partial(_read_entry, name_of_file, before, start))
             entries.append(Entry(*attributes, name, start, sort_index, later))
     places = _unindexed(entries, directory)
     regions = partial(_read_regions, name_of_file, before, places)
-    return Archive(label, version, entries, regions, about.st_size)
+    return Archive(label, version, entries, regions, end, about.st_size - end)
+
+
+def entry_types(entry: Entry, label: str) -> set[int]:
+    """Return the type ids in the directory of an entry that is a container; nothing else is read.
+
+    Args:
+        entry: one whose payload starts like an NRes file.
+        label: what messages call its file.
+
+    Raises:
+        ConversionError: the header or a directory entry cannot be true.
+    """
+    size = entry.size
+    _, directory = _header(memoryview(entry.part(0, _HEADER_SIZE)), size, label)
+    types: set[int] = set()
+    shared = 0
+    for start in range(directory, size, _ROW_SIZE * _BLOCK):
+        part = entry.part(start, min(_ROW_SIZE * _BLOCK, size - start))
+        rows = np.frombuffer(part, _ROW)
+        low, sizes = rows["data_offset"].astype(np.int64), rows["size"].astype(np.int64)
+        if ((low < _HEADER_SIZE) | (low + sizes > directory)).any():
+            _rows(memoryview(part), directory, label)  # reports it
+        types.update(np.unique(rows["type_id"]).tolist())
+        shared += int(sizes.sum())
+    if shared > max_uses(size):
+        raise _reused(shared, size, label)
+    return types
 
 
 def _read_regions(path: str, before: Stamp, places: list[tuple[int, int]]) -> Regions:
     return [(start, _read_part(path, before, start, end - start)) for start, end in places]
+
+
+def _read_entry(path: str, before: Stamp, payload: int, start: int, size: int) -> bytes:
+    """A part of a payload, which itself starts at an offset of the file."""
+    return _read_part(path, before, payload + start, size)
 
 
 def _read_part(path: str, before: Stamp, start: int, size: int) -> bytes:
@@ -250,12 +287,16 @@ def _rows(
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
     if shared > max_uses(total):
-        raise ConversionError(
-            "payloads overlap too often", file=label, table=_DIRECTORY,
-            value=f"{shared} bytes in all", expected=f"at most {max_uses(total)}",
-            code=NRES_REUSE.code,
-        )  # fmt: skip
+        raise _reused(shared, total, label)
     return rows
+
+
+def _reused(shared: int, size: int, label: str) -> ConversionError:
+    return ConversionError(
+        "payloads overlap too often", file=label, table=_DIRECTORY,
+        value=f"{plural(shared, 'byte')} in all", expected=f"at most {max_uses(size)}",
+        code=NRES_REUSE.code,
+    )  # fmt: skip
 
 
 def _unindexed(entries: list[Entry], directory: int) -> list[tuple[int, int]]:

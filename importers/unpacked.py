@@ -117,7 +117,7 @@ def _later(path: Path, size: int) -> Later:
     return Later(size, partial(_read_file, path, size))
 
 
-def _read_file(path: Path, size: int, count: int) -> memoryview:
+def _read_file(path: Path, size: int, start: int, count: int) -> memoryview:
     """A file; what has grown since it was listed is read as it is now, unless less is asked for."""
     data = read_file(path)
-    return data if count == size else data[:count]
+    return data if count == size else data[start : start + count]

@@ -350,7 +350,8 @@ def convert_directory(
     options = run_options(sources, options or ExportOptions(embed=False))
     engine = Engine(jobs)
     with machine_errors():
-        items, found = found_in(sources, target, include, exclude)
+        longer = options.mode == "tolerant"
+        items, found = found_in(sources, target, include, exclude, longer=longer)
         run = export_run(
             items, found, target, options, engine, on_item or _ignore,
             sidecar=sidecar, force=force, dry_run=dry_run,

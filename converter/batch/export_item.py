@@ -224,7 +224,7 @@ def archive_of(item: Item, now: Stamp) -> Archive:
     if item.kind in ASSEMBLY_KINDS:
         return Archive(item.source, read_from=read_file(Path(item.path)))
     if item.index is None:
-        return read_nres(read_file(Path(item.path)), item.source)
+        return read_nres(read_file(Path(item.path)), item.source, longer=True)
     return open_archive(item.path, item.source, now)
 
 
@@ -238,7 +238,7 @@ def open_archive(path: str, label: str, now: Stamp) -> Archive:
         now: its stamp; another one means another file.
     """
     where = Path(path)
-    return open_unpacked(where, label) if where.is_dir() else open_nres(where, label)
+    return open_unpacked(where, label) if where.is_dir() else open_nres(where, label, longer=True)
 
 
 def payload_of(archive: Archive, item: Item) -> memoryview | bytes:

@@ -40,6 +40,7 @@ def found_in(
     only: Sequence[str] = (),
     *,
     in_game: bool = False,
+    longer: bool = False,
 ) -> tuple[list[Item], Found]:
     """The models that a run is about, and all that was met on the way.
 
@@ -48,12 +49,12 @@ def found_in(
         out: the output directory, which is not looked into.
         include, exclude: globs on ``path::entry``.
         only: keys of ``ONLY``; none: all of them.
-        in_game: as of :func:`~converter.batch.walk.walk`.
+        in_game, longer: as of :func:`~converter.batch.walk.walk`.
 
     Raises:
         ConversionError: there is nothing to convert.
     """
-    _, found = walk(inputs, out, in_game=in_game)
+    _, found = walk(inputs, out, in_game=in_game, longer=longer)
     items = select(found.items, include, exclude)
     kinds = [ONLY[name] for name in only]
     items = [item for item in items if not kinds or item.kind in kinds]

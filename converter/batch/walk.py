@@ -15,11 +15,11 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from ...importers.content import assembly_kind, content_kind
+from ...importers.content import assembly_kind, entry_kind, file_kind
 from ...importers.nres import is_nres, open_nres
 from ..errors import ConversionError, printable, with_article
 from ..formats.archive import Archive
-from ..formats.kinds import MODEL_TYPE, Kind, archive_kind
+from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.sidecar import SUFFIX
 from ..pipeline.game import find_game
@@ -220,7 +220,11 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
 
 
 def walk(
-    inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False
+    inputs: Sequence[Path],
+    leave_out: Path | None = None,
+    *,
+    in_game: bool = False,
+    longer: bool = False,
 ) -> tuple[Path, Found]:
     """Look through files, archives and directories.
 
@@ -228,6 +232,7 @@ def walk(
         inputs: what the user named.
         leave_out: a directory that is not looked into: the output's.
         in_game: whether units and missions have a game wherever they are: the user named it.
+        longer: whether files with bytes after their directory are looked into.
 
     Returns:
         The root that sources are named from, and what was found.
@@ -247,7 +252,7 @@ def walk(
         elif kind is not None:
             below.found.items.append(_placed_item(kind, path, source, targets))
         else:
-            _look_into(path, source, targets, below.found)
+            _look_into(path, source, targets, below.found, longer)
     return below.root, below.found
 
 
@@ -299,10 +304,10 @@ def foreign(path: Path) -> str | None:
     return "RsLi, a container of another kind" if head[:3] == b"NL\0" else "not an NRes file"
 
 
-def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None:
+def _look_into(path: Path, source: str, targets: _Targets, found: Found, longer: bool) -> None:
     try:
-        archive = open_nres(path, source)
-        kind = archive_kind(archive)
+        archive = open_nres(path, source, longer=longer)
+        kind = file_kind(archive)
     except ConversionError as error:
         found.unreadable.append(Skipped(source, _without_file(error)))
         return
@@ -316,7 +321,7 @@ def _look_into(path: Path, source: str, targets: _Targets, found: Found) -> None
                 index=None,
                 name=name,
                 kind=kind,
-                size=archive.total_size,
+                size=archive.total_size + archive.trailing,
                 target=target,
             )
         )
@@ -339,11 +344,9 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
                 found.skipped.append(Skipped(id, "called a model (MESH), but not an NRes file"))
             continue
         try:
-            kind = content_kind(entry.payload, source)
+            kind = entry_kind(entry, source)
         except ConversionError:
             kind = Kind.MODEL  # its conversion says what is wrong
-        if kind is Kind.ARCHIVE and entry.type_id == MODEL_TYPE:
-            kind = Kind.MODEL
         if kind is Kind.ARCHIVE:
             found.skipped.append(Skipped(id, "an archive in an archive is not looked into"))
         else:

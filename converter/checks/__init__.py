@@ -55,6 +55,7 @@ def all_rules() -> dict[str, Rule]:
         nodes,
         objects,
         placed,
+        recover,
         slots,
         terrain_draw,
         terrain_faces,
@@ -69,7 +70,7 @@ def all_rules() -> dict[str, Rule]:
     modules = (
         archive, container,
         core_model, directory, vertices, nodes, slots, header, names, graph, batches, triangles,
-        animation,
+        recover, animation,
         terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
         areal_map, areal_records, areal_polygons, areal_cells,
         build_dat, wear, appearance, material, materials, texture, textures, control_points,

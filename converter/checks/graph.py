@@ -10,6 +10,7 @@ import numpy as np
 from ..findings import Finding, Rule, first_bad
 from ..formats.model import MshModel, PathGraph
 from ..formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType, field_offset
+from ..scene.scene import MAX_COORDINATE, in_range
 from .places import at_offsets
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#res17-paths-inside")
@@ -42,7 +43,7 @@ def check_graph(model: MshModel) -> Iterator[Finding]:
 
 
 GRAPH_FINITE = _rule(
-    "graph-finite", "warning", "Points of the path graph are finite numbers.",
+    "graph-finite", "warning", "Points of the path graph are finite, and at most 1e12.",
     why="No path can lead there.", fix="Take it from a backup.",
 )  # fmt: skip
 GRAPH_NODE = _rule(
@@ -55,8 +56,8 @@ def _points(graph: PathGraph, start: int, nodes: int) -> Iterator[Finding]:
     position, node = graph.points["position"], graph.points["node"]
     offsets = start + _POINT * np.arange(len(node))
     yield from first_bad(
-        GRAPH_FINITE, ~np.isfinite(position).all(axis=1), "point is not finite",
-        at_offsets(_TABLE, offsets), position, "finite",
+        GRAPH_FINITE, ~in_range(position), "point is not finite, or too large",
+        at_offsets(_TABLE, offsets), position, f"at most {MAX_COORDINATE:g}",
     )  # fmt: skip
     place = at_offsets(_TABLE, offsets + field_offset(GRAPH_POINT_DTYPE, "node"))
     problem = "point is on a node that does not exist"

@@ -8,9 +8,19 @@ from functools import partial
 import numpy as np
 
 from ..errors import printable
-from ..findings import Finding, Place, Rule, first_bad
-from ..formats.mission import BUILDING, NO_ID, OBJECT_KINDS, OBJECTS, Mission
+from ..findings import Finding, Place, Rule, first_bad, more
+from ..formats.mission import (
+    BUILDING,
+    CLANS,
+    LODES,
+    NO_ID,
+    OBJECT_KINDS,
+    OBJECTS,
+    ROUTES,
+    Mission,
+)
 from ..numeric.arrays import Floats, Records
+from ..scene.scene import MAX_COORDINATE, in_range
 
 _rule = partial(Rule, "mission", source="docs/reference/mission.md#objects")
 
@@ -38,6 +48,7 @@ def check_mission(mission: Mission) -> Iterator[Finding]:
     yield from _ids(records)
     yield from _properties(mission)
     yield from _hosts(mission, records)
+    yield from _markers(mission)
 
 
 MISSION_KIND = _rule(
@@ -147,6 +158,32 @@ def host_without_vertex(row: int, vertex: int, count: int) -> Finding:
     return Finding(
         MISSION_HOST, problem, OBJECTS, row, value=vertex, expected=f"below {count}"
     )  # fmt: skip
+
+
+MISSION_MARKER = _rule(
+    "mission-marker", "error", "Numbers of routes, zones and lodes are finite, and at most 1e12.",
+    source="docs/reference/mission.md", why="glTF cannot hold infinity or NaN.",
+    fix="Give the route, zone or lode a place.",
+)  # fmt: skip
+
+
+def _markers(mission: Mission) -> Iterator[Finding]:
+    """Yield a finding for each table that has such a number."""
+    zones = [(row, zone) for row, clan in enumerate(mission.clans) for zone in clan.zones]
+    for table, rows in (
+        (ROUTES, [(row, route.points) for row, route in enumerate(mission.routes)]),
+        (CLANS, [(row, [*zone["centre"], zone["inner"], zone["outer"]]) for row, zone in zones]),
+        (LODES, [(row, [*o["position"], o["amount"]]) for row, o in enumerate(mission.lodes)]),
+    ):
+        numbers = [(row, np.ravel(np.array(values, np.float32))[:, None]) for row, values in rows]
+        bad = [(row, values[~in_range(values)]) for row, values in numbers]
+        bad = [(row, values) for row, values in bad if len(values)]
+        if bad:
+            row, values = bad[0]
+            yield Finding(
+                MISSION_MARKER, more("number is not finite, or too large", len(bad)), table, row,
+                value=float(values[0, 0]), expected=f"at most {MAX_COORDINATE:g}", count=len(bad),
+            )  # fmt: skip
 
 
 MISSION_PATH = _rule(

@@ -23,7 +23,7 @@ from ..formats.tables import KEY_DTYPE, StreamType
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
 from ..scene.scene import in_range
-from .animation import KEY_FINITE, NODE_FALLBACK, NODE_MAP
+from . import animation
 from .batches import BATCH_INDICES, BATCH_VERTICES
 from .model import check_model, entry_name
 from .names import STRING_RUN
@@ -32,6 +32,19 @@ from .slots import SLOT_BATCHES, SLOT_TRIANGLES
 from .triangles import TRIANGLE_LINK
 from .vertices import VERTEX_COUNT, VERTEX_FINITE
 
+BATCH_OVERLAP = Rule(
+    "core model", "batch-overlap", "error",
+    "Batches whose triangles a tolerant reader leaves out use the indices at most 8 times.",
+    source="docs/checks.md#converting-a-broken-file",
+    why="What is left of each batch is laid out again: a small file would become a huge one.",
+    fix="Correct the batches' vertices first.",
+)  # fmt: skip
+STILL_BROKEN = Rule(
+    "core model", "still-broken", "error",
+    "Where what is broken is left out, nothing is broken; of terrains and areal maps too.",
+    source="docs/checks.md#converting-a-broken-file",
+    why="Too much depends on what is broken to show the rest.", fix="Fix what is named first.",
+)  # fmt: skip
 T = TypeVar("T")
 F = TypeVar("F", bound=TableFile)
 Steps = Mapping[Rule, Callable[[T, Finding], T]]
@@ -43,8 +56,8 @@ _POINTS_INTO = {
     SLOT_TRIANGLES: {StreamType.TRIANGLES},
     BATCH_INDICES: {StreamType.INDICES, StreamType.POSITIONS},
     BATCH_VERTICES: {StreamType.POSITIONS},
-    NODE_MAP: {StreamType.FRAME_MAP},
-    NODE_FALLBACK: {StreamType.KEYS},
+    animation.NODE_MAP: {StreamType.FRAME_MAP},
+    animation.NODE_FALLBACK: {StreamType.KEYS},
 }
 #: How often the batches of triangles that are left out may use the indices: no table of a real
 #: model uses them twice, and what overlaps a thousand times is not laid out.
@@ -120,7 +133,9 @@ def without_broken(
         reported += [finding for finding in findings if finding.severity == "error"]
     for finding in findings:
         if finding.severity == "error":  # no step could take it away
-            raise finding.to_error().at(file=file, entry=entry)
+            value = f"{finding.code}: {finding}"
+            problem = "something is broken still"
+            raise Finding(STILL_BROKEN, problem, value=value).to_error().at(file=file, entry=entry)
     return content, reported
 
 
@@ -313,9 +328,11 @@ def _without_triangles(
     )
     rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
     if int(whole.sum()) > _OVERLAP * len(indices):
-        error = finding.to_error().at(file=model.archive.label, entry=entry_name(model))
-        error.hint = "the batches overlap too much to leave out their triangles"
-        raise error
+        most = _OVERLAP * len(indices)
+        raise Finding(
+            BATCH_OVERLAP, "batches overlap too much to leave out their triangles", finding.table,
+            finding.row, finding.offset, int(whole.sum()), f"at most {most} indices",
+        ).to_error().at(file=model.archive.label, entry=entry_name(model))  # fmt: skip
     words = indices[ranges(start[rows], whole)]
     corner = words + np.repeat(base[rows], whole)
     wrong = corner >= bad if isinstance(bad, int) else bad[np.minimum(corner, len(bad) - 1)]
@@ -377,7 +394,7 @@ STEPS: Steps[MshModel] = {
     BATCH_VERTICES: _no_far_triangles,
     VERTEX_FINITE: _no_vertex,
     TRIANGLE_LINK: without_links(StreamType.TRIANGLES),
-    NODE_MAP: setting(StreamType.NODES, NONE16, "map_start"),
-    NODE_FALLBACK: _no_keys,
-    KEY_FINITE: _no_key,
+    animation.NODE_MAP: setting(StreamType.NODES, NONE16, "map_start"),
+    animation.NODE_FALLBACK: _no_keys,
+    animation.KEY_FINITE: _no_key,
 }

@@ -39,8 +39,9 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     if out is not None and out.exists() and not out.is_dir():
         raise click.UsageError(f"-o {output}: expected a directory")
     items, found = found_in(
-        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None
-    )
+        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None,
+        longer=given.tolerant,
+    )  # fmt: skip
     if given.list_only or out is None:
         for item in items:
             say(item.id, *((str(item.size), item.target) if given.verbose else ()))

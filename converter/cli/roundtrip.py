@@ -33,7 +33,7 @@ def roundtrip(given: ToInspect) -> None:
     Raises:
         ConversionError: there is no model.
     """
-    items, found = found_in(given.sources, None, (), ())
+    items, found = found_in(given.sources, None, (), (), longer=given.tolerant)
     if given.entry is not None:
         items = _called(items, given.entry, given.sources)
     silent = given.quiet or given.as_json or len(items) == 1

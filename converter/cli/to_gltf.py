@@ -397,13 +397,15 @@ def _is_many(given: ToGltf) -> bool:
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if given.entry is not None or (to_file and not (given.list_only or given.dry_run)):
         return False
+    from ...importers.content import file_kind
     from ...importers.nres import open_nres
     from ..errors import ConversionError
     from ..formats.archive import NRES_MAGIC_RULE
-    from ..formats.kinds import Kind, archive_kind
+    from ..formats.kinds import Kind
 
     try:
-        return archive_kind(open_nres(sources[0], str(sources[0]))) is Kind.ARCHIVE
+        archive = open_nres(sources[0], str(sources[0]), longer=given.tolerant)
+        return file_kind(archive) is Kind.ARCHIVE
     except ConversionError as error:
         if error.code == NRES_MAGIC_RULE.code:  # reading it as a model says what it is
             return False

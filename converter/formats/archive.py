@@ -99,11 +99,11 @@ class Later:
 
     Attributes:
         size: its bytes.
-        read: reads so many bytes from its start.
+        read: reads a part: where it starts, and how many bytes.
     """
 
     size: int
-    read: Callable[[int], memoryview | bytes]
+    read: Callable[[int, int], memoryview | bytes]
 
 
 class _Payload:
@@ -113,7 +113,7 @@ class _Payload:
         if entry is None:
             raise AttributeError("no default")
         stored: memoryview | bytes | Later = entry.__dict__["_payload"]
-        return stored.read(stored.size) if isinstance(stored, Later) else stored
+        return stored.read(0, stored.size) if isinstance(stored, Later) else stored
 
     def __set__(self, entry: Entry, value: memoryview | bytes | Later) -> None:
         entry.__dict__["_payload"] = value
@@ -160,10 +160,14 @@ class Entry:
 
     def start(self, count: int) -> bytes:
         """The first bytes of the payload, as many as there are; the rest is not read."""
+        return bytes(self.part(0, count))
+
+    def part(self, start: int, count: int) -> memoryview | bytes:
+        """Bytes of the payload from an offset on, as many as there are; the rest is not read."""
         stored = self.__dict__["_payload"]
         if isinstance(stored, Later):
-            return bytes(stored.read(min(count, stored.size)))
-        return bytes(stored[:count])
+            return stored.read(start, max(0, min(count, stored.size - start)))
+        return stored[start : start + count]  # type: ignore[no-any-return]
 
     @property
     def type_text(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from enum import StrEnum
 
 from .archive import Archive
-from .tables import AREAL_MAP_TYPE, CORE_MODEL_TYPES, TERRAIN_TYPES, StreamType
+from .tables import AREAL_MAP_TYPE, CORE_MODEL_TYPES, TERRAIN_TYPES, StreamType, TerrainStream
 
 
 class Kind(StrEnum):
@@ -45,6 +46,8 @@ class Kind(StrEnum):
 _FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
 #: Type of a core model's entry in an archive.
 MODEL_TYPE = int.from_bytes(b"MESH", "little")
+#: Tables that only a terrain has.
+_TERRAIN_ONLY = {TerrainStream.DRAW_ORDER, TerrainStream.FACES}
 #: What becomes glTF and has a sidecar.
 SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP, Kind.UNIT, Kind.MISSION)
 #: Those of them that place models of a game, and are not NRes files.
@@ -53,7 +56,11 @@ ASSEMBLY_KINDS = (Kind.UNIT, Kind.MISSION)
 
 def archive_kind(archive: Archive) -> Kind:
     """Tell by its type ids what an NRes file is (``docs/reference/nres.md``, last paragraph)."""
-    types = archive.type_ids
+    return kind_of_types(archive.type_ids)
+
+
+def kind_of_types(types: Set[int]) -> Kind:
+    """Tell the same by the type ids themselves."""
     if types >= CORE_MODEL_TYPES:
         return Kind.MODEL
     if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
@@ -61,3 +68,19 @@ def archive_kind(archive: Archive) -> Kind:
     if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
         return Kind.AREAL_MAP
     return Kind.ARCHIVE
+
+
+def kind_by_name(types: Set[int], name: str) -> Kind:
+    """Tell what a container is that lacks a table of what its name says: reading it says which.
+
+    Args:
+        types: the type ids of its entries.
+        name: of the file or entry.
+    """
+    kind = kind_of_types(types)
+    ending = name[-4:].lower()
+    if kind is Kind.ARCHIVE and ending == ".map" and types and max(types) <= 0xFF:
+        return Kind.AREAL_MAP
+    if kind is Kind.ARCHIVE and ending == ".msh":
+        return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
+    return kind

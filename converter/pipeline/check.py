@@ -18,6 +18,7 @@ import numpy as np
 
 from ...importers.areal_map import read_areal_map
 from ...importers.build_dat import read_build_dat
+from ...importers.content import entry_kind, file_kind
 from ...importers.control_points import read_points
 from ...importers.material import read_material
 from ...importers.model_parts import read_footing, read_node_properties
@@ -45,7 +46,7 @@ from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
 from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
-from ..formats.kinds import Kind, archive_kind
+from ..formats.kinds import Kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE
 from ..formats.mission import MISSION_FILE
@@ -58,8 +59,6 @@ from .game import Game
 from .texture_lookup import Libraries
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))
-#: Tables that only a terrain has.
-_TERRAIN_ONLY = {11, 21}
 
 
 @dataclass(frozen=True)
@@ -184,30 +183,15 @@ def _check_nres(at: _Place) -> Iterator[Checked]:
         yield Checked(at.label, None, None, kind.file_format, [finding_of(error)])
         return
     at = replace(at, archive=archive)
-    kind = _kind(archive, at.path.name)
+    kind = file_kind(archive)
     yield at.checked(Kind.REGISTRY if kind is Kind.ARCHIVE and is_registry(archive) else kind)
     if kind is Kind.ARCHIVE:
         for index, entry in enumerate(archive.entries):
             inner = _OF_TYPE.get(entry.type_id, _OF_ENDING.get(entry.name[-4:].lower()))
-            if is_nres(entry.payload):
+            if is_nres(entry.start(4)):
                 inner = _entry_kind(entry) or Kind.MODEL
             if inner is not None and inner is not Kind.ARCHIVE:
                 yield replace(at, data=entry.payload, index=index).checked(inner)
-
-
-def _kind(archive: Archive, name: str) -> Kind:
-    """What a container is by content; by name where a table is missing."""
-    kind = archive_kind(archive)
-    types = archive.type_ids
-    if kind is not Kind.ARCHIVE:
-        return kind
-    suffix = name.lower().rpartition(".")[2]
-    tables = bool(types) and max(types) <= 0xFF
-    if suffix == "map" and tables:
-        return Kind.AREAL_MAP
-    if suffix == "msh" and (tables or not any(is_nres(e.payload) for e in archive.entries)):
-        return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
-    return kind
 
 
 def _archive(at: _Place) -> Iterator[Finding]:
@@ -216,7 +200,7 @@ def _archive(at: _Place) -> Iterator[Finding]:
     meshes = [(row, entry) for row, entry in enumerate(archive.entries) if entry.type_id == _MESH]
     yield from check_members(
         archive,
-        [row for row, entry in meshes if not is_nres(entry.payload)],
+        [row for row, entry in meshes if not is_nres(entry.start(4))],
         [r for r, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE],
     )
 
@@ -232,14 +216,11 @@ def _game(at: _Place) -> Game | None:
 
 def _entry_kind(entry: Entry) -> Kind | None:
     """What an entry with a container in it is; ``None``: it has none, or a broken one."""
-    if not is_nres(entry.payload):
-        return None
     try:
-        inner = read_nres(entry.payload, "")
+        kind = entry_kind(entry, "")
     except ConversionError:
         return None
-    kind = _kind(inner, entry.name)
-    return Kind.MODEL if kind is Kind.ARCHIVE and entry.type_id == _MESH else kind
+    return None if kind is Kind.UNKNOWN else kind
 
 
 def findings_in(archive: Archive, path: Path, index: int | None, kind: Kind) -> list[Finding]:

@@ -32,6 +32,7 @@ from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject
 from ..formats.registry import REGISTRY
 from ..formats.unit import Unit
 from ..queries.terrain import TerrainQueries
+from ..scene.scene import in_range
 from .game import Game, find_game
 
 
@@ -175,9 +176,10 @@ def _vertices(mission: Mission, game: Game) -> Iterator[Finding]:
             graph = game.model(found.model).graph
         except ConversionError:
             continue
-        count = 0 if graph is None else len(graph.points)
-        if not 0 <= placed.host[1] < count:
-            yield host_without_vertex(row, placed.host[1], count)
+        vertex, points = placed.host[1], None if graph is None else graph.points["position"]
+        count = 0 if points is None else len(points)
+        if points is None or not 0 <= vertex < count or not in_range(points[[vertex]])[0]:
+            yield host_without_vertex(row, vertex, count)
 
 
 def _on_the_map(mission: Mission, game: Game) -> Iterator[Finding]:

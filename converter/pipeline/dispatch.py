@@ -24,6 +24,7 @@ from ..findings import without_errors
 from ..formats.archive import Archive
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
+from ..formats.unit import UNIT_ENDING
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
@@ -54,6 +55,8 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
         path = mission
     data = read_file(path)
     kind = assembly_kind(path, data) if entry is None else None
+    if path.suffix.lower() == UNIT_ENDING and kind is None and entry is None and not is_nres(data):
+        kind = Kind.UNIT  # reading it says what is wrong
     if kind is not None:
         return load_assembly(kind, path, options)
     if path.suffix.lower() == ".wea" and not is_nres(data):
@@ -66,13 +69,8 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
             "is an RsLi library", file=str(path), hint="choose a texture with --entry NAME"
         )
     archive = read_nres(data, str(path), longer=True)
-    trailing = [trailing_bytes(archive)] if archive.trailing else []
-    without_errors(trailing, archive.label, mode=options.mode)
     index = find_model(archive, entry)
-    if trailing and index is not None:  # only a file that is a model itself comes back whole
-        raise trailing[0].to_error().at(file=archive.label)
-    loaded = load(kind_at(archive, index), archive, path, index, options)
-    return replace(loaded, findings=[*trailing, *loaded.findings]) if trailing else loaded
+    return load(kind_at(archive, index), archive, path, index, options)
 
 
 def load_assembly(kind: Kind, path: Path, options: ExportOptions) -> LoadedUnit | LoadedMission:
@@ -119,6 +117,20 @@ def load(
     """
     if kind in ASSEMBLY_KINDS:
         return load_assembly(kind, path, options)
+    trailing = [trailing_bytes(archive)] if archive.trailing else []
+    without_errors(trailing, archive.label, mode=options.mode)
+    loaded = _load(kind, archive, path, index, options, fallback)
+    return replace(loaded, findings=[*trailing, *loaded.findings]) if trailing else loaded
+
+
+def _load(
+    kind: Kind,
+    archive: Archive,
+    path: Path,
+    index: int | None,
+    options: ExportOptions,
+    fallback: Callable[[], Decision | None] | None,
+) -> Loaded:
     if options.mode == "strict" and kind in SCENE_KINDS:
         from .check import require_strict  # loads every check, which only this mode needs
 

@@ -20,6 +20,7 @@ from ..scene.assembly import Assembly, Placement, Pose
 from ..scene.decode import rest_pose
 from ..scene.extras import SceneExtras
 from ..scene.placed import markers, object_extras, object_label, stored_pose
+from ..scene.scene import in_range
 from .appearance import missing_materials
 from .check_assembly import check_mission_file, check_unit_file, unit_of
 from .gltf_output import Files
@@ -207,7 +208,7 @@ class _Placing:
             return None
         node = int(graph.points["node"][vertex])
         turns, moves = rest_pose(loaded.scene)
-        if node >= len(turns):
+        if node >= len(turns) or not in_range(graph.points["position"][[vertex]])[0]:
             return None
         point = graph.points["position"][vertex].astype(np.float64)
         return stored_pose(host).apply(Pose(moves[node], turns[node]).apply(point))

@@ -55,6 +55,9 @@ class GameParts:
     objects: dict[str, tuple[str, list[tuple[str, str]]]] = field(default_factory=_objects)
     units: dict[str, list[make.Part]] = field(default_factory=_units)
     placed: list[dict[str, Any]] = field(default_factory=_placed)
+    routes: list[tuple[int, list[tuple[float, float, float]]]] = field(
+        default_factory=lambda: [(7, [(1, 1, 0), (9, 1, 0), (9, 9, 0)])]
+    )
     map: str = "DATA\\MAPS\\M1\\land"
 
     @property
@@ -62,7 +65,7 @@ class GameParts:
         clans = [make.clan("Nature", 0, [[(50, 50, 0, 5, 9)]]), make.clan("Игрок")]
         objects = [make.placed(**one) for one in self.placed]
         return make.mission(
-            objects, clans=clans, map=self.map, routes=[(7, [(1, 1, 0), (9, 1, 0), (9, 9, 0)])],
+            objects, clans=clans, map=self.map, routes=self.routes,
             lodes=[(20.0, 30.0, 5.0, 1000.0)],
         )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Checks and conversion agree, in both directions: over all corruptions and inputs of the fuzzer.
 
 What a mode of ``msh-inspect --check`` lets pass converts in that mode; what conversion refuses has
-an error, under the code of the refusal.
+an error, under the code of the refusal. Units and missions are converted in a game that is valid
+otherwise; of a registry, the units that are found through it.
 """
 
 from __future__ import annotations
@@ -13,19 +14,33 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.pipeline.check import Checked, check_file
 from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
+from msh_gltf.converter.pipeline.game import find_game
 from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.fuzz.__main__ import REGRESSIONS, TARGETS
+from tests.support.assembled_game import GameParts
+from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
-from tests.support.corruption.base import Corruption
+from tests.support.corruption.base import Corruption, Nres
+from tests.support.game import MESH, archive, model, snapshot, write
+from tests.support.game import entry as make_entry
+from tests.support.runs import call
 
 MODES: tuple[Mode, ...] = ("default", "strict", "tolerant")
 KINDS = [kind for kind in CATALOGUE if kind.format in ("model", "file", "terrain", "areal map")]
+#: Kinds of units, missions and registries, and what is converted of their cases' game.
+PLACED = [kind for kind in CATALOGUE if kind.format.startswith("game, ")]
+ALONE = [kind for kind in CATALOGUE if kind.format in ("unit", "mission", "objects.rlb")]
+#: Entries beside a model that conversion copies: broken ones do not keep it from converting.
+BESIDE = [kind for kind in CATALOGUE if kind.format in ("footing", "node properties")]
 #: Targets of the fuzzer whose inputs are models, terrains and areal maps; inputs made of each.
 FUZZED = {"model_out": 150, "terrain_out": 100, "areal_out": 100}
+#: Targets whose inputs are files of a game.
+FUZZED_GAMES = {"unit_out": 150, "mission_out": 200, "registry_out": 100}
 
 
 def require_agreement(path: Path, mode: Mode) -> None:
@@ -37,10 +52,7 @@ def require_agreement(path: Path, mode: Mode) -> None:
         assert not fails, f"{mode}: converts, though the check finds {fails[0].code}: {fails[0]}"
         return
     assert fails, f"{mode}: the check finds nothing, conversion says: {refusal} ({refusal.code})"
-    if refusal.code is None:  # a model without its tables is taken for an archive of others
-        assert refusal.problem == "archive holds no core model"
-    else:
-        assert refusal.code in {finding.code for finding in fails}, (refusal, fails)
+    assert refusal.code in {finding.code for finding in fails}, (refusal, fails)
 
 
 def refused(path: Path, mode: Mode) -> ConversionError | None:
@@ -59,12 +71,48 @@ def of_file(path: Path) -> list[Checked]:
     return [c for c in check_file(path, path.name, known=True) if c.entry is None]
 
 
+def require_agreement_in_game(path: Path, mode: Mode, converted: Path | None = None) -> None:
+    """The same of a file of a game; a broken registry may leave what is converted whole."""
+    assert find_game(path) is not None
+    found = [f for one in (path, converted) if one for c in of_file(one) for f in c.findings]
+    fails = [finding for finding in found if finding.rule.fails(mode)]
+    refusal = refused(converted or path, mode)
+    if refusal is not None:
+        assert refusal.code in {finding.code for finding in fails}, (mode, refusal, fails)
+    elif converted is None:
+        assert not fails, f"{mode}: converts, though the check finds {fails[0].code}: {fails[0]}"
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 def test_corruptions(kind: Corruption, mode: Mode, tmp_path: Path) -> None:
     for case in kind.make(tmp_path):
         require_agreement(case.path, mode)
         break  # one sample: all of them are checked and converted by test_corruptions
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("kind", [*PLACED, *ALONE], ids=lambda kind: kind.name)
+def test_games(kind: Corruption, mode: Mode, tmp_path: Path) -> None:
+    for number, case in enumerate(kind.make(tmp_path / "cases")):
+        path = case.path
+        if kind in ALONE:  # into a game
+            root = tmp_path / f"game{number}"
+            GameParts().write(root)
+            path = root / case.path.name
+            path.write_bytes(case.path.read_bytes())
+        robot = path.parent / "UNITS/robot.dat" if path.name == "objects.rlb" else None
+        require_agreement_in_game(path, mode, robot)
+
+
+@pytest.mark.parametrize("kind", BESIDE, ids=lambda kind: kind.name)
+def test_what_lies_beside_a_model(kind: Corruption, tmp_path: Path) -> None:
+    """It is checked, and the model converts in any mode."""
+    (case, *_) = kind.make(tmp_path)
+    codes = {f.code for c in check_file(case.path, "x.rlb", known=True) for f in c.findings}
+    assert kind.code in codes
+    for mode in MODES:
+        assert refused(case.path, mode) is None
 
 
 def inputs(name: str) -> Iterator[bytes]:
@@ -74,7 +122,7 @@ def inputs(name: str) -> Iterator[bytes]:
     yield from seeds
     yield from (path.read_bytes() for path in sorted((REGRESSIONS / name).glob("*.bin")))
     chance = random.Random(f"agreement {name}")
-    for _ in range(FUZZED[name]):
+    for _ in range((FUZZED | FUZZED_GAMES)[name]):
         yield target.mutate(chance, chance.choice(seeds), seeds)
 
 
@@ -86,3 +134,64 @@ def test_fuzzed(name: str, tmp_path: Path) -> None:
         path.write_bytes(data)
         for mode in MODES:
             require_agreement(path, mode)
+
+
+@pytest.mark.parametrize("name", FUZZED_GAMES)
+def test_fuzzed_games(name: str) -> None:
+    for data in inputs(name):
+        try:
+            opened = TARGETS[name].first(data)
+        except ConversionError:
+            continue  # test_games has those that cannot be read
+        registry = name == "registry_out"
+        for mode in MODES:
+            path = opened.parent.parent / "objects.rlb" if registry else opened
+            require_agreement_in_game(path, mode, opened if registry else None)
+
+
+@pytest.mark.parametrize("name", ["retail__odd__s_rock_009", "spec__AutoMAP_00"])
+def test_a_model_in_an_archive_with_more_after_its_directory(name: str, tmp_path: Path) -> None:
+    """``--tolerant`` leaves that out: of an archive, and in a whole game."""
+    if name.startswith("spec"):
+        data = (DATA / f"maps/{name}/Land.msh").read_bytes()
+        (tmp_path / "game").mkdir()
+        (tmp_path / "game/Land.msh").write_bytes(data + b"more")
+        path, entry = tmp_path / "game/Land.msh", None
+    else:
+        path, entry = tmp_path / "game/x.rlb", "a.msh"
+        write(path, archive([make_entry(MESH, b"a.msh", model(name))]) + b"more")
+    for mode in MODES:
+        options = ExportOptions(find_textures=False, mode=mode)
+        findings = [f for c in check_file(path, path.name, known=True) for f in c.findings]
+        assert any(f.code == "nres-trailing" and f.rule.fails(mode) for f in findings) == (
+            mode != "tolerant"
+        )
+        out = tmp_path / mode
+        code = call(
+            msh2gltf, path.parent, "-o", out, "-q", *([] if mode == "default" else [f"--{mode}"])
+        )
+        if mode == "tolerant":
+            assert load_file(path, entry, options).tolerant
+            assert code == 0
+            assert call(gltf2msh, out, "--game", path.parent, "-o", tmp_path / "new", "-q") == 0
+            assert snapshot(tmp_path / "new") == snapshot(path.parent)
+        else:
+            with pytest.raises(ConversionError, match="after the directory"):
+                load_file(path, entry, options)
+            assert code in (1, 2)
+
+
+def test_a_file_called_a_model_without_its_tables(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not passed over in a run: it fails, under the code that the check has."""
+    box = Nres.read(model("retail__odd__s_rock_009"))
+    box.entries = [entry for entry in box.entries if entry.type != 3]
+    write(tmp_path / "game/a.msh", box.write())
+    write(tmp_path / "game/b.msh", model("retail__odd__s_rock_009"))
+    write(tmp_path / "game/x.rlb", archive([make_entry(1, b"c.msh", box.write())]))
+    assert call(msh2gltf, tmp_path / "game", "-o", tmp_path / "out", "-q") == 1
+    one, two = capsys.readouterr().err.splitlines()
+    assert one.startswith("msh2gltf: a.msh: a.msh: not a core model")
+    assert two.startswith("msh2gltf: x.rlb::c.msh: x.rlb, entry c.msh: not a core model")
+    require_agreement(tmp_path / "game/a.msh", "default")

@@ -96,5 +96,8 @@ def test_names_are_unique() -> None:
 
 
 def test_every_rule_is_broken_by_some_corruption() -> None:
-    # a model that a unit or mission places: found by export only, tested with it
-    assert all_rules().keys() - {"placed-model"} == {kind.code for kind in CATALOGUE}
+    # a model that a unit or mission places: found by export only, tested with it;
+    # what a tolerant reader could not leave out: no input is known (test_recover)
+    assert all_rules().keys() - {"placed-model", "still-broken"} == {
+        kind.code for kind in CATALOGUE
+    }

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.checks.model import check_model
-from msh_gltf.converter.checks.recover import STEPS, leave_out
+from msh_gltf.converter.checks.recover import STEPS, leave_out, without_broken
 from msh_gltf.converter.checks.recover_maps import AREAL_STEPS, TERRAIN_STEPS
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
@@ -375,8 +375,20 @@ def test_a_thousand_overlapping_batches_are_not_laid_out() -> None:
     box.entry(13).data += bytes(record) * 1000
     box.table(3).set(0, 0, "f", NAN)
     assert len(batches) > 1000
-    with pytest.raises(ConversionError, match="the batches overlap too much"):
+    with pytest.raises(ConversionError, match="batches overlap too much") as refused:
         leave_out(model_of(box))
+    assert refused.value.code == "batch-overlap"
+
+
+def test_what_no_step_takes_away_is_refused_under_a_code() -> None:
+    """One that ``--check --tolerant`` does not let pass."""
+    box = box_of()
+    box.table(3).set(0, 0, "f", NAN)
+    steps = {rule: lambda model, finding: model for rule in STEPS}
+    with pytest.raises(ConversionError, match="something is broken still") as refused:
+        without_broken(model_of(box), check_model, steps, "x.msh")
+    assert refused.value.code == "still-broken"
+    assert all_rules()["still-broken"].fails("tolerant")
 
 
 def test_a_model_without_one_finite_vertex(tmp_path: Path) -> None:

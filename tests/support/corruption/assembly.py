@@ -403,6 +403,11 @@ def object_of_no_size(game: GameParts) -> None:
     game.placed[3]["scale"] = INF
 
 
+@of_placed("mission-marker")
+def route_to_nowhere(game: GameParts) -> None:
+    game.routes = [(7, [(1, 1, 0), (NAN, 1, 0)])]
+
+
 @of_placed("mission-clan")
 def unit_of_clan_2(game: GameParts) -> None:
     game.placed[2]["clan"] = 2

@@ -31,6 +31,14 @@ def batches_share_all_indices(box: Nres) -> None:
     batches.entry.attr1 = len(batches)
 
 
+@of_model("batch-overlap")
+def broken_batches_share_all_indices(box: Nres) -> None:
+    batches, count = box.table(13), min(len(box.table(6)), 0xFFFF)
+    batches.set(len(batches) - 1, 8, "HIHI", count - count % 3, 0, 0, 0xFFFFFFFF)
+    batches.entry.data += bytes(batches.entry.data[-20:]) * 200
+    batches.entry.attr1 = len(batches)
+
+
 @of_model("batch-vertices")
 def base_vertex_huge(box: Nres) -> None:
     box.table(13).set(0, 16, "I", 0xFFFFFFFF)
