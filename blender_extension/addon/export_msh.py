@@ -18,6 +18,7 @@ from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sidecar_path
+from .converter.pipeline.appearance import with_libraries_around
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.import_result import ImportResult
@@ -169,7 +170,7 @@ def _history(text: str) -> History:
 def _library_folders(context: bpy.types.Context) -> list[Path]:
     """Where the game's libraries are, as the import looks for them."""
     own = Path(context.scene.msh_gltf.path).parent
-    return [*map(Path, game_folders(context)), own, own.parent]
+    return with_libraries_around(own, [Path(folder) for folder in game_folders(context)])
 
 
 def _game(context: bpy.types.Context) -> NewEntries | None:

@@ -47,6 +47,9 @@ def ground(out):
     facts["raised"] = write(out / "raised.msh")
     mesh.vertices[corner].co.z = facts["corner"][2]
     facts["undone"] = write(out / "undone.msh")
+    mesh.materials.append(bpy.data.materials.new("лава"))
+    mesh.polygons[0].material_index = len(mesh.materials) - 1
+    facts["lava"] = write(out / "lava.msh")
     return facts
 
 

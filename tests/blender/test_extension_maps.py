@@ -56,6 +56,16 @@ def test_a_raised_corner_does_not_tear_the_ground(seen: Seen) -> None:
     seen.same("ground", "undone.msh", LEVEL / "Land.msh")
 
 
+def test_a_new_ground(seen: Seen) -> None:
+    """Its rows in the two lists of materials lie beside the terrain."""
+    before, folder = (LEVEL / "Land1.wea").read_bytes(), seen.out / "ground"
+    after = (folder / "lava1.wea").read_bytes()
+    assert after.splitlines()[1:] == [*before.splitlines()[1:], "11 лава".encode("cp1251")]
+    assert len((folder / "lava2.wea").read_bytes().splitlines()) == len(after.splitlines())
+    terrain = read_terrain(read_nres((folder / "lava.msh").read_bytes(), "x"), "x")
+    assert (terrain.faces["first"] == 11).sum() == 1
+
+
 def test_areals_are_edited_as_faces(seen: Seen) -> None:
     facts, folder = seen.facts["areals"], seen.out / "areals"
     old = read_areal_map(read_nres((LEVEL / "Land.map").read_bytes(), "x"))

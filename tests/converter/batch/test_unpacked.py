@@ -103,7 +103,7 @@ def test_libraries_beside_the_folder_of_a_model(unpacked: Path, tmp_path: Path) 
 
 
 def test_libraries_far_above_a_model(packed: Path, tmp_path: Path) -> None:
-    """A level lies in DATA/MAPS/NAME of its game; a folder of textures that is named comes first."""
+    """A level lies in DATA/MAPS/NAME of its game; a folder that is named comes first."""
     game = Path(shutil.copytree(packed, tmp_path / "game"))
     folder, found = game / "DATA/MAPS/M1", next(game.glob("*.rlb"))
     folder.mkdir(parents=True, exist_ok=True)
