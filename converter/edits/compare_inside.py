@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
 from ..formats.terrain import Terrain
@@ -56,6 +57,13 @@ class Shown:
     inside: Mapping[str, str]
     models: Mapping[str, ShownModel]
     terrain: ShownTerrain | None = None
+
+    @property
+    def positions(self) -> NDArray[np.float32]:
+        """All vertices that are shown, and more. (V, 3)."""
+        models = {id(model): model.scene.streams.positions for model in self.models.values()}
+        ground = [] if self.terrain is None else [self.terrain.scene.positions]
+        return np.concatenate([np.empty((0, 3), np.float32), *models.values(), *ground])
 
 
 @dataclass

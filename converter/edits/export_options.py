@@ -16,8 +16,12 @@ F32 = NDArray[np.float32]
 _NOISE = 1e-5
 
 
-def refuse_draco(given: ImportedScene) -> None:
+def refuse_draco(given: ImportedScene, *, rebuilds: bool = True) -> None:
     """Refuse a file that is to be compared with a stored one, and whose vertices are rounded.
+
+    Args:
+        given: the file.
+        rebuilds: whether something could be made of the file alone.
 
     Raises:
         ConversionError: its meshes are compressed.
@@ -25,8 +29,8 @@ def refuse_draco(given: ImportedScene) -> None:
     if given.draco:
         raise ConversionError(
             "meshes are compressed with Draco, which moves every vertex",
-            hint="clear Compression in Blender's glTF exporter, and export again (--no-sidecar "
-            "makes a new model of the file as it is)",
+            hint="clear Compression in Blender's glTF exporter, and export again"
+            + (" (--no-sidecar makes a new model of the file as it is)" if rebuilds else ""),
         )
 
 

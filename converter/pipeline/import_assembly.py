@@ -10,10 +10,12 @@ from ...exporters.mission import write_mission
 from ...exporters.unit import write_unit
 from ...importers.mission import read_mission
 from ...importers.unit import read_unit
-from ..edits.compare_inside import compare_inside
+from ..edits.compare_inside import Shown, compare_inside
 from ..edits.compare_mission import edit_mission
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.compare_unit import edit_unit
+from ..edits.export_options import refuse_draco, refuse_turned
+from ..edits.hidden_nodes import leave_out_hidden
 from ..edits.identify_nodes import world_matrices
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
@@ -21,6 +23,7 @@ from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING
+from ..numeric.pose import F64
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from .game import Game, find_game
@@ -45,7 +48,7 @@ def import_mission(
     Raises:
         ConversionError: unreadable, or an object of something that nothing is known of.
     """
-    require_extras(given)
+    _prepare(given)
     about = kept.description
     data = bytes(kept.source)
     mission = read_mission(data, about.source)
@@ -57,9 +60,8 @@ def import_mission(
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    found = compare_inside(given, edit.world, shown_inside_of(kept), edit.new_items, edit.exchanged)
-    out.not_applied += found.not_applied
-    out.warnings += found.warnings
+    others = edit.new_items, edit.exchanged
+    _add_inside(out, given, shown_inside_of(kept), edit.world, others)
     changed = bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
@@ -68,6 +70,36 @@ def import_mission(
     if write_mission(read_mission(out.data, about.source)) != out.data:
         raise ConversionError("the written mission does not read back", value=about.source)
     return out
+
+
+def _prepare(given: ImportedScene) -> None:
+    """Refuse a file that cannot be compared, and leave out what it hides.
+
+    Raises:
+        ConversionError: it has lost its custom properties, or its meshes are compressed.
+    """
+    require_extras(given)
+    refuse_draco(given, rebuilds=False)
+    leave_out_hidden(given, lambda item: bool(item.extras))
+
+
+def _add_inside(
+    out: ImportResult,
+    given: ImportedScene,
+    shown: Shown,
+    world: F64,
+    others: tuple[set[int], set[int]],
+) -> None:
+    """Add what a file changes of the models that it shows; ``others``: new and exchanged nodes.
+
+    Raises:
+        ConversionError: everything is turned, as Blender exports it without +Y Up.
+    """
+    found = compare_inside(given, world, shown, *others)
+    if out.changes or out.not_applied or found.not_applied:
+        refuse_turned(given, shown.positions, None)
+    out.not_applied += found.not_applied
+    out.warnings += found.warnings
 
 
 def require_extras(given: ImportedScene) -> None:
@@ -173,7 +205,7 @@ def import_unit(
 
     A unit without its chassis is refused.
     """
-    require_extras(given)
+    _prepare(given)
     about = kept.description
     data = bytes(kept.source)
     unit = read_unit(data, about.source)
@@ -184,11 +216,8 @@ def import_unit(
         known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
     edit = edit_unit(given, unit, known)
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    found = compare_inside(
-        given, world_matrices(given.nodes), shown_inside_of(kept), edit.new, edit.exchanged
-    )
-    out.not_applied += found.not_applied
-    out.warnings += found.warnings
+    world, others = world_matrices(given.nodes), (edit.new, edit.exchanged)
+    _add_inside(out, given, shown_inside_of(kept), world, others)
     written, changed = write_unit(edit.unit), bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:

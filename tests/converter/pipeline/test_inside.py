@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from msh_gltf.converter.errors import ConversionError
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_game import Inside, convert, make, robot_of
 
@@ -328,3 +329,34 @@ def test_an_edit_inside_a_unit_is_reported(made: Path, tmp_path: Path) -> None:
     out = file.back()
     assert {one.where for one in out.not_applied} == {"model 'rock.msh'", "model 'room.msh'"}
     assert out.kept_all
+
+
+@pytest.mark.parametrize("name", ["still", "robot"])
+def test_a_file_that_is_turned_is_refused(made: Path, tmp_path: Path, name: str) -> None:
+    """As Blender exports it without +Y Up: every vertex and every place is another."""
+    file = opened(made, tmp_path, name)
+    for node in file.nodes:
+        if "translation" in node:
+            x, y, z = node["translation"]
+            node["translation"] = [x, -z, y]
+    for primitive in file.file.primitives():
+        for part in ("POSITION", "NORMAL"):
+            if part in primitive["attributes"]:
+                number = primitive["attributes"][part]
+                x, y, z = file.file.arrays[number].T
+                file.file.arrays[number] = np.stack([x, -z, y], axis=1)
+        primitive["attributes"] = {**primitive["attributes"]}
+    with pytest.raises(ConversionError, match="turned by 90 degrees") as caught:
+        file.back()
+    assert "+Y Up" in str(caught.value.hint)
+
+
+def test_a_hidden_object_stays_and_is_reported(made: Path, tmp_path: Path) -> None:
+    file = opened(made, tmp_path, "still")
+    file.places("S_ROCK")[0]["extensions"] = {"KHR_node_visibility": {"visible": False}}
+    file.file.json["extensionsUsed"] = ["KHR_node_visibility"]
+    out = file.back()
+    assert out.kept_all
+    (one,) = out.not_applied
+    assert one.what == "are hidden"
+    assert one.where.startswith("node 'S_ROCK'")
