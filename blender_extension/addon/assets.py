@@ -14,14 +14,13 @@ from bpy_extras.io_utils import ExportHelper
 
 from .converter.errors import ConversionError, plural
 from .converter.formats.names import stem, without_number
-from .converter.pipeline.game import find_game
 from .converter.pipeline.game_assets import GameAsset, game_assets
 from .converter.pipeline.options import ExportOptions
 from .converter.storage import write_outputs
 from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
 from .guard import guarded
-from .state import game_folders
+from .missions import named_game
 
 CATALOGS = "blender_assets.cats.txt"
 _HEAD = "# This is an Asset Catalog Definition file for Blender.\n\nVERSION 1\n\n"
@@ -142,33 +141,13 @@ class MSH_OT_assets(bpy.types.Operator, ExportHelper):
             target = Path(bpy.path.abspath(self.filepath))
             if not target.name:
                 raise ConversionError("no file is named")
-            game = _game(context, self.game)
+            game = named_game(context, self.game)
             count, left_out = make_library(game, target)
             for text in left_out:
                 self.report({"WARNING"}, text)
             self.report({"INFO"}, f"{target.name}: {plural(count, 'asset')} of {game}")
 
         return guarded(self, work)
-
-
-def _game(context: bpy.types.Context, named: str) -> Path:
-    """The game's folder: as named, that of the preferences, or the one around the open model.
-
-    Raises:
-        ConversionError: there is none.
-    """
-    folders = [bpy.path.abspath(named)] if named else [*game_folders(context)]
-    if not folders and context.scene.msh_gltf.path:
-        folders = [context.scene.msh_gltf.path]
-    for folder in folders:
-        found = find_game(Path(folder))
-        if found is not None:
-            return found
-    raise ConversionError(
-        "has no objects.rlb" if folders else "no game's folder is named",
-        file=folders[0] if folders else None,
-        hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
-    )
 
 
 def _menu(menu, context):

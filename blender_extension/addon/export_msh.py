@@ -157,13 +157,15 @@ def _in_words_of_blender(
     return error
 
 
-def _report(operator, result: ImportResult, state) -> None:
+def report_result(operator, result: ImportResult, state) -> None:
+    """Show what became of a model in Blender's status bar and its list of messages."""
     for warning in (*(one.line for one in result.not_applied), *result.warnings):
         operator.report({"WARNING"}, warning)
     operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 
 
-def _history(text: str) -> History:
+def history_of(text: str) -> History:
+    """What was put back, as a scene keeps it."""
     return read_history(text, "what was put back") if text else {}
 
 
@@ -238,7 +240,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 if file.read_bytes() != data:
                     replace_file(file, data)
             show_report(context.scene.msh_gltf, result)
-            _report(self, result, context.scene.msh_gltf)
+            report_result(self, result, context.scene.msh_gltf)
 
         return guarded(self, work)
 
@@ -267,8 +269,8 @@ class MSH_OT_put_back(bpy.types.Operator):
             result = export_model(context, stem(state.source), "auto", False)
             known = {state.digest, *state.written.split()} - {""}
             companions = [*result.companions, *result.kept_companions]
-            history = _history(state.history)
-            libraries = _history(state.libraries)
+            history = history_of(state.history)
+            libraries = history_of(state.libraries)
             plan = plan_libraries(_library_folders(context), result, libraries)
             result.not_applied += plan.not_applied
             result.warnings += plan.messages
@@ -277,7 +279,7 @@ class MSH_OT_put_back(bpy.types.Operator):
             wrote = bool(plan.write()) or wrote
             state.libraries = history_text(libraries)
             show_report(state, result)
-            _report(self, result, state)
+            report_result(self, result, state)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
 

@@ -34,6 +34,26 @@ def game_of_file(context: bpy.types.Context, path: Path) -> Path:
     return found
 
 
+def named_game(context: bpy.types.Context, named: str) -> Path:
+    """The game's folder: as named, that of the preferences, or the one around the open model.
+
+    Raises:
+        ConversionError: there is none.
+    """
+    folders = [bpy.path.abspath(named)] if named else [*game_folders(context)]
+    if not folders and context.scene.msh_gltf.path:
+        folders = [context.scene.msh_gltf.path]
+    for folder in folders:
+        found = find_game(Path(folder))
+        if found is not None:
+            return found
+    raise ConversionError(
+        "has no objects.rlb" if folders else "no game's folder is named",
+        file=folders[0] if folders else None,
+        hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
+    )
+
+
 def about(thing: bpy.types.Object) -> Mapping:
     """What an object says of itself; empty where it says nothing."""
     found = thing.get("msh")

@@ -8,6 +8,7 @@ import bpy
 from .assets import MSH_OT_assets
 from .export_msh import MSH_OT_export, MSH_OT_put_back
 from .import_msh import MSH_OT_import
+from .new_model import MSH_OT_put_new
 
 _ICONS = {"kept": "CHECKMARK", "rebuilt": "MODIFIER", "new": "ADD", "deleted": "TRASH"}
 _WIDTH = 44  # letters that fit a panel of the usual width
@@ -38,6 +39,9 @@ class MSH_PT_model(bpy.types.Panel):
         if not state.source:
             column.label(text="Not an imported model")
             column.operator(MSH_OT_import.bl_idname, icon="IMPORT")
+            if state.archive:
+                column.label(text=f"{state.archive}: {state.model}", icon="FILE_3D")
+            column.operator(MSH_OT_put_new.bl_idname, icon="LOOP_BACK")
             column.operator(MSH_OT_export.bl_idname, text="Export as a New Model", icon="EXPORT")
             column.operator(MSH_OT_assets.bl_idname, icon="ASSET_MANAGER")
             return

@@ -52,6 +52,9 @@ class MshState(bpy.types.PropertyGroup):
     written: StringProperty(description="SHA-256 of files that version 0.1 last put back")
     history: StringProperty(description="What was put back into which files, as JSON")
     libraries: StringProperty(description="What was put back into which libraries, as JSON")
+    archive: StringProperty(description="The archive that a new model was put into")
+    model: StringProperty(description="What it is called there")
+    tag: StringProperty(description="What its object key says it is; NONE: it has no key")
     own_materials: BoolProperty(
         name="Own Materials",
         description="Put changed materials back as copies that only this model uses",

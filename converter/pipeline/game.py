@@ -19,6 +19,7 @@ from ...importers.registry import read_registry
 from ..checks.model import require_valid
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
+from ..formats.kinds import MODEL_TYPE
 from ..formats.model import MshModel
 from ..formats.names import readable
 from ..formats.registry import REGISTRY, Member, Registry, Resolved
@@ -89,6 +90,24 @@ def find_game(start: Path) -> Path | None:
         if any(name.lower() == REGISTRY for name in names):
             return folder
     return None
+
+
+def model_archives(root: Path) -> list[str]:
+    """Return the archives of a game that have models, as paths from its directory with slashes.
+
+    What cannot be read is left out.
+    """
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders.sort()
+        for path in (Path(folder, name) for name in sorted(names)):
+            try:
+                archive = open_nres(path, str(path))
+            except ConversionError:
+                continue
+            if MODEL_TYPE in archive.type_ids:
+                found.append(path.relative_to(root).as_posix())
+    return found
 
 
 @dataclass

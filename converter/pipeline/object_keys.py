@@ -57,7 +57,7 @@ def key_of_model(archive: Archive, path: str, model: bytes, tag: str) -> ObjectK
             members.append(Member(path.replace("/", "\\"), archive.entries[found].name))
     for text, hint in (
         (path, "put it into an archive with a shorter path"),
-        *((one.name, "give the new file a shorter name") for one in members),
+        *((one.name, "give the new model a shorter name") for one in members),
     ):
         raw = encode_name(text)
         if len(raw) > _LONGEST or decode_text(raw) != text:
@@ -114,7 +114,7 @@ def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
             "has the object key already, for something else", file=archive.label, entry=name,
             value=printable(str(now[0])) if now else "no files",
             expected=printable(str(wanted.get(now[0].ending if now else ".msh", key.members[0]))),
-            hint="give the new file another name",
+            hint="give the new model another name",
         )  # fmt: skip
     messages = []
     if entry.type_text != key.tag:

@@ -418,6 +418,7 @@ def switched_off(out):
 from extension_maps import areals, ground, maps  # noqa: E402, F401
 from extension_materials import libraries, materials  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
+from extension_new import adding  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401
 
 # modules of somebody else's extension

@@ -169,7 +169,7 @@ def test_a_key_for_something_else_is_refused_with_its_model(
     item = place.back("--in-place", "--add", "--tag", "STAT", "--force", code=1)
     assert item["status"] == "failed"
     assert "entry my_tree: has the object key already, for something else" in item["detail"]
-    assert "give the new file another name" in item["detail"]
+    assert "give the new model another name" in item["detail"]
     assert snapshot(place.game) == before
 
 
