@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RUSSIAN = ".ru.md"
-LINK = re.compile(r"(\]\()([^)\s#:]+\.md)(#[^)\s]*)?(?=\))")
+LINK = re.compile(r"(\]\()([^)\s#:]+\.md|(?=#))(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -35,10 +35,14 @@ def russian(path: str, anchor: str, page: Path) -> tuple[str, str]:
     """Return where a link of a Russian page leads: to the translation, if there is one.
 
     Args:
-        path: the page that the link names, seen from its own.
+        path: the page that the link names, seen from its own; nothing for the same page.
         anchor: ``#heading``, or nothing.
         page: the page with the link.
     """
+    if not path:
+        own, theirs = anchors(page), anchors(page.with_name(page.name.replace(RUSSIAN, ".md")))
+        known = anchor[1:] not in own and anchor[1:] in theirs
+        return path, f"#{own[theirs.index(anchor[1:])]}" if known else anchor
     original = page.parent / path
     translation = original.with_suffix(RUSSIAN)
     if path.endswith(RUSSIAN) or translation == page or not translation.is_file():

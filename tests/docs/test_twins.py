@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
@@ -67,6 +68,17 @@ def test_a_russian_page_leads_to_russian_pages(page: Path) -> None:
         if target.endswith(".md") and not target.endswith(".ru.md") and "://" not in target:
             other = page.parent / PurePosixPath(target).with_suffix(".ru.md")
             assert not other.exists() or other == page, f"{target} is there in Russian"
+
+
+@every_page
+def test_links_and_anchors_are_those_of_the_translations(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Anchors are found by the place of their heading: ``python docs/link_translations.py``."""
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    linked = runpy.run_path(str(ROOT / "docs/link_translations.py"))["linked"]
+    text = page.read_text("utf-8")
+    assert linked(text, page) == text
 
 
 @every_page
