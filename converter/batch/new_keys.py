@@ -57,7 +57,9 @@ class NewKeys:
         if tag is None and not rows:
             return
         if self.path is None:
-            raise ConversionError(f"has no {REGISTRY}", file=str(game), hint="give the whole game")
+            raise ConversionError(
+                f"has no {REGISTRY}", file=str(game), hint="give the whole game, in its archives"
+            )
         label = text_of(self.path)
         now = read_nres(bytes(read_file(game / self.path)), label)
         for entry in (entry for row in rows for entry in row.entries):

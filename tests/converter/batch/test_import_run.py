@@ -311,7 +311,7 @@ def test_names_of_any_bytes(tmp_path: Path) -> None:
         (["game", "--game", "game", "-o", "new"], "game: has no manifest.json; give the directory"),
         (["out", "--game", "game", "-o", "new", "--sidecar", "x"], "--sidecar is for one file"),
         (["out/static.rlb/MTCHECK.glb", "--in-place"], "--in-place is for directories"),
-        (["out/static.rlb/MTCHECK.glb", "--add"], "--add is for directories"),
+        (["out/static.rlb/MTCHECK.glb", "--add"], "--add puts one file into an archive"),
     ],
 )
 def test_refusals(arguments: list[str], said: str, game: Path, out: Path, tmp_path: Path) -> None:
