@@ -21,6 +21,7 @@ from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
 from .guard import guarded
 from .missions import named_game
+from .wording import in_blender
 
 CATALOGS = "blender_assets.cats.txt"
 _HEAD = "# This is an Asset Catalog Definition file for Blender.\n\nVERSION 1\n\n"
@@ -144,7 +145,7 @@ class MSH_OT_assets(bpy.types.Operator, ExportHelper):
             game = named_game(context, self.game)
             count, left_out = make_library(game, target)
             for text in left_out:
-                self.report({"WARNING"}, text)
+                self.report({"WARNING"}, in_blender(text))
             self.report({"INFO"}, f"{target.name}: {plural(count, 'asset')} of {game}")
 
         return guarded(self, work)

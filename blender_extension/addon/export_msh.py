@@ -159,8 +159,8 @@ def _in_words_of_blender(
 
 def report_result(operator, result: ImportResult, state) -> None:
     """Show what became of a model in Blender's status bar and its list of messages."""
-    for warning in (*(one.line for one in result.not_applied), *result.warnings):
-        operator.report({"WARNING"}, warning)
+    for warning in state.warnings:
+        operator.report({"WARNING"}, warning.reason)
     operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 
 

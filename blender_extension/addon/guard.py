@@ -8,6 +8,7 @@ import bpy
 
 from .converter.errors import ConversionError
 from .converter.requirements import MissingPackage
+from .wording import in_blender
 
 
 def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
@@ -17,7 +18,7 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     except MissingPackage as error:
         operator.report({"ERROR"}, _not_here(error))
     except ConversionError as error:
-        operator.report({"ERROR"}, str(error))
+        operator.report({"ERROR"}, in_blender(str(error)))
     except Exception as error:
         if os.environ.get("MSH_GLTF_TRACEBACK"):
             traceback.print_exc()

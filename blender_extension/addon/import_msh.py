@@ -64,8 +64,8 @@ def choices(path: Path) -> list[int]:
 
 def import_model(
     context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions
-) -> list[str]:
-    """Put a model into a scene of its own; returns warnings.
+) -> None:
+    """Put a model into a scene of its own; its panel has the warnings.
 
     Args:
         context: Blender's.
@@ -121,7 +121,6 @@ def import_model(
         scene.frame_end = max(max(counts, default=0) - 1, 1)
     keep_sidecar(scene, sidecar)
     show_warnings(state, warnings)
-    return warnings
 
 
 def _load(
@@ -292,9 +291,10 @@ class MSH_OT_import_entry(bpy.types.Operator):
 def _import(operator, context, path: Path, entry: str | None) -> None:
     folders = game_folders(context) if operator.textures else ()
     options = ExportOptions(operator.dialect, textures=folders, find_textures=operator.textures)
-    for warning in import_model(context, path, entry, options):
-        operator.report({"WARNING"}, f"{path.name}: {warning}")
+    import_model(context, path, entry, options)
     state = context.scene.msh_gltf
+    for warning in state.warnings:
+        operator.report({"WARNING"}, f"{path.name}: {warning.reason}")
     operator.report({"INFO"}, f"{state.source}: {state.summary}")
 
 

@@ -25,6 +25,7 @@ from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.pipeline.import_result import ImportResult
+from .wording import in_blender
 
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
@@ -164,7 +165,7 @@ def show_warnings(state: MshState, warnings: list[str]) -> None:
     """Replace the warnings of the panel."""
     state.warnings.clear()
     for text in warnings:
-        state.warnings.add().reason = text
+        state.warnings.add().reason = in_blender(text)
 
 
 def show_report(state: MshState, result: ImportResult) -> None:
@@ -175,11 +176,12 @@ def show_report(state: MshState, result: ImportResult) -> None:
     for fact in sorted(result.report, key=lambda fact: fact["status"] == "kept"):
         row = state.rows.add()
         for key, value in fact.items():
-            setattr(row, key, value)
+            setattr(row, key, in_blender(value))
     if not result.report:
         for change in result.changes:
             row = state.rows.add()
-            row.what, row.name, row.status, row.reason = "", change.where, "rebuilt", change.what
+            row.what, row.name, row.status = "", change.where, "rebuilt"
+            row.reason = in_blender(change.what)
     show_warnings(state, [*(one.line for one in result.not_applied), *result.warnings])
 
 

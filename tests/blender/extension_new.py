@@ -77,7 +77,10 @@ def adding(out):
     empty["path"] = "my_crate"
     empty.location = 120, 80, 9
     scene.collection.objects.link(empty)
-    bpy.data.objects["Guard"]["clan"] = 0
+    guard = bpy.data.objects["Guard"]
+    guard["clan"], guard["path"] = 0, "nothing.dat"
+    facts["unknown"] = error_of(bpy.ops.export_scene.msh_put_back)
+    del guard["path"]
     facts["placed"] = put_back(mission, out / "edited.tma")
     bpy.ops.wm.read_homefile(use_empty=True)
     scene = read("new_mission")

@@ -65,6 +65,8 @@ def test_edits_arrive_and_a_renamed_model_leaves_nothing_of_its_old_name(seen: S
 
 def test_a_property_typed_in_blender_places_it_in_a_mission(seen: Seen) -> None:
     facts, out = seen.facts["adding"], seen.out / "adding"
+    assert "object 'Guard' places what neither the mission nor the game has" in facts["unknown"]
+    assert "name the game's folder in Edit > Preferences > Add-ons > MSH" in facts["unknown"]
     assert facts["placed"]["warnings"] == []
     assert facts["said"]["Crate at the gate"][0] == "my_crate"
     assert facts["said"]["Guard"][1] == 0

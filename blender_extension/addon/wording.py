@@ -1,0 +1,66 @@
+"""What the converter's messages advise, in the words of Blender's interface.
+
+The messages speak of the commands and of the pages that come with them; who reads them in Blender
+has neither. Nothing here imports Blender, so that a test can go through all messages.
+"""
+
+_PREFERENCES = "name the game's folder in Edit > Preferences > Add-ons > MSH"
+#: Text of a message -> text that is shown instead; longer ones first where one begins another.
+WORDS = {
+    # which game, which files
+    "--game DIR names the game's directory": _PREFERENCES,
+    "--game DIR names the game": _PREFERENCES,
+    "name the game's directory with --game DIR": _PREFERENCES,
+    "convert the model again with --game or --textures": (
+        f"import the model again with Textures ticked; {_PREFERENCES}"
+    ),
+    "give the file that msh2gltf wrote": "import the terrain again",
+    "give a file; msh2gltf DIR --list shows the models below it": "choose a file in it",
+    "msh-inspect FILE lists the entries": "leave Entry empty to choose from a list",
+    "msh-inspect FILE lists them": "leave Entry empty to choose from a list",
+    "choose a texture with --entry NAME": "models and missions alone can be opened",
+    "choose one with --entry NAME: ": "choose one under Entry: ",
+    "; or all with -o DIR": "",
+    # what goes into the libraries
+    " (docs/materials.md)": "",
+    "run gltf2msh on the file, or on a whole game": "put the model back into the game",
+    "export the game's folder with msh2gltf, and put it back with --game or --in-place": (
+        "put the model back into the game, instead of writing a file"
+    ),
+    # a new model instead of an edited one
+    "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": (
+        "leave Rebuild Everything unticked"
+    ),
+    "keep the .msh-sidecar beside it, or give it with --sidecar PATH": (
+        "leave Rebuild Everything unticked"
+    ),
+    "convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar": (
+        "choose the dialect Automatic, or tick Rebuild Everything"
+    ),
+    "rebuild it without its sidecar (--no-sidecar), which writes one": (
+        "export it with Rebuild Everything ticked, which writes one"
+    ),
+    "rebuild the model with --no-sidecar": "export it with Rebuild Everything ticked",
+    "rebuild the whole model with --no-sidecar": "export it with Rebuild Everything ticked",
+    " (--no-sidecar makes a new model of the file as it is)": "",
+    # animation
+    "a shorter clip, or another --fps": "shorten the animation",
+    "--clip NAME takes another; delete the one that is not meant": "delete the one not meant",
+    "--clip NAME takes another": "delete those that are not meant",
+    "(--clip NAME reads one alone)": "(delete those that are not meant)",
+    "nodes of a model have none: --ignore-scale skips it": "delete the keys of its scale",
+    "parts of a model are rigid: --rigid-skin binds each triangle to one joint": (
+        "parts of a model are rigid: parent the objects to bones instead"
+    ),
+    # what only a command can do, or tell more about
+    "msh2gltf --tolerant leaves out ": "the converter's command line can open it without ",
+    ", which msh-inspect --check names": "",
+    "--no-verify writes it all the same": "undo the edits one by one to find the one that it is",
+}
+
+
+def in_blender(text: str) -> str:
+    """Return a message as the extension shows it."""
+    for of_commands, of_blender in WORDS.items():
+        text = text.replace(of_commands, of_blender)
+    return text
