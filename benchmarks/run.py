@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from benchmarks import commands, game, inside, record
+from benchmarks import commands, game, inside, missions, record
 from benchmarks.measure import machine
 
 PARTS = {
@@ -29,6 +29,7 @@ PARTS = {
     "film": commands.film,
     "levels": commands.levels,
     "ground": inside.ground,
+    "mission": missions.mission,
 }
 
 

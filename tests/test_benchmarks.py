@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks import commands, flame, floor, full_game, game, inside, libraries, record
+from benchmarks import commands, flame, floor, full_game, game, inside, libraries, missions, record
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
+from msh_gltf.converter.pipeline.dispatch import load_file
+from msh_gltf.converter.pipeline.mission import LoadedMission
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.importers.areal_map import read_areal_map
 from msh_gltf.importers.content import models_in
@@ -106,3 +109,16 @@ def test_an_archive_with_a_film_is_an_archive(tmp_path: Path) -> None:
     assert models_in(archive) == [0]
     assert [entry.size for entry in archive.entries] == [commands.MODEL.stat().st_size, 1 << 20]
     assert bytes(archive.entries[0].payload) == commands.MODEL.read_bytes()
+
+
+def test_the_mission_shows_every_object(tmp_path: Path) -> None:
+    root = missions.make(tmp_path / "mission", game.make(tmp_path / "game", missions.MODELS))
+    loaded = load_file(root / missions.MISSION, None, ExportOptions(find_textures=False))
+    assert isinstance(loaded, LoadedMission)
+    assert [str(finding) for finding in loaded.findings if finding.severity == "error"] == []
+    assert len(loaded.mission.objects) == 300
+    assert loaded.terrain is not None
+    kinds = Counter(placed.kind for placed in loaded.mission.objects)
+    assert [kinds[kind] for kind in range(3)] == [20, 40, 240]
+    shown = [one for one in loaded.assembly.placements if one.model is not None]
+    assert len(shown) == 20 + 3 * 40 + 240

@@ -102,9 +102,7 @@ def _collections(
         top = named[asset.node]
         home = bpy.data.collections.new(asset.name)
         for one in (top, *top.children_recursive):
-            for old in one.users_collection:
-                old.objects.unlink(one)
-            home.objects.link(one)
+            home.objects.link(one)  # the scene's own collection is not written
         path = asset.extras.get("path", "")
         top.name = stem(path.rpartition("\\")[2]) or asset.name
         home.asset_mark()

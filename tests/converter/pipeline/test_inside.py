@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_game import Inside, convert, make, robot_of
 
@@ -128,12 +129,12 @@ def _stopped(file: Inside) -> None:
     _clip(file)["channels"] = [one for one in _clip(file)["channels"] if one not in stopped]
 
 
-def _animated(file: Inside, node: Any) -> None:
+def _animated(file: Inside, node: Any, path: str = "translation") -> None:
     times = file.file.add(np.array([[0.0], [1.0]], np.float32))
-    values = file.file.add(np.array([[0, 0, 0], [1, 2, 3]], np.float32))
+    values = file.file.add(np.array([[1, 1, 1], [1, 2, 3]], np.float32))
     clip = file.file.json.setdefault("animations", [{"name": "x", "channels": [], "samplers": []}])
     clip[0]["samplers"].append({"input": times, "output": values})
-    target = {"node": file.nodes.index(node), "path": "translation"}
+    target = {"node": file.nodes.index(node), "path": path}
     clip[0]["channels"].append({"sampler": len(clip[0]["samplers"]) - 1, "target": target})
 
 
@@ -184,6 +185,8 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
     "normals": (_normals, "rock.msh", "normals changed"),
     "colours": (_colours, "s_painted.msh", "colours changed"),
     "material": (_material, "rock.msh", "materials changed"),
+    "no material": (lambda f: f.primitive(rock(f)).pop("material"), "rock.msh",
+                    "without a material"),
     "renamed material": (_renamed_material, "rock.msh", "materials changed"),
     "faces": (_less, "rock.msh", "8 triangles became 7"),
     "moved": (lambda f: rock(f, 7).update(translation=[9, 9, 9]), "rock.msh", "translation"),
@@ -200,6 +203,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
               "node 'cube', part 'cube' lod 0 group 0 is new"),
     "an empty": (lambda f: f.add({"name": "dot"}, rock(f)), "rock.msh", "'dot' is new"),
     "flags": (lambda f: _set(rock(f), flags=77), "rock.msh", "flags"),
+    "label": (lambda f: _set(rock(f), label="x"), "rock.msh", "label"),
     "triangle flags": (lambda f: _set(rock(f), tri_flags=9), "rock.msh", "flags changed"),
     "batch flags": (
         lambda f: _set(f.file.json["materials"][f.primitive(rock(f))["material"]], batch_flags=9),
@@ -224,6 +228,10 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
                               "translation changed"),
     "an object animated": (lambda f: _animated(f, f.places("S_ROCK")[1]), "node 'S_ROCK#2'",
                            "is animated"),
+    "scale animated": (lambda f: _animated(f, f.node(LIT, 3), "scale"), "node '",
+                       "has animated scale"),
+    "ground without material": (lambda f: f.primitive(_ground(f)).pop("material"), "terrain",
+                                "without a material"),
     "ground moved": (_move_ground, "terrain", "is moved"),
     "ground deleted": (_delete_ground, "terrain", "is missing"),
     "ground heights": (lambda f: _shift(f, _ground(f), "POSITION", 0.5), "terrain", "fine level"),
@@ -259,6 +267,19 @@ def test_another_layout_is_no_edit(made: Path, tmp_path: Path, name: str, layout
     out = file.back()
     assert [str(one) for one in out.not_applied] == []
     assert out.unchanged
+
+
+def test_a_part_that_stands_nowhere_shows_nothing(tmp_path: Path) -> None:
+    """Its object has a model, which another part of the same object shows."""
+    parts = GameParts()
+    parts.units[ROBOT].append(("e_gun_1", 4, 99, 0))
+    parts.units[ROBOT][0] = ("u_robot", 0, -1, 3)
+    mission = parts.write(tmp_path / "GAME")
+    for name, source in (("mission", mission), ("robot", robot_of(mission))):
+        convert(source, tmp_path / f"{name}.glb")
+        out = Inside(tmp_path / f"{name}.glb").back()
+        assert [str(one) for one in out.not_applied] == []
+        assert out.unchanged
 
 
 def test_an_edit_of_a_shared_mesh_is_reported_once(made: Path, tmp_path: Path) -> None:
@@ -313,6 +334,21 @@ def test_without_animation_a_warning_says_that_clips_are_not_compared(
         out = file.back()
         assert out.unchanged
         assert "clips of its models are not compared" in str(out.warnings)
+
+
+@pytest.mark.parametrize("name", ["mission", "robot"])
+def test_a_clip_that_is_held_to_the_end_of_another_is_no_edit(
+    made: Path, tmp_path: Path, name: str
+) -> None:
+    """As Blender exports the clips of several models, which are one animation."""
+    file = opened(made, tmp_path, name)
+    for sampler in file.file.json["animations"][0]["samplers"]:
+        times, values = (file.file.arrays[sampler[key]] for key in ("input", "output"))
+        kept = [0] if (values == values[0]).all() else slice(None)  # of constant ones it keeps two
+        sampler["input"] = file.file.add(np.append(times[kept], np.float32([[3.0]]), axis=0))
+        sampler["output"] = file.file.add(np.append(values[kept], values[-1:], axis=0))
+    out = file.back()
+    assert [str(one) for one in out.not_applied] == []
 
 
 def test_a_clip_in_a_mission_without_clips_is_reported(made: Path, tmp_path: Path) -> None:
