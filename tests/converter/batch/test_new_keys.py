@@ -217,6 +217,15 @@ def self_items(place: Place) -> list[dict[str, Any]]:
     return items
 
 
+def test_the_registry_is_written_last(place: Place) -> None:
+    """What names others comes after them: a kill in between leaves no key without its model."""
+    log = place.root / "run.log"
+    place.back("--in-place", "--add", "--tag", "STAT", "--log-file", log)
+    lines = log.read_text("utf-8").splitlines()
+    written = [line.split()[-2] for line in lines if line.endswith(": written")]
+    assert written == ["static.rlb:", "objects.rlb:"]
+
+
 def test_russian_names(place: Place) -> None:
     place.new_model("static.rlb/Дерево.glb")
     place.back("-o", place.root / "NEW", "--add", "--tag", "STAT")

@@ -1,0 +1,109 @@
+"""A new model in an archive of a game, again and elsewhere, as the Blender extension puts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.batch.put_libraries import plan_libraries
+from msh_gltf.converter.batch.put_models import Destination, add_model, find_destination
+from msh_gltf.converter.batch.written import History, history_text, read_history
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.importers.nres import read_file, read_nres
+from tests.docs.materials import EXAMPLES, call_example, example_game
+from tests.support.game import snapshot, write
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    """The example game with its registry."""
+    for path in example_game().rglob("*"):
+        if path.is_file():
+            write(tmp_path / "GAME" / path.relative_to(example_game()), path.read_bytes())
+    call_example("make_mission.py", "make_mission", tmp_path / "GAME")
+    return tmp_path / "GAME"
+
+
+@pytest.fixture(scope="module")
+def robot() -> ImportResult:
+    options = ImportOptions("retail", new=True)
+    return import_gltf(EXAMPLES / "edits/my_robot.glb", None, options)
+
+
+class Scene:
+    """Remembers what it wrote, as a scene of Blender does."""
+
+    def __init__(self) -> None:
+        self.history: History = {}
+
+    def put(self, to: Destination, result: ImportResult) -> list[str]:
+        """Names of the files that were written."""
+        history = read_history(history_text(self.history), "scene")
+        plan = plan_libraries(to.folders, result, history)
+        add_model(plan, to, result, hint="choose another name")
+        done = plan.write()
+        self.history = history
+        return [path.name for path in done]
+
+
+def now(game: Path) -> dict[str, str]:
+    return {name: digest for name, digest in snapshot(game).items() if ".bak" not in name}
+
+
+def test_the_registry_is_written_last(game: Path, robot: ImportResult) -> None:
+    """What names others comes after them: a kill in between leaves no key without its model."""
+    to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
+    done = Scene().put(to, robot)
+    assert sorted(done[:2]) == ["Material.lib", "Textures.lib"]
+    assert done[2:] == ["static.rlb", "objects.rlb"]
+
+
+def test_it_moves_to_another_archive_without_a_trace(game: Path, robot: ImportResult) -> None:
+    scene, before = Scene(), now(game)
+    to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
+    scene.put(to, robot)
+    first = now(game)
+    assert scene.put(to, robot) == []
+    other = replace(to, archive=game / "guns.rlb", tag=None)
+    assert sorted(scene.put(other, robot)) == ["guns.rlb", "objects.rlb", "static.rlb"]
+    moved = now(game)
+    assert {name for name in moved if moved[name] != before[name]} == {
+        "guns.rlb", "Material.lib", "Textures.lib",
+    }  # fmt: skip
+    scene.put(to, robot)
+    assert now(game) == first
+
+
+def test_another_scene_finds_the_same_model_and_no_other(game: Path, robot: ImportResult) -> None:
+    to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
+    Scene().put(to, robot)
+    done = snapshot(game)
+    assert Scene().put(to, robot) == []
+    changed = replace(robot, data=read_robot(game))
+    with pytest.raises(ConversionError, match="which is another one") as caught:
+        Scene().put(to, changed)
+    assert caught.value.hint == "choose another name"
+    assert snapshot(game) == done
+
+
+def read_robot(game: Path) -> bytes:
+    """Another model."""
+    archive = read_nres(read_file(game / "static.rlb"), "x")
+    return bytes(archive.entries[0].payload)
+
+
+def test_a_file_that_changes_meanwhile_is_not_replaced(game: Path, robot: ImportResult) -> None:
+    to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
+    plan = plan_libraries(to.folders, robot, {})
+    add_model(plan, to, robot)
+    data = (game / "objects.rlb").read_bytes()
+    write(game / "objects.rlb", (game / "guns.rlb").read_bytes())
+    with pytest.raises(ConversionError, match="has changed since"):
+        plan.write()
+    write(game / "objects.rlb", data)
+    assert Scene().put(to, robot) == ["objects.rlb"]
