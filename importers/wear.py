@@ -43,6 +43,12 @@ def read_wear_names(data: memoryview | bytes) -> list[str]:
     return [row_name(line) for line in lines[1:last]]
 
 
+def read_lightmap_names(data: memoryview | bytes) -> list[str]:
+    """The lightmap names by row; empty where there is no such section."""
+    text = bytes(data)
+    return Wear(decode_text(text)).lightmaps if b"LIGHTMAPS" in text.upper() else []
+
+
 def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
     """The WEAR text that belongs to a model: the ``.wea`` of its name, beside it.
 

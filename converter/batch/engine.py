@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from ..errors import ConversionError
 from .outcome import FAILED, Outcome
-from .workers import run_here, run_on_dask
 
 #: Called after every item: the outcome, how many are done, how many there are.
 Progress = Callable[[Outcome, int, int], None]
@@ -36,6 +35,8 @@ class Engine:
         """Outcomes as they come, each with its task's position; a dead worker's is a failure."""
         if not tasks:
             return
+        from .workers import run_here, run_on_dask  # a finished run does without
+
         if self.dask is not None:
             results = run_on_dask(function, tasks, self.dask)
         elif self.jobs == 0:
@@ -59,6 +60,7 @@ class Engine:
         ids: Sequence[str],
         sizes: Sequence[int],
         each: Callable[[Outcome], object] | None = None,
+        known: Callable[[T], Outcome | None] | None = None,
     ) -> tuple[dict[int, Outcome], bool]:
         """Run tasks, the largest first, until all are done or the user stops it.
 
@@ -69,6 +71,8 @@ class Engine:
             ids: what reports call each.
             sizes: bytes of each.
             each: called with every outcome, before that.
+            known: the outcome of a task that needs no work, else ``None``. Asked first, in this
+                process: where nothing is left to do, no other is started.
 
         Returns:
             Outcomes by the position of their task, in that order; whether the user stopped it.
@@ -76,14 +80,22 @@ class Engine:
         order = sorted(range(len(tasks)), key=lambda at: -sizes[at])
         done: dict[int, Outcome] = {}
         interrupted = False
+
+        def take(at: int, outcome: Outcome) -> None:
+            done[at] = outcome
+            if each is not None:
+                each(outcome)
+            progress(outcome, len(done), len(tasks))
+
         try:
-            first = [tasks[at] for at in order], [ids[at] for at in order]
+            for at in order:
+                if known is not None and (outcome := known(tasks[at])) is not None:
+                    take(at, outcome)
+            left = [at for at in order if at not in done]
+            first = [tasks[at] for at in left], [ids[at] for at in left]
             with closing(self.run(function, *first)) as results:
-                for at, outcome in results:
-                    done[order[at]] = outcome
-                    if each is not None:
-                        each(outcome)
-                    progress(outcome, len(done), len(tasks))
+                for number, outcome in results:
+                    take(left[number], outcome)
         except KeyboardInterrupt:
             interrupted = True
         return dict(sorted(done.items())), interrupted

@@ -32,8 +32,8 @@ from ..pipeline.placed_models import require_game
 from ..scene.dialect import Decision
 from ..storage import require_inside, write_outputs
 from .manifest import Output, Record
-from .outcome import Outcome, guarded
-from .resume import key_of, output_states, refuse_to_lose
+from .outcome import Outcome, guarded, known_at_once
+from .resume import State, key_of, output_states, refuse_to_lose
 from .walk import Item
 
 # The process that forks the workers imports this module: what any kind of item needs is imported
@@ -72,7 +72,62 @@ def export_item(task: ExportTask) -> Outcome:
     return guarded(task.item.id, partial(_export, task))
 
 
-def _export(task: ExportTask) -> Outcome:
+def unchanged_item(task: ExportTask) -> Outcome | None:
+    """The outcome of an item whose outputs are current; ``None``: it is to be exported."""
+    if task.before is None or task.force:
+        return None
+    return known_at_once(lambda: _look(task).outcome)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """An item and its outputs as they are now.
+
+    Attributes:
+        task: the item, and what is to be done with it.
+        started: when it was looked at.
+        now: stamp of its file.
+        archive: the file.
+        size, digest: of the item.
+        facts: what the outputs depend on.
+        states: of the outputs that were written before.
+        current: they are those of the item as it is now, as far as they are there.
+    """
+
+    task: ExportTask
+    started: float
+    now: Stamp
+    archive: Archive
+    size: int
+    digest: str
+    facts: str
+    states: dict[str, State]
+    current: bool
+
+    @property
+    def edited(self) -> list[str]:
+        """Outputs that somebody edited."""
+        return [name for name, state in self.states.items() if state == "edited"]
+
+    @property
+    def note(self) -> str:
+        """What to report of them."""
+        edited = ", ".join(self.edited)
+        return f"{edited}: edited since it was written, kept" if edited else ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome where nothing is to be done."""
+        if not self.current or self.task.force or "missing" in self.states.values():
+            return None
+        seconds = {"read": perf_counter() - self.started}
+        status = "kept" if self.edited else "unchanged"
+        return Outcome(
+            self.task.item.id, status, self.note, seconds=seconds, result=self.task.before
+        )
+
+
+def _look(task: ExportTask) -> _Look:
     item, before = task.item, task.before
     started = perf_counter()
     now = stamp(item.path)
@@ -82,24 +137,25 @@ def _export(task: ExportTask) -> Outcome:
     facts = _facts(task, archive, digest)
     current = before is not None and key_of(facts, before.dialect_step, archive, item) == before.key
     states = output_states(Path(task.out), before)
-    edited = [name for name, state in states.items() if state == "edited"]
-    note = f"{', '.join(edited)}: edited since it was written, kept" if edited else ""
-    if current and not task.force and "missing" not in states.values():
-        status = "kept" if edited else "unchanged"
-        return Outcome(
-            item.id, status, note, seconds={"read": perf_counter() - started}, result=before
-        )
+    return _Look(task, started, now, archive, len(payload), digest, facts, states, current)
+
+
+def _export(task: ExportTask) -> Outcome:
+    look = _look(task)
+    if (done := look.outcome) is not None:
+        return done
+    item, archive = task.item, look.archive
     read = perf_counter()
     out = Path(task.out)
     target = out.joinpath(*item.target.split("/"))
-    findings, dialect, files = _convert(task, archive, now, target)
+    findings, dialect, files = _convert(task, archive, look.now, target)
     outputs = [Output(path.relative_to(out).as_posix(), len(d), sha256(d)) for path, d in files]
     converted = perf_counter()
     if not task.force:
-        if current:  # somebody removed a part of what is there, and edited another
-            files = [f for f, o in zip(files, outputs, strict=True) if o.path not in edited]
+        if look.current:  # somebody removed a part of what is there, and edited another
+            files = [f for f, o in zip(files, outputs, strict=True) if o.path not in look.edited]
         else:
-            refuse_to_lose(files, outputs, states)
+            refuse_to_lose(files, outputs, look.states)
     if not task.dry_run:
         require_inside(out, target)
         write_outputs(files, force=True)
@@ -109,10 +165,10 @@ def _export(task: ExportTask) -> Outcome:
         item.name,
         None if item.index is None else archive.entries[item.index].name_bytes.hex(),
         item.kind,
-        _when(now[-1]),
-        len(payload),
-        digest,
-        key_of(facts, dialect[1], archive, item),
+        _when(look.now[-1]),
+        look.size,
+        look.digest,
+        key_of(look.facts, dialect[1], archive, item),
         *dialect,
         tuple(outputs),
         tuple(map(_row, findings)),
@@ -120,11 +176,11 @@ def _export(task: ExportTask) -> Outcome:
     return Outcome(
         item.id,
         "converted",
-        detail=note if current else "",
+        detail=look.note if look.current else "",
         warnings=messages(findings),
         facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
         seconds={
-            "read": read - started,
+            "read": read - look.started,
             "convert": converted - read,
             "write": perf_counter() - converted,
         },

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from .. import __version__
+from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..locks import only_run
@@ -17,12 +17,12 @@ from ..pipeline.appearance import with_libraries_around
 from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
 from .engine import Engine, Progress
-from .export_item import ExportTask, export_item
+from .export_item import ExportTask, export_item, unchanged_item
 from .manifest import Manifest, Record, has_journal, is_written, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
 from .resume import Journal
-from .walk import MANIFEST, Found, Item, Skipped, common_root, select, walk
+from .walk import Found, Item, Skipped, common_root, select, walk
 from .written import WRITTEN
 
 #: What ``--only`` chooses.
@@ -180,7 +180,9 @@ def _export_all(
                 journal.add(outcome.result)
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
-    return engine.gather(export_item, tasks, progress, ids=ids, sizes=sizes, each=note)
+    return engine.gather(
+        export_item, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item
+    )
 
 
 def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:

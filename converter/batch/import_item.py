@@ -19,7 +19,7 @@ from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
 from .export_item import archive_majority
 from .manifest import Record
-from .outcome import Outcome, guarded
+from .outcome import Outcome, guarded, known_at_once
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
 from .written import Rows, as_converted, converted_archive, digests_written
 
@@ -99,19 +99,36 @@ def import_item(task: ImportTask) -> Outcome:
     return guarded(task.id, partial(work, task))
 
 
+def untouched_item(task: ImportTask) -> Outcome | None:
+    """The outcome of an item whose files are as they were written, or gone; ``None``: import it."""
+    return known_at_once(lambda: _as_written(task))
+
+
+def _as_written(task: ImportTask) -> Outcome | None:
+    started = perf_counter()
+    target = Path(task.out, *task.target.split("/"))
+    if task.record is None:
+        return None
+    if not target.is_file():
+        if not task.is_texture and target.with_suffix(".gltf").is_file():
+            return None
+        what = "picture" if task.is_texture else "glTF"
+        problem = f"its {what} is gone: kept as it is in the game"
+        return Outcome(task.id, "kept", problem, is_gone=True)
+    if (task.is_texture or _usual(task.options)) and _untouched(task, task.record):
+        return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
+    return None
+
+
 def _import_known(task: ImportTask) -> Outcome:
     record = task.record
     assert record is not None
+    if (done := _as_written(task)) is not None:
+        return done
     started = perf_counter()
     gltf = Path(task.out, *task.target.split("/"))
     if not gltf.is_file():
-        other = gltf.with_suffix(".gltf")
-        if not other.is_file():
-            problem = "its glTF is gone: kept as it is in the game"
-            return Outcome(task.id, "kept", problem, is_gone=True)
-        gltf = other
-    elif _usual(task.options) and _untouched(task, record):
-        return Outcome(task.id, "unchanged", seconds={"read": perf_counter() - started})
+        gltf = gltf.with_suffix(".gltf")
     options = task.options
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
@@ -162,14 +179,11 @@ def _import_texture(task: ImportTask) -> Outcome:
 
     record = task.record
     assert record is not None
+    if (done := _as_written(task)) is not None:
+        return done
     started = perf_counter()
     picture = Path(task.out, *task.target.split("/"))
-    if not picture.is_file():
-        problem = "its picture is gone: kept as it is in the game"
-        return Outcome(task.id, "kept", problem, is_gone=True)
     outcome = Outcome(task.id, "unchanged")
-    if _untouched(task, record):
-        return outcome
     if task.game_file is None:
         raise ConversionError("is not in the game's directory", file=task.source)
     archive = _game_archive(task)

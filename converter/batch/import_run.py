@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
+from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.names import readable, unescape
 from ..locks import no_run, only_run
@@ -22,12 +23,12 @@ from ..storage import (
     remove_temporary,
 )
 from .engine import Engine, Progress
-from .import_item import ImportTask, import_item
+from .import_item import ImportTask, import_item, untouched_item
 from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
 from .new_keys import NewKeys
 from .outcome import FAILED, Run
-from .walk import MANIFEST, Skipped, Tree, text_of, tree
+from .walk import Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
 from .written import History, history_of, rows_of, still_converted
 
@@ -183,7 +184,9 @@ def _import_all(
 ) -> None:
     ids, sizes = [t.id for t in tasks], [t.record.size if t.record else 0 for t in tasks]
     with progress("comparing", len(tasks)) as tick:
-        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes)
+        outcomes, run.interrupted = engine.gather(
+            import_item, tasks, tick, ids=ids, sizes=sizes, known=untouched_item
+        )
     if run.interrupted:
         run.notes.append("nothing was written")
     run.outcomes = [outcome for i, outcome in outcomes.items() if not tasks[i].is_texture]

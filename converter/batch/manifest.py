@@ -13,10 +13,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 from ...importers.nres import read_file
+from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.kinds import Kind
 from ..storage import TEMPORARY, read_json, write_outputs
-from .walk import MANIFEST, Folder, Skipped
+from .walk import Folder, Skipped
 
 FORMAT = 1
 #: The file of records that a run keeps until it writes the manifest.

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from ..edits.new_materials import NewMaterial
 from ..errors import MACHINE, ConversionError, fault_of
-from ..formats.library import LibraryEdit
-from ..scene.differences import NotApplied
-from .walk import Skipped
+
+if TYPE_CHECKING:
+    from ..edits.new_materials import NewMaterial
+    from ..formats.library import LibraryEdit
+    from ..scene.differences import NotApplied
+    from .walk import Skipped
 
 #: Statuses that mean that something is not as the user asked.
 FAILED = "failed"
@@ -68,6 +70,17 @@ def guarded(id: str, work: Callable[[], Outcome]) -> Outcome:
     except Exception as error:
         problem = f"{type(error).__name__}: {error}"
         return Outcome(id, FAILED, f"internal error, please report it: {problem}")
+
+
+def known_at_once(work: Callable[[], Outcome | None]) -> Outcome | None:
+    """The outcome of an item that needs no work; ``None`` also where looking fails.
+
+    The work then says why.
+    """
+    try:
+        return work()
+    except Exception:
+        return None
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...importers.nres import stamp
-from ...importers.wear import read_wear, read_wear_names
+from ...importers.wear import read_lightmap_names, read_wear_names
 from ..errors import ConversionError
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
@@ -46,7 +46,7 @@ def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
         for text in texts:
             materials.update(dict.fromkeys(read_wear_names(text)))
             if options.lightmaps:
-                lightmaps.update(dict.fromkeys(read_wear(text, "")[0].lightmaps))
+                lightmaps.update(dict.fromkeys(read_lightmap_names(text)))
     textures = {found.material(name).texture: None for name in materials if name}
     root = Path(items[0].path).parents[items[0].source.count("/")]
     out: dict[str, Item] = {}

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from ...importers.content import assembly_kind, entry_kind, file_kind
 from ...importers.nres import is_nres, open_nres
+from .. import MANIFEST
 from ..errors import ConversionError, printable, with_article
 from ..formats.archive import Archive
 from ..formats.kinds import MODEL_TYPE, Kind
@@ -27,7 +28,6 @@ from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
 BACKUP = ".bak"
-MANIFEST = "manifest.json"
 #: The gallery's page and folder (``--thumbnails``).
 PAGE, GALLERY = "index.html", "gallery"
 

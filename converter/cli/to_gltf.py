@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import MANIFEST
 from .common import (
     FILE,
     SETTINGS,
@@ -307,7 +308,7 @@ def command(context: click.Context, /, **_: object) -> None:
     refuse_other_direction(given.sources, to_gltf=True)
     given = _mission_of(given)
     many = _is_many(given)
-    if many and not given.list_only and given.dask is None:
+    if many and not given.list_only and given.dask is None and not _may_be_finished(given):
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.export_item")
@@ -325,6 +326,12 @@ def command(context: click.Context, /, **_: object) -> None:
     if given.entry is not None:
         raise click.UsageError("--entry takes one archive; --include chooses among many")
     export_many(given, options)
+
+
+def _may_be_finished(given: ToGltf) -> bool:
+    """Whether an earlier run wrote there: if nothing is left to do, no process is started."""
+    output = given.output
+    return output is not None and not given.force and Path(output, MANIFEST).is_file()
 
 
 _OF_RUNS = (

@@ -312,7 +312,8 @@ def command(context: click.Context, /, **_: object) -> None:
 
         import_picture(given)
         return
-    if given.source.is_dir() and given.dask is None:
+    # with sidecars, a run asks first what was edited: often nothing, and no process is started
+    if given.source.is_dir() and given.dask is None and given.no_sidecar:
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.import_item")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ...importers.nres import read_file
 from ...importers.unpacked import find_library
-from ...importers.wear import read_wear, read_wear_names
+from ...importers.wear import read_lightmap_names, read_wear_names
 from ..checks.appearance import missing_appearance
 from ..findings import Finding
 from ..formats.library import MATERIALS
@@ -43,7 +43,7 @@ def find_appearance(
         return None
     from .texture_lookup import libraries
 
-    lightmaps = read_wear(text, "")[0].lightmaps if options.lightmaps else []
+    lightmaps = read_lightmap_names(text) if options.lightmaps else []
     return libraries(folders).appearance(read_wear_names(text), lightmaps, pairs)
 
 

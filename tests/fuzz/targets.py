@@ -415,8 +415,9 @@ def _obj_rest(path: Any) -> None:
 
 @cache
 def _manifest_seeds() -> list[bytes]:
+    from msh_gltf.converter import MANIFEST
     from msh_gltf.converter.batch.manifest import Manifest, Output, Record, write_manifest
-    from msh_gltf.converter.batch.walk import MANIFEST, Folder, Skipped
+    from msh_gltf.converter.batch.walk import Folder, Skipped
 
     made = Manifest("1.0")
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
@@ -435,7 +436,7 @@ def _manifest_seeds() -> list[bytes]:
 
 
 def _manifest(data: bytes) -> Any:
-    from msh_gltf.converter.batch.walk import MANIFEST
+    from msh_gltf.converter import MANIFEST
 
     is_json(data)
     folder = scratch() / "run"

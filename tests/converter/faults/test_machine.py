@@ -96,6 +96,28 @@ def test_file_descriptors(limit: int, tmp_path: Path) -> None:
     assert len(json.loads((out / "manifest.json").read_text("utf-8"))["models"]) == 10
 
 
+def test_a_finished_run_starts_no_process(tmp_path: Path) -> None:
+    """The command itself finds out that nothing changed; 40 descriptors are too few for workers."""
+    game, out = make_game(tmp_path / "game"), tmp_path / "out"
+    export = 'ulimit -n 40; "$BIN/msh2gltf" "$1" -o "$2" -j 4'
+    back = f'ulimit -n 40; "$BIN/gltf2msh" "$1" --game "$2" -o {tmp_path}/new{{}} -j 4'
+    assert shell(export, game, out).returncode == 2
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    assert shell(export, game, out).returncode == 0
+    assert shell(back.format(1), out, game).returncode == 0
+    assert snapshot(tmp_path / "new1") == snapshot(game)
+    next(out.rglob("*.glb")).unlink()
+    done = shell(export, game, out)
+    assert done.returncode == 2
+    assert "Too many open files" in done.stderr
+    assert shell(back.format(2), out, game).returncode == 0  # one that is gone stays as it is
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    next(out.rglob("*.glb")).write_bytes(b"edited")
+    done = shell(back.format(3), out, game)
+    assert done.returncode == 2
+    assert "Too many open files" in done.stderr
+
+
 def test_file_size(tmp_path: Path) -> None:
     """A write that stops in the middle leaves nothing."""
     done = shell('ulimit -f 20; "$BIN/msh2gltf" "$1" -o "$2/x.glb"', MODEL, tmp_path)
