@@ -35,7 +35,9 @@ def refuse_existing(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
             never replaced.
     """
     for path, data in files:
-        if not force and os.path.lexists(path) and not _holds(path, data):
+        if not os.path.lexists(path):
+            continue
+        if not force and not _holds(path, data):
             raise _exists(path)
         if os.path.isdir(path) and not os.path.islink(path):
             raise cannot_write(path, OSError(errno.EISDIR, os.strerror(errno.EISDIR)))
@@ -83,13 +85,14 @@ def write_outputs(
         waiting = []
         for path, data in files:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                if not os.path.isdir(path.parent):
+                    path.parent.mkdir(parents=True, exist_ok=True)
                 unfinished = stack.enter_context(_Unfinished(path))
                 waiting.append(unfinished)
                 unfinished.file.write(data)
                 unfinished.file.flush()
                 with contextlib.suppress(FileNotFoundError):
-                    os.chmod(unfinished.path, stat.S_IMODE(path.stat().st_mode))
+                    os.chmod(unfinished.path, stat.S_IMODE(os.stat(path).st_mode))
                 if durable:
                     os.fsync(unfinished.file.fileno())
             except OSError as error:
@@ -170,8 +173,8 @@ class _Unfinished:
         self.target = target
         while True:
             # unique over processes and machines
-            self.path = target.with_name(f"{TEMPORARY}{os.urandom(6).hex()}{_ENDING}")
-            self.file = self.path.open("xb")
+            self.path = target.parent / f"{TEMPORARY}{os.urandom(6).hex()}{_ENDING}"
+            self.file = open(self.path, "xb")  # noqa: SIM115 - closed by the context
             if self._claimed():
                 return
             self.file.close()

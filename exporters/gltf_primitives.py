@@ -46,8 +46,10 @@ def add_primitives(
         "count": index_count,
         "type": "SCALAR",
     }
-    _, first, same = np.unique(start << 32 | count, return_index=True, return_inverse=True)
-    opener = first[same.reshape(-1)]  # the primitive that has this one's window first
+    first: dict[int, int] = {}
+    windows_of = enumerate((start << 32 | count).tolist())
+    # the primitive that has this one's window first
+    opener = np.array([first.setdefault(window, i) for i, window in windows_of])
     is_new = opener == np.arange(len(table))
     # the accessors of a primitive with a new window, then its indices
     last = np.cumsum(is_new * len(vertices) + 1) - 1

@@ -7,6 +7,7 @@ from pathlib import Path
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Archive, Entry
 from ..converter.formats.kinds import (
+    MISSION_FILE,
     MODEL_TYPE,
     SCENE_KINDS,
     Kind,
@@ -14,7 +15,6 @@ from ..converter.formats.kinds import (
     kind_by_name,
     kind_of_types,
 )
-from ..converter.formats.mission import MISSION_FILE
 from ..converter.formats.texture import TEXM_TYPE
 from .nres import entry_types, is_nres, read_nres
 from .unit import is_unit

@@ -11,26 +11,25 @@ import click
 
 from ..batch.console import open_log, progress_bar, show_summary, write_report
 from ..batch.engine import Engine
-from ..batch.export_run import export_run, found_in, run_options
-from ..batch.import_run import import_run
-from ..batch.outcome import Run
-from ..batch.workers import cores
-from ..batch.write_game import Places
 from ..errors import plural
-from ..formats.library import MATERIALS
-from ..pipeline.options import ExportOptions, ImportOptions
 from .common import STDOUT, console, refuse_device, say
 
 if TYPE_CHECKING:
+    from ..batch.outcome import Run
+    from ..pipeline.options import ExportOptions, ImportOptions
     from .given import Given, ToGltf, ToMsh
 
 
 def _engine(given: Given) -> Engine:
+    from ..batch.workers import cores
+
     return Engine(given.jobs or cores(), given.dask, given.fail_fast)
 
 
 def export_many(given: ToGltf, options: ExportOptions) -> None:
     """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
+    from ..batch.export_run import export_run, found_in, run_options
+
     sources, output = given.sources, given.output
     if not given.list_only and (output is None or output == STDOUT):
         raise click.UsageError("several models need a directory: -o OUT_DIR")
@@ -72,6 +71,10 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
 
 def import_many(given: ToMsh, options: ImportOptions) -> None:
     """``gltf2msh`` on a directory; exits with the run's code."""
+    from ..batch.import_run import import_run
+    from ..batch.write_game import Places
+    from ..formats.library import MATERIALS
+
     game, output = given.game, given.output
     if game is None:
         raise click.UsageError("a directory of glTF needs the game: --game GAME_DIR")

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from ..findings import Mode
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # nobody compares or shows it
 class Given:
     """Options of both directions."""
 
@@ -25,7 +25,7 @@ class Given:
     verbose: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # nobody compares or shows it
 class ToGltf(Given):
     """Arguments and options of ``msh2gltf``."""
 
@@ -61,7 +61,7 @@ class ToGltf(Given):
     tolerant: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # nobody compares or shows it
 class ToMsh(Given):
     """Arguments and options of ``gltf2msh``."""
 
@@ -94,7 +94,7 @@ class ToMsh(Given):
     into: Path | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)  # nobody compares or shows it
 class ToInspect:
     """Arguments and options of ``msh-inspect``."""
 

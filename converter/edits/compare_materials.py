@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import plural, printable
 from ..formats.terrain import LEVELS
 from ..scene.differences import NotApplied
 from ..scene.scene import Part, Scene
-from .compare_terrain import TerrainPlan
 from .identify_nodes import Identified
+
+if TYPE_CHECKING:
+    from .compare_terrain import TerrainPlan
 
 #: How many names a message lists.
 _LISTED = 8

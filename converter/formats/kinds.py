@@ -44,6 +44,8 @@ class Kind(StrEnum):
 
 
 _FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
+#: A mission is recognised by its name, in any case.
+MISSION_FILE = "data.tma"
 #: Type of a core model's entry in an archive.
 MODEL_TYPE = int.from_bytes(b"MESH", "little")
 #: Tables that only a terrain has.

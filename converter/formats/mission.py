@@ -22,8 +22,6 @@ from .assembly_tables import CLAN_DTYPE, LODE_DTYPE, OBJECT_DTYPE, ZONE_DTYPE
 
 _rule = partial(Rule, "mission", source="docs/reference/mission.md")
 
-#: The file's name; case does not matter.
-MISSION_FILE = "data.tma"
 #: What messages call the tables.
 ROUTES, CLANS, OBJECTS, LODES = "routes", "clans", "objects", "lodes"
 #: What a clan is, by its type. Only nature has zones.

@@ -10,8 +10,8 @@ from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.registry import is_registry, read_registry
 from ...importers.rsli import is_rsli, read_rsli
 from ...importers.unit import is_unit, read_unit
-from ..formats.kinds import Kind, archive_kind
-from ..formats.mission import MISSION_FILE, Mission
+from ..formats.kinds import MISSION_FILE, Kind, archive_kind
+from ..formats.mission import Mission
 from ..formats.registry import Registry
 from ..formats.unit import Unit
 from .check import check_file

@@ -46,10 +46,9 @@ from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
 from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
 from ..formats.control_points import POINTS_TYPE, misplaced
-from ..formats.kinds import Kind
+from ..formats.kinds import MISSION_FILE, Kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE
-from ..formats.mission import MISSION_FILE
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, other_count
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import UNIT_ENDING

@@ -12,7 +12,6 @@ from ..formats.names import readable
 from ..formats.sidecar import Description, Sidecar, sha256, sidecar_path, write_sidecar
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
-from ..scene.inside import material_texts
 from .appearance import in_folder, picture_files
 from .loaded import LoadedScene
 from .options import ExportOptions
@@ -60,6 +59,8 @@ def output_files(
         entries = [] if appearance is None else appearance.entries
         about = replace(about, shown=made.surfaces(), library=entries)
         if about.kind in ASSEMBLY_KINDS:
+            from ..scene.inside import material_texts  # models and maps do without
+
             names = [material["name"] for material in made.json.get("materials", [])]
             about = replace(about, inside=about.inside | material_texts(names))
         files.append((beside, write_sidecar(Sidecar(about, data, [*attached]))))

@@ -21,8 +21,8 @@ from ...importers.unit import is_unit, read_unit
 from ...importers.wear import read_wear
 from ..errors import ConversionError
 from ..formats.archive import Archive, decode_text
+from ..formats.kinds import MISSION_FILE
 from ..formats.material import MATERIAL_TYPE
-from ..formats.mission import MISSION_FILE
 from ..formats.names import readable
 from ..formats.registry import Member
 
