@@ -149,7 +149,7 @@ def msh(
 def material(number: int) -> Material:
     """A material unlike any other."""
     row, lightmap = number % 256, 255 - number // 256
-    return Material(f"material_{number}", row, lightmap, 0, 0, row | lightmap << 8, 0xFFFF)
+    return Material(f"material_{row}", row, lightmap, 0, 0, row | lightmap << 8, 0xFFFF)
 
 
 def entry(type_id: int, name: str, payload: bytes) -> Entry:

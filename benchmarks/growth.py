@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import log10
 from pathlib import Path
+from time import process_time
 
 import numpy as np
 
@@ -84,7 +85,7 @@ SERIES: dict[str, tuple[Sequence[int], Callable[[int], Shape]]] = {
 
 
 def measured(name: str, rounds: int) -> dict[str, list[float]]:
-    """Seconds of both ways at every size of a series."""
+    """Processor seconds of both ways at every size of a series."""
     sizes, shape = SERIES[name]
     times: dict[str, list[float]] = {way: [] for way in WAYS}
     file = WORK / "grown.glb"
@@ -93,8 +94,8 @@ def measured(name: str, rounds: int) -> dict[str, list[float]]:
         models = way_out(given)
         file.write_bytes(models[0])
         jobs = {
-            "out": timed(partial(way_out, given)),
-            "rebuild": timed(partial(rebuilt, file, len(models))),
+            "out": timed(partial(way_out, given), process_time),
+            "rebuild": timed(partial(rebuilt, file, len(models)), process_time),
         }
         for way, seconds in by_turns(jobs, rounds).items():
             times[way].append(seconds)
@@ -117,7 +118,7 @@ def svg(found: dict[str, dict[str, list[float]]]) -> str:
     """A panel per series; both axes are logarithmic, seconds are the same in all of them."""
     everything = [t for times in found.values() for row in times.values() for t in row]
     low, high = np.floor(log10(min(everything))), np.ceil(log10(max(everything)))
-    title = "Seconds of one conversion, in process: each panel varies one thing"
+    title = "Processor seconds of one conversion, in process: each panel varies one thing"
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" font-family="sans-serif" font-size="12">',
