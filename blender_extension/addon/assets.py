@@ -21,6 +21,7 @@ from .exporters.gltf_assembly import AssemblyOptions, export_assembly
 from .exporters.gltf_file import glb_bytes
 from .guard import guarded
 from .missions import named_game
+from .thumbnails import Thumbnails
 from .wording import in_blender
 
 CATALOGS = "blender_assets.cats.txt"
@@ -77,6 +78,10 @@ def make_library(game: Path, target: Path) -> tuple[int, list[str]]:
                 if one not in before["objects"] and one.parent is None
             ]
             made = _collections(tops, found.assets)
+            thumbnails = Thumbnails()
+            bpy.context.view_layer.update()
+            for one in made:
+                thumbnails.set(one, one.objects)
             bpy.data.libraries.write(str(blend), made, fake_user=True, compress=True)
             write_outputs([(beside, catalogs.encode()), (target, blend.read_bytes())], force=True)
     finally:

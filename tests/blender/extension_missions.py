@@ -7,7 +7,7 @@ from pathlib import Path
 import bpy
 from extension_materials import put_back
 
-from __main__ import ADDON, FILES, error_of, read
+from __main__ import ADDON, FILES, error_of, module, read
 
 
 def said(thing):
@@ -82,11 +82,25 @@ def missions(out):
     return facts
 
 
+def thumbnail(asset):
+    """Size of the asset's picture, and how much of it shows something."""
+    picture = asset.preview
+    if picture is None or not picture.image_size[0]:
+        return None
+    return [*picture.image_size, sum(list(picture.image_pixels_float)[3::4]) / 128**2]
+
+
 def assets(out):
     """The library is made beside an open model, which stays as it was."""
     library = out / "библиотека.blend"
     facts = {"no_game": error_of(bpy.ops.export_scene.msh_assets, filepath=str(library))}
-    read("walker")
+    walker = read("walker")
+    drawn = module("thumbnails").Thumbnails().draw(walker.objects)
+    facts["drawn"] = [
+        list(drawn.shape),
+        float(drawn[..., 3].mean()),
+        drawn.reshape(-1, 4)[0].tolist(),
+    ]
     before = [len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.scenes)]
     (out / "blender_assets.cats.txt").write_text("VERSION 1\n\nabc:mine:mine\n", "utf-8")
     for _ in range(2):
@@ -98,11 +112,13 @@ def assets(out):
     bpy.ops.wm.read_homefile(use_empty=True)
     with bpy.data.libraries.load(str(library), assets_only=True) as (found, wanted):
         wanted.collections = list(found.collections)
+    facts["version"] = list(bpy.app.version)
     facts["assets"] = {
         one.name: {
             "catalog": one.asset_data.catalog_id,
             "top": [[o.name, dict(o.get("msh", {}))] for o in one.objects if o.parent is None],
             "meshes": sorted(o.data.name for o in one.all_objects if o.type == "MESH"),
+            "thumbnail": thumbnail(one),
             "triangles": sum(len(o.data.polygons) for o in one.all_objects if o.type == "MESH"),
         }
         for one in wanted.collections

@@ -109,6 +109,21 @@ def test_an_asset_library_has_every_model_and_unit(seen: Seen) -> None:
     assert sorted(own) == found["robot"]["meshes"], "a unit shows the meshes of its models"
 
 
+def test_assets_have_thumbnails(seen: Seen) -> None:
+    """Blender 5.0 and 5.1 drop them when they write a library."""
+    facts = seen.facts["assets"]
+    shape, covered, corner = facts["drawn"]
+    assert shape == [128, 128, 4]
+    assert 0.1 < covered < 0.9
+    assert corner == [0, 0, 0, 0]
+    for one in facts["assets"].values():
+        if [5, 0] <= facts["version"] < [5, 2]:
+            assert one["thumbnail"] is None
+        else:
+            assert one["thumbnail"][:2] == [128, 128]
+            assert 0.1 < one["thumbnail"][2] < 0.9
+
+
 def test_a_library_changes_nothing_else(seen: Seen) -> None:
     facts = seen.facts["assets"]
     assert facts["same"] == [True, "walker"]
