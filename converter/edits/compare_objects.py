@@ -21,11 +21,13 @@ from .placed_nodes import (
     MissionEdit,
     choose_rows,
     encoded,
+    exchange,
     near_turn,
     new_title,
     place_of,
     same_linear,
     same_position,
+    set_kind,
     turns_of,
 )
 
@@ -142,6 +144,7 @@ class _Objects:
         self._set_path(placed, where, node.extras)
         if placed.path != self.stored[row].path:
             self.edit.exchanged.add(item)
+        set_kind(self.edit, placed, where, node.extras, self.stored[row].kind)
         self._set_words(placed, where, node.extras)
         self._set_properties(placed, where, node.extras)
         self._set_name(placed, where, node.name, object_label(self.stored[row]))
@@ -164,7 +167,7 @@ class _Objects:
             return
         asset = self._asset(where, path)
         self.edit.changed(where, f"{placed.reference} became {asset.path}")
-        placed.record["kind"], placed.path = asset.kind, encoded(asset.path) or b""
+        exchange(placed, asset, self.stored)
 
     def _set_words(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         for name in _WORDS:
@@ -367,8 +370,7 @@ class _Objects:
         if copied and isinstance(row, int):
             made = deepcopy(self.stored[row])
             if extras.get("path", made.reference) != made.reference:
-                asset = self._asset(where, extras["path"])
-                made.record["kind"], made.path = asset.kind, encoded(asset.path) or b""
+                exchange(made, self._asset(where, extras["path"]), self.stored)
                 self.edit.exchanged.add(item)
         else:
             path = extras.get("path", without_number(node.name))
@@ -377,6 +379,8 @@ class _Objects:
         for name in ("host", "vertex"):
             made.record[name] = NO_ID
         changes = len(self.edit.changes)
+        before = self.stored[row].kind if copied and isinstance(row, int) else made.kind
+        set_kind(self.edit, made, where, extras, before)
         words = NodeExtras()
         if "clan" in extras:
             words["clan"] = extras["clan"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import printable
 from ..formats.archive import decode_text, encode_name
-from ..formats.mission import Mission
+from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import without_number
 from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
@@ -21,6 +21,8 @@ from .identify_nodes import POSE_NOISE, world_matrices
 
 #: What matrices round on their way through an editor: of a rotation, relative of a scale.
 TURN_NOISE = 1e-5
+#: Kinds that place an object key.
+SCENERY = frozenset((VEGETATION, ROCK))
 #: The longest name that Blender keeps, bytes of UTF-8.
 _MAX_NAME = 63
 
@@ -107,6 +109,45 @@ class MissionEdit:
                 "enter a number",
             )  # fmt: skip
         return stored
+
+
+def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject]) -> None:
+    """Let an object place something else; scenery stays vegetation or rock.
+
+    Args:
+        placed: the object. Changed in place.
+        asset: what it places.
+        stored: objects of the mission; what one of them places is known to be of its kind.
+    """
+    known = any(one.reference.lower() == asset.path.lower() for one in stored)
+    if known or not SCENERY.issuperset((placed.kind, asset.kind)):
+        placed.record["kind"] = asset.kind
+    placed.path = encoded(asset.path) or b""
+
+
+def set_kind(
+    edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeExtras, before: int
+) -> None:
+    """Make vegetation of a rock, or a rock of vegetation; any other kind follows from the path.
+
+    Args:
+        edit: the file and the mission.
+        placed: the object. Changed in place.
+        where: what messages call it.
+        extras: of its node.
+        before: its kind as the file was made.
+    """
+    kind = edit.integer(where, extras, "object_kind", before, "<u4")
+    if kind in (before, placed.kind):
+        return
+    if SCENERY.issuperset((kind, placed.kind)):
+        edit.changed(where, f"object_kind {placed.kind} became {kind}")
+        placed.record["kind"] = kind
+    else:
+        edit.refuse(
+            where, f"object_kind became {kind}", "it follows from what the object places",
+            "edit its path",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from .placed_nodes import row_of
 
 #: Keys of ``extras.msh`` that can be edited, by the kind of the node.
 _EDITED = {
-    "object": ("path", "clan", "logical_id", "start", "host", "vertex"),
+    "object": ("path", "object_kind", "clan", "logical_id", "start", "host", "vertex"),
     "zone": ("inner",),
     "lode": ("amount", "found", "type"),
     "route": ("route",),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.mission import ROCK, VEGETATION
 from tests.converter.pipeline.test_import_missions import Edited
 from tests.converter.pipeline.test_import_units import Edited as EditedUnit
 from tests.support.assembled_game import ROBOT
@@ -116,3 +117,27 @@ def test_words_of_a_component_count(unit: EditedUnit) -> None:
     out, _, now = unit.back()
     assert (now.key(1), now.label(1), now.part_class(1)) == ("s_rock", "Камень", 2)
     assert not out.not_applied
+
+
+def test_scenery_is_vegetation_or_rock(edited: Edited) -> None:
+    """The kind is kept when the path changes; a new key has no kind of its own."""
+    game = str(edited.source.parents[2])
+    edited.object(3)["extras"]["msh"]["path"] = "u_robot"
+    out, before, now = edited.back(game=game)
+    assert (before.objects[3].kind, now.objects[3].kind) == (ROCK, ROCK)
+    edited.object(3)["extras"]["msh"]["object_kind"] = VEGETATION
+    edited.add({"name": "Stone", "extras": {"path": "u_robot", "object_kind": ROCK}})
+    out, _, now = edited.back(game=game)
+    assert (now.objects[3].kind, now.objects[4].kind) == (VEGETATION, ROCK)
+    assert "object 'S_ROCK': object_kind 3 became 2" in [str(change) for change in out.changes]
+    assert not out.not_applied
+
+
+def test_other_kinds_follow_from_the_path(edited: Edited) -> None:
+    edited.object(2)["extras"]["msh"]["object_kind"] = 3
+    edited.object(3)["extras"]["msh"]["object_kind"] = 7
+    out, _, _ = edited.back()
+    assert [(one.where, one.what) for one in out.not_applied] == [
+        ("object 'Guard'", "object_kind became 3"), ("object 'S_ROCK'", "object_kind became 7"),
+    ]  # fmt: skip
+    assert out.data == edited.source.read_bytes()
