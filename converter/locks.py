@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import ConversionError
-from .storage import TEMPORARY, cannot_write
+from .storage import TEMPORARY, cannot_read, cannot_write
 
 #: How often Windows is asked to remove the file of a lock.
 _TRIES = 10
@@ -33,7 +33,11 @@ def only_run(directory: Path) -> Iterator[None]:
         raise cannot_write(directory, error) from error
     try:
         yield
-        if sys.platform != "win32" and not _still_there(directory, handle):
+        try:
+            there = sys.platform == "win32" or _still_there(directory, handle)
+        except OSError as error:  # the disk is gone
+            raise cannot_read(directory, error) from error
+        if not there:
             raise ConversionError(
                 "the directory was removed or replaced while this run was at work",
                 file=str(directory),
@@ -72,7 +76,7 @@ def _at_work(directory: Path) -> ConversionError:
 def _still_there(directory: Path, handle: int) -> bool:
     try:
         return os.path.samestat(os.fstat(handle), os.stat(directory))
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
 
 

@@ -338,6 +338,11 @@ def cannot_write(path: Path, error: OSError) -> ConversionError:
     return ConversionError(f"cannot be written ({error.strerror or error})", file=str(path))
 
 
+def cannot_read(path: Path, error: OSError) -> ConversionError:
+    """Return the error for a file or a directory that the system does not let us read."""
+    return ConversionError(f"cannot be read ({error.strerror or error})", file=str(path))
+
+
 def read_json(data: bytes) -> Any:
     """The value of a JSON text in UTF-8, with or without a byte order mark.
 

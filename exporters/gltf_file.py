@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter import __version__
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.formats.gltf import DTYPES, REPEAT, RESTART16, WIDTHS, Json, Target
 from ..converter.formats.surface import ShownPicture, Surface, short_digest, surface_of
 from ..converter.numeric.colours import colour_of_row
@@ -187,7 +187,7 @@ def glb_bytes(document: Document) -> bytes:
         chunks += [len(document.buffer).to_bytes(4, "little"), b"BIN\0", document.buffer]
     size = 12 + sum(map(len, chunks))
     if size >= 2**32:
-        raise ConversionError("glTF would outgrow a .glb", value=f"{size} bytes")
+        raise ConversionError("glTF would outgrow a .glb", value=plural(size, "byte"))
     return b"".join([b"glTF", (2).to_bytes(4, "little"), size.to_bytes(4, "little"), *chunks])
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.archive import (
     Archive,
     Entry,
@@ -157,7 +157,7 @@ def add_entry(
     if not 0 < len(name) < NAME_SIZE or b"\0" in name:
         raise ConversionError(
             "entry name does not fit", file=archive.label,
-            value=f"{printable(decode_text(name))!r}, {len(name)} bytes",
+            value=f"{printable(decode_text(name))!r}, {plural(len(name), 'byte')}",
             expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
         )  # fmt: skip
     if archive.find(name) is not None:
@@ -244,7 +244,7 @@ def _checked(
     total = directory + NRES_ENTRY_DTYPE.itemsize * len(entries)
     if total > 0xFFFFFFFF:
         raise ConversionError(
-            "archive would grow beyond the format", file=archive.label, value=f"{total} bytes",
+            "archive would grow beyond the format", file=archive.label, value=plural(total, "byte"),
             expected="at most 4294967295",
         )  # fmt: skip
     return replace(archive, entries=entries, unindexed=unindexed, total_size=total)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.formats.archive import Archive
 from ..converter.formats.areal_map import (
     AREAL_SIZE,
@@ -85,7 +85,7 @@ class _Data:
         if size > left:
             raise ConversionError(
                 f"{what} would run past the entry", file=self.label, table=table, row=row,
-                offset=self.offset + at, value=f"{size} bytes", expected=f"at most {left}",
+                offset=self.offset + at, value=plural(size, "byte"), expected=f"at most {left}",
                 code=AREAL_SIZE.code,
             )  # fmt: skip
 
@@ -149,7 +149,8 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.
     if end != len(data.bytes):
         raise ConversionError(
             "areal map has bytes left after its last cell", file=data.label, table=CELLS,
-            row=across * down, offset=data.offset + end, value=f"{len(data.bytes) - end} bytes",
+            row=across * down, offset=data.offset + end,
+            value=plural(len(data.bytes) - end, "byte"),
             expected="none: the runtime stops with Incorrect ArealMap", code=AREAL_TAIL.code,
         )  # fmt: skip
     listed = np.ones(len(words), np.bool_)

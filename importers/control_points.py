@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.findings import Finding
 from ..converter.formats.archive import Archive
 from ..converter.formats.control_points import (
@@ -44,7 +44,7 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     if len(view) != size:
         raise ConversionError(
             f"size does not fit its count of {count} control points", file=label, table=TABLE,
-            offset=0, value=f"{len(view)} bytes", expected=size, code=POINTS_SIZE.code,
+            offset=0, value=plural(len(view), "byte"), expected=size, code=POINTS_SIZE.code,
         )  # fmt: skip
     names = 4 + count * POINT_DTYPE.itemsize
     return ControlPoints(

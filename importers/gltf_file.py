@@ -20,7 +20,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
@@ -303,7 +303,7 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
         length, kind = int.from_bytes(data[at : at + 4], "little"), bytes(data[at + 4 : at + 8])
         if at + 8 + length > size:
             raise ConversionError(
-                "chunk runs past the .glb", file=label, offset=at, value=f"{length} bytes"
+                "chunk runs past the .glb", file=label, offset=at, value=plural(length, "byte")
             )
         chunks.setdefault(kind, data[at + 8 : at + 8 + length])
         at += 8 + length
@@ -337,7 +337,7 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
             data = read_file(target)
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
-                f"buffer {i} is cut", file=str(path), value=f"{len(data)} bytes",
+                f"buffer {i} is cut", file=str(path), value=plural(len(data), "byte"),
                 expected=buffer["byteLength"],
             )  # fmt: skip
         out.append(data)

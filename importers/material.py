@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.archive import Entry
 from ..converter.formats.material import (
     MATERIAL_HEADER,
@@ -55,7 +55,7 @@ def read_material(entry: Entry, label: str) -> Material:
     at = MATERIAL_HEADER_DTYPE.itemsize
     if len(data) < at:
         raise fail(
-            "too short for its header", offset=0, value=f"{len(data)} bytes",
+            "too short for its header", offset=0, value=plural(len(data), "byte"),
             expected=f"at least {at}", code=MATERIAL_HEADER.code,
         )  # fmt: skip
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)

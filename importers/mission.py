@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.formats.assembly_tables import (
     CLAN_DTYPE,
     LODE_DTYPE,
@@ -74,7 +74,7 @@ class _Cursor:
     def take(self, size: int, what: str) -> memoryview:
         """So many bytes."""
         if size > len(self.data) - self.at:
-            raise self.error(f"{what} is cut off", f"{len(self.data) - self.at} bytes", size)
+            raise self.error(f"{what} is cut off", plural(len(self.data) - self.at, "byte"), size)
         self.at += size
         return self.data[self.at - size : self.at]
 
@@ -144,7 +144,7 @@ def _mission(file: _Cursor) -> Mission:
     count = file.count("lodes", LODE_DTYPE.itemsize)
     mission.lodes = file.records(LODE_DTYPE, count, "lodes")
     if file.at != len(file.data):
-        left = f"{len(file.data) - file.at} bytes"
+        left = plural(len(file.data) - file.at, "byte")
         raise file.error("file goes on after its last record", left, "the end of the file")
     return mission
 

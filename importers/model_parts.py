@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.formats.model_parts import (
     FOOTING,
     FOOTING_SIZE,
@@ -31,19 +31,19 @@ def read_footing(data: memoryview | bytes, label: str) -> Footing:
     first, inner, at = _ring(view, 0, label)
     count = len(inner) - 1
     if 8 * count > len(view) - at:
-        raise _bad(label, at, f"{len(view) - at} bytes", f"{8 * count} of places")
+        raise _bad(label, at, plural(len(view) - at, "byte"), f"{8 * count} of places")
     triangles = np.frombuffer(view[at : at + 4 * count], "<i4")
     corners = np.frombuffer(view[at + 4 * count : at + 8 * count], "<i4")
     second, outer, at = _ring(view, at + 8 * count, label)
     if at != len(view):
-        raise _bad(label, at, f"{len(view) - at} bytes", "the end of the file")
+        raise _bad(label, at, plural(len(view) - at, "byte"), "the end of the file")
     return Footing((first, second), inner, triangles, corners, outer)
 
 
 def _ring(view: memoryview, at: int, label: str) -> tuple[int, NDArray[np.float32], int]:
     """A word, a closed ring of points, and where it ends."""
     if len(view) - at < 8:
-        raise _bad(label, at, f"{len(view) - at} bytes", "a ring")
+        raise _bad(label, at, plural(len(view) - at, "byte"), "a ring")
     word, count = np.frombuffer(view[at : at + 8], "<i4").tolist()
     most = (len(view) - at - 8) // 12 - 1
     if not 0 <= count <= most:
@@ -75,6 +75,7 @@ def read_node_properties(data: memoryview | bytes, label: str) -> Records:
     if len(view) != size:
         raise ConversionError(
             f"size does not fit its count of {count} nodes", file=label, table=NODE_PROPERTIES,
-            offset=0, value=f"{len(view)} bytes", expected=size, code=NODE_PROPERTIES_SIZE.code,
+            offset=0, value=plural(len(view), "byte"), expected=size,
+            code=NODE_PROPERTIES_SIZE.code,
         )  # fmt: skip
     return np.frombuffer(view[4:], NODE_PROPERTIES_DTYPE)

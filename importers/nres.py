@@ -86,7 +86,7 @@ def _require_file(path: Path, about: os.stat_result) -> None:
         raise ConversionError("is not a regular file", file=str(path), code=UNREADABLE.code)
     if about.st_size > _LARGEST:
         raise ConversionError(
-            "is too large", file=str(path), value=f"{about.st_size:,} bytes",
+            "is too large", file=str(path), value=plural(about.st_size, "byte"),
             expected=f"at most {_LARGEST:,}", code=UNREADABLE.code,
         )  # fmt: skip
 
@@ -251,7 +251,7 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
         raise fail(NRES_MAGIC_RULE, "not an NRes file", "magic", found, "NRes")
     if size < _HEADER_SIZE:
         problem = "file too short for a header"
-        raise fail(NRES_HEADER, problem, "magic", f"{size} bytes", f"at least {_HEADER_SIZE}")
+        raise fail(NRES_HEADER, problem, "magic", plural(size, "byte"), f"at least {_HEADER_SIZE}")
     _, version, count, total = np.frombuffer(data, NRES_HEADER_DTYPE).tolist()[0]
     if version != NRES_VERSION:
         known = f"{NRES_VERSION:#x}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.findings import Finding
 from ..converter.formats.rsli import (
     DEFLATE,
@@ -51,7 +51,7 @@ def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
     view = memoryview(data)
     if not is_rsli(view) or len(view) < _HEADER:
         raise ConversionError(
-            "is not an RsLi library", file=label, value=f"{len(view)} bytes",
+            "is not an RsLi library", file=label, value=plural(len(view), "byte"),
             expected=f"{_HEADER} bytes that start with NL, 0, 1", code=RSLI_HEADER_RULE.code,
         )  # fmt: skip
     header = np.frombuffer(view[:_HEADER], RSLI_HEADER_DTYPE)[0]
@@ -109,7 +109,7 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
         raise _error(library, row, "entry lies outside the file", f"{start}..{end}",
                      f"up to {len(library.data)}")  # fmt: skip
     if size > MOST_UNPACKED:
-        raise _error(library, row, "entry is too large", f"{size} bytes", MOST_UNPACKED)
+        raise _error(library, row, "entry is too large", plural(size, "byte"), MOST_UNPACKED)
     data = library.data[start:end]
     if method in (XOR, XOR_LZSS):
         data = memoryview(decipher(data, int(library.header["seed"])))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.findings import Finding, Rule
 from ..converter.formats.archive import Archive
 from ..converter.formats.kinds import archive_kind
@@ -77,7 +77,7 @@ def read_tables(
             row = max(0, size - start) // stride
             finding = Finding(
                 rules.header if size < start else rules.size, "size does not fit its records",
-                spec.label, row, entry.data_offset, f"{size} bytes",
+                spec.label, row, entry.data_offset, plural(size, "byte"),
                 f"{start} + n * {stride}" if start else f"a multiple of {stride}",
                 rows=np.array([row]),
             )  # fmt: skip

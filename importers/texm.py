@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..converter.errors import ConversionError, printable
+from ..converter.errors import ConversionError, plural, printable
 from ..converter.findings import Rule
 from ..converter.formats.archive import decode_text
 from ..converter.formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
@@ -77,7 +77,7 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
     start = TEXM_HEADER_DTYPE.itemsize
     if len(view) < start:
         problem = "too short for its header"
-        raise fail(TEXM_HEADER, problem, "magic", f"{len(view)} bytes", f"at least {start}")
+        raise fail(TEXM_HEADER, problem, "magic", plural(len(view), "byte"), f"at least {start}")
     header = np.frombuffer(view[:start], TEXM_HEADER_DTYPE)
     width, height, mips, kind = (int(header[k][0]) for k in ("width", "height", "mips", "format"))
     sides = f"{width} x {height}"
@@ -95,7 +95,7 @@ def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int,
     needed = start + _palette_bytes(header) + FORMATS[kind][0].itemsize * pixels
     if needed > len(view):
         problem = f"levels of {sides} pixels do not fit the data"
-        raise fail(TEXM_SIZE, problem, "width", f"{len(view)} bytes", f"at least {needed}")
+        raise fail(TEXM_SIZE, problem, "width", plural(len(view), "byte"), f"at least {needed}")
     return header, shapes
 
 

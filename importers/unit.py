@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..converter.errors import ConversionError
+from ..converter.errors import ConversionError, plural
 from ..converter.formats.assembly_tables import COMPONENT_DTYPE, UNIT_HEADER_DTYPE
 from ..converter.formats.unit import COMPONENTS, UNIT_MAGIC, UNIT_MAGIC_RULE, UNIT_SIZE, Unit
 
@@ -33,7 +33,7 @@ def read_unit(data: memoryview | bytes, label: str) -> Unit:
     if len(view) < start or (len(view) - start) % size:
         raise ConversionError(
             "size is not that of whole components", file=label, table=COMPONENTS,
-            value=f"{len(view)} bytes", expected=f"{start} + {size} for each",
+            value=plural(len(view), "byte"), expected=f"{start} + {size} for each",
             code=UNIT_SIZE.code,
         )  # fmt: skip
     header = np.frombuffer(view[:start], UNIT_HEADER_DTYPE)[0]

@@ -79,7 +79,10 @@ def import_run(
         digests = {(r.source, r.raw_name or ""): r.sha256 for r in manifest.records.values()}
         history = still_converted(history_of(places.out), digests)
         keys = NewKeys(places.game, below.files, tag, history)
-        new = _new_files(places.out, manifest)
+        beside = tree(places.out)
+        for broken in beside.unreadable:  # nobody knows what is new there
+            raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")
+        new = _new_files(places.out, manifest, beside.files)
         before = {entry.item for rows in history.values() for one in rows for entry in one.entries}
         added = [
             row for row in new if row[1] is not None and (add or f"{row[1]}::{row[2]}" in before)
@@ -160,15 +163,15 @@ def _tasks(
     ]
 
 
-def _new_files(out: Path, manifest: Manifest) -> list[_New]:
-    """glTF files that the manifest does not know."""
+def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
+    """glTF files that the manifest does not know, of those in the output directory."""
     known = {output.path for record in manifest.records.values() for output in record.outputs}
     for target in manifest.records:  # a .glb that came back from Blender as .gltf
         if not out.joinpath(*target.split("/")).exists():
             known.add(f"{target.removesuffix('.glb')}.gltf")
     folders = {archive.folder: archive.source for archive in manifest.archives.values()}
     found = []
-    for path in tree(out).files:
+    for path in files:
         text = path.as_posix()
         if path.suffix.lower() in (".glb", ".gltf") and text not in known:
             source = folders.get(path.parent.as_posix())

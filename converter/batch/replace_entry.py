@@ -20,7 +20,7 @@ from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..locks import only_run
-from ..pipeline.companions import companions_beside
+from ..pipeline.companions import companions_beside, shows_same_points
 from ..pipeline.import_result import Companion
 from ..storage import copy_output, link_message, write_outputs
 from .walk import BACKUP
@@ -32,9 +32,19 @@ HINT_OF_RUN = "convert the game again, or replace it with --force"
 HINT_OF_COPY = "read it again, or write a file of its own"
 
 
-def changed_since(file: str, entry: str | None, hint: str) -> ConversionError:
-    """Return the error for a file or an entry that is not the one that was converted."""
+def changed_since(
+    file: str, entry: str | None, hint: str, companion: Companion | None = None
+) -> ConversionError:
+    """Return the error for a file or an entry that is not the one that was converted.
+
+    Args:
+        file, entry: what messages call it.
+        hint: what the user can do.
+        companion: what should replace it, if it is one.
+    """
     problem = "has changed since it was converted"
+    if companion is not None and companion.nodes is not None:
+        problem = "holds other points than the glTF, which has no sidecar that says which are new"
     return ConversionError(problem, file=file, entry=entry, hint=hint)
 
 
@@ -150,8 +160,10 @@ def with_companions(
         if found is None:
             archive = add_entry(archive, name, one.type_id, one.data, (one.attr1 or 0, 0, 0))
         elif (now := archive.entries[found].payload) != one.data:
+            if shows_same_points(one, now):
+                continue
             if not (force or may_replace(one, now, known)):
-                raise changed_since(archive.label, printable(decode_text(name)), hint)
+                raise changed_since(archive.label, printable(decode_text(name)), hint, one)
             archive = replace_entry(archive, found, one.data, attr1=one.attr1)
     return archive
 

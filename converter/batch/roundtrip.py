@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from ...importers.nres import stamp
+from ..errors import plural
 from ..findings import Mode
 from ..formats.kinds import Kind
 from ..pipeline.dispatch import gltf_files, import_gltf, load
@@ -94,6 +95,6 @@ def _difference(before: bytes, after: bytes, kind: Kind) -> str:
         if differences:
             return str(differences[0])
     if len(before) != len(after):
-        return f"{len(after)} bytes instead of {len(before)}"
+        return f"{plural(len(after), 'byte')} instead of {len(before)}"
     at = int((np.frombuffer(before, np.uint8) != np.frombuffer(after, np.uint8)).argmax())
     return f"byte {at}: {after[at]:#04x} instead of {before[at]:#04x}"

@@ -144,9 +144,10 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
     hidden = None if leave_out is None else leave_out.resolve()
 
     def refused(error: OSError) -> None:
-        where = Path(error.filename).relative_to(root)
+        where = Path(error.filename or here).relative_to(root)  # of a disk that fails: no name
         out.unreadable.append(Skipped(text_of(where), f"cannot be read ({error.strerror})"))
 
+    here = str(root)
     for here, directories, files in os.walk(root, onerror=refused):
         directories.sort()
         base = Path(here)

@@ -17,7 +17,7 @@ from ..formats.archive import Archive, decode_text, encode_name
 from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING
-from ..pipeline.companions import with_wear
+from ..pipeline.companions import shows_same_points, with_wear
 from ..storage import copy_output, require_inside, write_outputs
 from .engine import Progress
 from .import_item import Edited
@@ -305,10 +305,12 @@ class GameWriter:
             other, known = here.get(text_of(wanted).lower(), wanted), Converted(None)
             if (self._places.game / other).is_file():
                 now, known = self._converted(other)
-                if not (known.data is None or self._force or may_replace(one, known.data)):
-                    raise changed_since(text_of(other), None, HINT_OF_RUN)
+                same = now == one.data or shows_same_points(one, now)
+                free = same or known.data is None or self._force
+                if not (free or may_replace(one, known.data or b"")):
+                    raise changed_since(text_of(other), None, HINT_OF_RUN, one)
                 self._companions.add(other)
-                if now == one.data:
+                if same:
                     continue
             self.jobs[other] = one.data
             self._written[other] = written(known, one.data, {}, outcome.id)
@@ -388,7 +390,7 @@ class GameWriter:
         )
 
     def write(self, progress: Progress) -> None:
-        """Write the plan, file by file; each appears whole or not at all."""
+        """Write the plan, file by file; raises where it cannot be noted, before the first."""
         done = 0
         try:
             if self._places.new is not None:
@@ -459,16 +461,17 @@ class GameWriter:
             self._run.unreadable.append(Skipped(text_of(path), f"cannot be removed ({error})"))
 
     def _remember(self) -> None:
-        """Note what is going to be written, for the next run; before the first byte of it."""
+        """Note what is going to be written, for the next run; before the first byte of it.
+
+        Raises:
+            ConversionError: it cannot be kept; the next run would take edits for those of others.
+        """
         if not self._written:
             return
-        try:
-            history = history_of(self._places.out)
-            for path, one in self._written.items():
-                remember(history, text_of(path), one)
-            keep_history(self._places.out, history)
-        except ConversionError as error:
-            self._run.notes.append(f"{error}: the next edit will need --force")
+        history = history_of(self._places.out)
+        for path, one in self._written.items():
+            remember(history, text_of(path), one)
+        keep_history(self._places.out, history)
 
     def _make_directories(self, new: Path) -> None:
         for path in self._tree.directories:

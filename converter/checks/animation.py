@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import plural
 from ..findings import Finding, Rule, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
@@ -360,7 +361,7 @@ def _maps(model: MshModel) -> Iterator[Finding]:
     if not np.array_equal(start[mapped], expected) or len(words) != len(mapped) * frames:
         yield Finding(
             MAP_TILE, "maps do not follow one another", table=_MAP, row=None,
-            offset=model.offset_of(StreamType.FRAME_MAP), value=f"{len(words)} words",
+            offset=model.offset_of(StreamType.FRAME_MAP), value=plural(len(words), "word"),
             expected=f"{len(mapped)} maps of {frames} frames",
         )  # fmt: skip
     runs = _runs(model)

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..findings import Finding, Rule, first_bad, more
 from ..formats.archive import Archive, Entry, fold_upper
 from ..numeric.arrays import Bools
@@ -95,7 +95,7 @@ def _regions(archive: Archive) -> Iterator[Finding]:
     dirty, large = [], []
     for start, data in archive.unindexed:
         if len(data) >= ALIGNMENT:
-            large.append((start, f"{len(data)} bytes"))
+            large.append((start, plural(len(data), "byte")))
         elif any(data):
             dirty.append((start, bytes(data).hex(" ")))
     for rule, problem, found, expected in (

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import plural
 from ..findings import Finding, Rule, first_bad
 from ..formats.model import MshModel, PathGraph
 from ..formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType, field_offset
@@ -33,7 +34,7 @@ def check_graph(model: MshModel) -> Iterator[Finding]:
     if model.graph is None:
         yield Finding(
             GRAPH_SIZE, "path graph does not have attr1 points and attr2 links", table=_TABLE,
-            offset=entry.data_offset, value=f"{entry.size} bytes",
+            offset=entry.data_offset, value=plural(entry.size, "byte"),
             expected=f"{_POINT} * {entry.attr1} + {_LINK} * {entry.attr2}",
         )  # fmt: skip
         return

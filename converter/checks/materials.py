@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import plural
 from ..findings import Finding, Rule, first_bad
 from ..formats.material import Material, MaterialKind, Track
 from ..formats.tables import (
@@ -113,6 +114,6 @@ MATERIAL_TAIL = _rule(
 
 def _tail(material: Material, at: int) -> Iterator[Finding]:
     if material.trailing:
-        value = f"{len(material.trailing)} bytes"
+        value = plural(len(material.trailing), "byte")
         problem = "bytes after the tracks are kept"
         yield Finding(MATERIAL_TAIL, problem, _TABLE, None, at, value, "none")

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import plural
 from ..findings import Finding, Place, Rule, first_bad
 from ..formats.model import MshModel, StringTable
 from ..formats.tables import NAME_DTYPE, TABLES, StreamType
@@ -76,7 +77,7 @@ STRING_TAIL = _rule(
 
 def _tail(strings: StringTable) -> Iterator[Finding]:
     if strings.tail:
-        problem, value = "bytes after the last string are kept", f"{len(strings.tail)} bytes"
+        problem, value = "bytes after the last string are kept", plural(len(strings.tail), "byte")
         yield Finding(STRING_TAIL, problem, _STRINGS, value=value, expected="none")
 
 
@@ -105,7 +106,7 @@ def check_names(model: MshModel) -> Iterator[Finding]:
         return
     names, offset = model.names, entry.data_offset
     if names is None:
-        value, expected = f"{entry.size} bytes", f"a multiple of {NAME_DTYPE.itemsize}"
+        value, expected = plural(entry.size, "byte"), f"a multiple of {NAME_DTYPE.itemsize}"
         yield Finding(NAME_STRIDE, "names cannot be read", _NAMES, None, offset, value, expected)
         return
     if len(names) != len(model.nodes) and not model.legacy:

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from ..errors import plural
 from ..findings import Finding, Rule, first_bad
 from ..formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 from ..formats.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
@@ -60,7 +61,7 @@ TEXM_TAIL = _rule(
 def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
     if not texture.trailing:
         return
-    value = f"{len(texture.trailing)} bytes"
+    value = plural(len(texture.trailing), "byte")
     if texture.trailing.startswith(PAGE_MAGIC) and texture.rects is None:
         expected = f"a count and {PAGE_DTYPE.itemsize} bytes each"
         yield Finding(TEXM_PAGE, "Page chunk is cut off", _TABLE, None, end, value, expected)

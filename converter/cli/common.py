@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .. import __version__
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from .options import option, write_options
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def say_written(files: Sequence[tuple[Path, bytes]], written: Collection[Path]) 
     """Print a line for each output: what was written, and what had these bytes already."""
     for path, data in files:
         if path in written:
-            say(f"  wrote {path} ({len(data):,} bytes)")
+            say(f"  wrote {path} ({plural(len(data), 'byte')})")
         else:
             say(f"  {path} is there already, with the same bytes")
 

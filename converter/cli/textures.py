@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import plural
 from .common import STDOUT, output_path, say, say_written, write_stdout
 
 if TYPE_CHECKING:
@@ -126,4 +127,4 @@ def _write_into(
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
     if backup is not None:
         say(f"  wrote {backup}, the library as it was")
-    say(f"  wrote {library} ({len(edited.data):,} bytes)")
+    say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from .tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE, TEXM_HEADER_DTYPE, field_offset
 from .texture import FORMATS, INDEXED, PALETTE_SIZE, level_shapes
 
@@ -169,7 +169,7 @@ def _pixel_range(data: bytes | memoryview) -> tuple[int, int]:
     """Where the levels start, and how many bytes they have."""
     start = TEXM_HEADER_DTYPE.itemsize
     if len(data) < start:
-        raise ConversionError("is not the head of a texture", value=f"{len(data)} bytes")
+        raise ConversionError("is not the head of a texture", value=plural(len(data), "byte"))
     header = np.frombuffer(data[:start], TEXM_HEADER_DTYPE)[0]
     width, height, mips, form = (int(header[k]) for k in ("width", "height", "mips", "format"))
     if form not in FORMATS or width * height > _MOST_PIXELS or mips > 32:

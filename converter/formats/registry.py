@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from .archive import Archive, decode_text
@@ -180,7 +180,7 @@ class Registry:
                 yield Finding(
                     REGISTRY_SIZE,
                     f"size of {printable(entry.name)!r} is not a number of whole rows",
-                    "NRes directory", index, value=f"{entry.size} bytes",
+                    "NRes directory", index, value=plural(entry.size, "byte"),
                     expected=f"a multiple of {REGISTRY_ROW_DTYPE.itemsize}",
                 )  # fmt: skip
             walk = _Walk(self)

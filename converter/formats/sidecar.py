@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..findings import Mode
 from ..storage import read_json
 from .control_points import ControlPoint
@@ -183,7 +183,9 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         raise fail("sidecar version is not known", int(header["version"]), _VERSION)
     text_size, source_size = int(header["description_size"]), int(header["source_size"])
     if size + text_size + source_size != len(view):
-        raise fail("sidecar is cut or padded", f"{len(view)} bytes", size + text_size + source_size)
+        raise fail(
+            "sidecar is cut or padded", plural(len(view), "byte"), size + text_size + source_size
+        )
     if hashlib.sha256(view[size:]).digest() != header["digest"].tobytes():
         raise fail("sidecar is damaged: its digest does not fit its content")
     rest = view[size + text_size :]

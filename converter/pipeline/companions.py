@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ...exporters.nres import add_entry
 from ...exporters.wear import write_wear
+from ...importers.control_points import read_points
 from ...importers.nres import read_file
 from ...importers.wear import file_beside, read_wear_names
-from ..errors import printable
+from ..errors import ConversionError, printable
 from ..formats.archive import Archive, decode_text
+from ..formats.control_points import misplaced
 from ..formats.wear import WEAR_TYPE, agrees, new_wear
 from .import_result import Companion
 
@@ -63,6 +67,34 @@ def with_wear(
 def _stays(name: str, names: Sequence[str]) -> str:
     rows = ", ".join(map(printable, names))
     return f"{printable(name)} is there already and stays, though the model's rows are: {rows}"
+
+
+def shows_same_points(companion: Companion, now: memoryview | bytes) -> bool:
+    """Whether a ``.cpt`` holds the points of a file without a sidecar.
+
+    Then it stays: it also has what glTF does not show, leftovers in names and points without a
+    place.
+
+    Args:
+        companion: any.
+        now: what is there in its place.
+    """
+    if companion.nodes is None:
+        return False
+    made = read_points(companion.data, "")
+    try:
+        stored = read_points(now, "")
+    except ConversionError:
+        return False
+    rows = [*range(len(stored.records))]
+    hidden = misplaced(stored, companion.nodes)
+    shown = [row for row in rows if row not in hidden]
+    a, b = made.records, stored.records[shown]
+    return (
+        [made.name(row) for row in range(len(a))] == [stored.name(row) for row in shown]
+        and all((a[key] == b[key]).all() for key in ("opaque0", "node", "second"))
+        and all(np.allclose(a[key], b[key], 1e-5, 1e-5) for key in ("position", "direction"))
+    )
 
 
 def companions_beside(target: Path, companions: Sequence[Companion]) -> list[tuple[Path, bytes]]:

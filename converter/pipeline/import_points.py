@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def import_new_points(out: ImportResult, identified: Identified, rows: Mapping[i
     out.not_applied += plan.not_applied
     if plan.points:
         points = edited_points(plan, _NONE, rows, {})
-        out.companions.append(_companion(points, b""))
+        out.companions.append(replace(_companion(points, b""), nodes=len(rows)))
 
 
 def _companion(points: ControlPoints, before: bytes) -> Companion:

@@ -22,6 +22,8 @@ class Companion:
         data: its bytes.
         before: the bytes that it replaces, empty where there was none.
         attr1: of its entry in an archive; ``None``: as it was, 0 of a new one.
+        nodes: of control points made without a sidecar, how many nodes the model has: what was
+            there before is not known.
     """
 
     ending: str
@@ -29,6 +31,7 @@ class Companion:
     data: bytes
     before: bytes
     attr1: int | None = None
+    nodes: int | None = None
 
 
 @dataclass

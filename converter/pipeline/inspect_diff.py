@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 
@@ -73,7 +73,10 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
     x, y = a.streams.get(type_id), b.streams.get(type_id)
     if x is not None and y is not None and x.dtype == y.dtype:
         return [*out, *_diff_rows(title, x, y)]
-    return [*out, {"table": title, "what": f"{ea.size} bytes became {eb.size} other bytes"}]
+    return [
+        *out,
+        {"table": title, "what": f"{plural(ea.size, 'byte')} became {eb.size} other bytes"},
+    ]
 
 
 def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...exporters.nres import add_entry, replace_entry
 from ...importers.registry import is_registry, read_registry
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..formats.archive import Archive, decode_text, encode_name
 from ..formats.assembly_tables import REGISTRY_ROW_DTYPE
 from ..formats.control_points import POINTS_ENDING
@@ -63,7 +63,7 @@ def key_of_model(archive: Archive, path: str, model: bytes, tag: str) -> ObjectK
         if len(raw) > _LONGEST or decode_text(raw) != text:
             raise ConversionError(
                 "name does not fit into objects.rlb", file=path,
-                value=f"{printable(text)!r}, {len(raw)} bytes",
+                value=f"{printable(text)!r}, {plural(len(raw), 'byte')}",
                 expected=f"at most {_LONGEST} bytes of CP1251, the ending included", hint=hint,
             )  # fmt: skip
     return ObjectKey(encode_name(own), tag, tuple(members))

@@ -20,7 +20,7 @@ from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.picture import read_picture
 from ...importers.rsli import is_rsli, read_rsli, unpack
 from ...importers.texm import read_texm
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.kinds import Kind
 from ..formats.library import TEXTURE_NAME_ROOM
@@ -287,7 +287,7 @@ def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLib
     warnings = []
     if len(raw) > TEXTURE_NAME_ROOM:
         warnings.append(
-            f"{printable(name)} has {len(raw)} bytes, and a material's texture name only room for "
-            f"{TEXTURE_NAME_ROOM}: no material can show it"
+            f"{printable(name)} has {plural(len(raw), 'byte')}, and a material's texture name only "
+            f"room for {TEXTURE_NAME_ROOM}: no material can show it"
         )
     return EditedLibrary(write_nres(made), printable(name), True, warnings)

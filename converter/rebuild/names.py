@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..formats.archive import decode_text, encode_name
 from ..formats.model import PathGraph, StringTable
 from ..formats.tables import BATCH_PORTAL, NAME_DTYPE, StreamType
@@ -45,7 +45,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         if fresh and len(raw) > 31:
             raise ConversionError(
                 f"name of node {printable(node.name)!r} is too long",
-                value=f"{len(raw)} bytes", expected="at most 31",
+                value=plural(len(raw), "byte"), expected="at most 31",
             )  # fmt: skip
         if fresh or old9 is None or old is None or old >= len(old9):
             res9["name"][row, : len(raw[:31])] = np.frombuffer(raw[:31], np.uint8)

@@ -7,6 +7,7 @@ import numpy as np
 from ..edits.fit_uv import fit_uv
 from ..edits.match_triangles import TriangleList
 from ..edits.plan import PartPlan
+from ..errors import plural
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
@@ -68,9 +69,11 @@ class _Parts:
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
         if dropped:
-            out.warnings.append(f"{dropped} degenerate triangles were dropped")
+            out.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
         if zero_area:
-            out.warnings.append(f"{zero_area} triangles have no area; their normal is made up")
+            out.warnings.append(
+                f"{plural(zero_area, 'triangle')} without area; the normal is made up"
+            )
         return self.cells
 
     def _keep_cells(self) -> set[int]:

@@ -448,7 +448,7 @@ def test_nothing_but_degenerate_triangles(tmp_path: Path) -> None:
     b.node(name="n", mesh=b.mesh(indices=(0, 0, 1)))
     scene, warnings = convert(b.save(tmp_path))
     assert (len(scene.nodes), scene.parts) == (1, [])
-    assert "1 degenerate triangles were dropped" in warnings
+    assert "1 degenerate triangle dropped" in warnings
 
 
 def test_weld(tmp_path: Path) -> None:

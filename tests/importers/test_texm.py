@@ -262,7 +262,7 @@ HUGE = 2**32 - 1
         (texm_bytes(8, 2, 5, 565, bytes(999)), "byte 0xc: levels do not fit the size: 5"),
         (texm_bytes(8, 2, HUGE, 565, bytes(999)), "levels do not fit the size: 4294967295"),
         (texm_bytes(HUGE, HUGE, 32, 8888), "32 bytes (expected at least 9838263"),
-        (texm_bytes(2, 2, 1, 0, bytes(1027)), "1059 bytes (expected at least 1060)"),
+        (texm_bytes(2, 2, 1, 0, bytes(1027)), "1,059 bytes (expected at least 1060)"),
         (texm_bytes(4, 4, 3, 4444, bytes(41)), "73 bytes (expected at least 74)"),
     ],
 )

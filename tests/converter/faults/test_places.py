@@ -235,3 +235,15 @@ def test_links_are_not_written_through(
         assert not path.is_symlink()
         assert path.with_name(f"{name}.bak").read_bytes() == before
     assert not leftovers(game)
+
+
+def test_what_was_written_in_place_cannot_be_noted(
+    edited: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is written: the next run would take the edits for those of others."""
+    game, out = edited
+    before = snapshot(game)
+    (out / "written.json").mkdir()
+    assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 2
+    assert "written.json: cannot be written" in capsys.readouterr().err
+    assert snapshot(game) == before

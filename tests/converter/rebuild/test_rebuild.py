@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.identify_nodes import Identified
-from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.errors import ConversionError, plural
 from msh_gltf.converter.formats.model import MshModel, largest_indices
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
@@ -184,7 +184,7 @@ def test_random_meshes(mesh: tuple, dialect: Dialect) -> None:
     check_canonical(model)
     assert len(model.indices) // 3 == int((~flat).sum())
     dropped = int(flat.sum())
-    assert (f"{dropped} degenerate triangles were dropped" in built.warnings) == bool(dropped)
+    assert (f"{plural(dropped, 'degenerate triangle')} dropped" in built.warnings) == bool(dropped)
     assert write_model(new_model(scene_of(*mesh), "m.msh", dialect, RebuildOptions()).model) == data
 
 
