@@ -28,7 +28,7 @@ from .compare_terrain_objects import compare_terrain_objects
 from .placed_nodes import TURN_NOISE, same_position
 
 #: Kinds of nodes that a model can be below.
-_PLACES = ("object", "component", "unit")
+PLACES = ("object", "component", "unit")
 #: How many are named; the others are counted.
 _NAMED = 20
 #: How many of the places of a model are named.
@@ -131,7 +131,7 @@ class _Inside:
         out = set(items)
         for i in parents_first([item.parent for item in self.given.nodes], root=-1):
             item = self.given.nodes[i]
-            if item.parent in out and item.extras.get("kind") not in _PLACES:
+            if item.parent in out and item.extras.get("kind") not in PLACES:
                 out.add(i)
         return out
 
@@ -154,7 +154,9 @@ class _Inside:
         elif kind == "component":
             self._compare_component(i, above)
         elif kind == "point" and above is not None:
-            self.items_of[above].append(i)
+            model = self.shown.models.get(object_key(self.given.nodes[above].extras))
+            if model is None or not model.of_game:
+                self.items_of[above].append(i)
         elif kind is None and i not in self.new:
             placed = above is not None and object_key(self.given.nodes[above].extras)
             if above is not None and placed in self.shown.models:
@@ -166,7 +168,7 @@ class _Inside:
         """The nearest object or component above a node; ``None``: there is none."""
         above = self.given.nodes[i].parent
         while above >= 0:
-            if above in self.new or self.given.nodes[above].extras.get("kind") in _PLACES:
+            if above in self.new or self.given.nodes[above].extras.get("kind") in PLACES:
                 return above
             above = self.given.nodes[above].parent
         return None
@@ -183,11 +185,12 @@ class _Inside:
         places: dict[str, set[int]] = defaultdict(set)
         found: dict[tuple[str, NotApplied], set[int]] = defaultdict(set)
         for i, item in enumerate(self.given.nodes):
-            if i in self.exchanged or item.extras.get("kind") not in _PLACES:
+            if i in self.exchanged or item.extras.get("kind") not in PLACES:
                 continue
             model = self.shown.models.get(object_key(item.extras))
             items = self.items_of.get(i, [])
-            if model is None or (not items and (i in self.new or self._is_bare(i))):
+            bare = i in self.new or self._is_bare(i) or (model is not None and model.of_game)
+            if model is None or (not items and bare):
                 continue
             if not items and model.scene.nodes:
                 self.report(_quoted(item), "lacks all nodes of its model")

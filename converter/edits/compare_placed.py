@@ -44,6 +44,7 @@ class ShownModel:
         has_labels: whether it has a table of labels.
         points: its control points.
         shown_points: those that are shown.
+        of_game: it is not of the sidecar but of the game; points are not compared.
     """
 
     file: str
@@ -54,6 +55,7 @@ class ShownModel:
     has_labels: bool
     points: ControlPoints
     shown_points: list[ControlPoint]
+    of_game: bool = False
 
 
 class PlacedComparison:

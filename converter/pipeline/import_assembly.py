@@ -30,7 +30,7 @@ from .game import Game, find_game
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
 from .options import ImportOptions
-from .shown_models import shown_inside_of
+from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 
 
@@ -55,13 +55,15 @@ def import_mission(
     out = ImportResult(about.source, data, "", kept_all=True)
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
+    game = game_for(gltf, options)
     edit = edit_mission(
-        given, mission, known_assets(mission, game_for(gltf, options), options.new_keys),
+        given, mission, known_assets(mission, game, options.new_keys),
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
-    _add_inside(out, given, shown_inside_of(kept), edit.world, others)
+    models = with_models_of_game(shown_inside_of(kept), given, about, game)
+    _add_inside(out, given, models, edit.world, others)
     changed = bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
@@ -217,7 +219,8 @@ def import_unit(
     edit = edit_unit(given, unit, known)
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     world, others = world_matrices(given.nodes), (edit.new, edit.exchanged)
-    _add_inside(out, given, shown_inside_of(kept), world, others)
+    models = with_models_of_game(shown_inside_of(kept), given, about, game)
+    _add_inside(out, given, models, world, others)
     written, changed = write_unit(edit.unit), bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:

@@ -26,12 +26,14 @@ POINTS = cpt([("aim", 0, (1.0, 2.0, 3.0), (1.0, 0.0, 0.0))])
 def make(root: Path) -> Path:
     """Write the game below a directory; returns its mission.
 
-    Objects 0 to 3 are those of ``GameParts``, 4 is a second rock, 5 is lit, 6 is painted.
+    Objects 0 to 3 are those of ``GameParts``, 4 is a second rock, 5 is lit, 6 is painted. Nothing
+    has the key ``s_spare``, whose model is that of the rock.
     """
     parts = GameParts()
     files = [(f"{key}{end}", key) for key in SCENERY for end in (".msh", ".wea")]
     rock = [("static.rlb", "rock.msh"), ("static.rlb", "rock.cpt")]
     parts.objects |= {"s_rock": ("STAT", rock), "e_gun_1": ("EXTO", rock)}
+    parts.objects["s_spare"] = ("STAT", rock)
     for number, key in enumerate(["S_ROCK", *SCENERY]):
         rows = [("static.rlb", name) for name, own in files if own == key]
         parts.objects |= {key: ("STAT", rows)} if rows else {}

@@ -325,6 +325,31 @@ def test_a_copy_is_compared_too(made: Path, tmp_path: Path) -> None:
     assert "is missing" in str(out.not_applied)
 
 
+@pytest.mark.parametrize("edited", [False, True])
+def test_an_asset_that_was_added_is_compared_with_the_game(
+    made: Path, tmp_path: Path, edited: bool
+) -> None:
+    """Of its model the sidecar of the mission knows nothing."""
+    shutil.copytree(made / "GAME", tmp_path / "GAME")
+    file = opened(made, tmp_path / "GAME", "still")
+    top = copy.deepcopy(file.places("S_ROCK")[1])
+    top |= {"name": "s_spare", "translation": [150.0, 7.0, -150.0]}
+    top["extras"] = {"msh": {"kind": "object", "object_kind": 2, "path": "s_spare"}}
+    waiting = [top]
+    while waiting:  # its nodes are copies, too
+        node = waiting.pop()
+        below = [copy.deepcopy(file.nodes[child]) for child in node.pop("children", [])]
+        waiting += [file.add(one, node) for one in below]
+    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
+    file.nodes.append(top)
+    if edited:
+        file.node("s_spare", 7)["translation"] = [9.0, 9.0, 9.0]
+    out = file.back()
+    assert [str(change) for change in out.changes] == ["object 's_spare': is new, s_spare"]
+    expected = ["model 'rock.msh' in node 's_spare'"] if edited else []
+    assert [one.where for one in out.not_applied] == expected
+
+
 def test_without_animation_a_warning_says_that_clips_are_not_compared(
     made: Path, tmp_path: Path
 ) -> None:
