@@ -72,7 +72,8 @@ class _Objects:
     def run(self) -> None:
         edit = self.edit
         items = self._items()
-        places = {row: self._shown(row).translation for row in range(len(self.stored))}
+        rows = sorted({*range(len(self.stored))} - edit.left_out)
+        places = {row: self._shown(row).translation for row in rows}
         own = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
         self.row_items = choose_rows(own, self.nodes, edit.world, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out

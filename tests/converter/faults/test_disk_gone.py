@@ -25,7 +25,7 @@ __all__ = ["before"]  # the fixture
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="LD_PRELOAD")
 
-TIMES = int(os.environ.get("MSH_GLTF_DISKS", "4"))
+TIMES = int(os.environ.get("MSH_GLTF_DISKS", "2"))
 SOURCE = Path(__file__).parents[2] / "support/disk.c"
 #: A disk that was pulled out, a full one, one that became read-only, one that is no more.
 ERRORS = (errno.EIO, errno.ENOSPC, errno.EROFS, errno.ENODEV)
