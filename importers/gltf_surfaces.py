@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -31,25 +32,37 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
         uri = images[i].get("uri", "") if 0 <= i < len(images) else ""
         name = str(images[i].get("name") or Path(uri).stem) if 0 <= i < len(images) else ""
 
-        @cache
-        def data() -> bytes:
-            try:
-                return _bytes(file, images[i])
-            except (ConversionError, OSError, LookupError, TypeError, ValueError, AttributeError):
-                return b""
-
-        def digest() -> str:
-            return short_digest(data()) if data() else ""
-
-        def rgba() -> NDArray[np.uint8]:
-            if not data():
-                raise ConversionError("picture is not there, or is outside the file's folder")
-            return picture_of_bytes(data())
-
         place = "" if uri.startswith("data:") else uri
-        return FilePicture(name, place, digest, lambda: _pixels(data()), rgba)
+        return file_picture(name, place, lambda: _bytes(file, images[i]))
 
     return [surface_of(m, textures, picture) for m in file.root.get("materials", [])]
+
+
+def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePicture:
+    """Return a picture of a file, which is read when it is asked for.
+
+    Args:
+        name: its name.
+        place: where it lies, from the file; empty: inside it.
+        read: reads it; empty bytes, or any error of a broken document: there is none.
+    """
+
+    @cache
+    def data() -> bytes:
+        try:
+            return read()
+        except (ConversionError, OSError, LookupError, TypeError, ValueError, AttributeError):
+            return b""
+
+    def digest() -> str:
+        return short_digest(data()) if data() else ""
+
+    def rgba() -> NDArray[np.uint8]:
+        if not data():
+            raise ConversionError("picture is not there, or is outside the file's folder")
+        return picture_of_bytes(data())
+
+    return FilePicture(name, place, digest, lambda: _pixels(data()), rgba)
 
 
 def _bytes(file: GltfFile, image: Json) -> bytes:

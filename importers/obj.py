@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import decode_text
 from ..converter.formats.names import readable, stem
+from ..converter.formats.surface import FilePicture, Surface
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
 from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import Floats, Ints, cross_products
@@ -37,10 +38,12 @@ from ..converter.scene.scene import (
     Streams,
     require_in_range,
 )
+from .mtl import read_mtl
 from .nres import read_file
 
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
+_LIBRARY = re.compile(r"(?m)^mtllib (.*)$")
 _NO_MATERIAL = -1
 #: Objects times materials times kinds of polygons: trimesh takes a while for each.
 MOST_SHAPES = 10_000
@@ -91,6 +94,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
         for text in materials
     ]
     out.material_extras = [{} for _ in materials]
+    _add_surfaces(out, path, text)
     faces = _faces(lines, state, out.warnings)
     geometry = _trimesh(lines, [written for _, written in faces])
     _fill(out, objects, [shape for shape, _ in faces], geometry, label)
@@ -100,6 +104,23 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
         if streams.normals is not None:
             streams.normals = gltf_to_game(streams.normals)
     return out
+
+
+def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
+    """Add what the materials show, if the files that the OBJ names tell of all of them."""
+    if not out.materials:
+        return
+    found: dict[str, Surface[FilePicture]] = {}
+    for name in _LIBRARY.findall(text):
+        found = (read_mtl(path, name.strip(), own=bool(out.info)) or {}) | found
+    lacking = [material.name for material in out.materials if material.name not in found]
+    if not lacking:
+        out.surfaces = [found[material.name] for material in out.materials]
+    elif found or out.info:
+        out.warnings.append(
+            f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of "
+            "materials are not compared"
+        )
 
 
 def unescape(name: str) -> str:

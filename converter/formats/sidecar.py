@@ -42,6 +42,7 @@ assert _HEADER_DTYPE.itemsize == 56
 #: Fields that a description only has where they are not empty, as sidecars of 0.1 lack them.
 _LATER = (
     "points", "shown", "library", "tolerant", "visible_only", "companions", "inside", "attached",
+    "shown_in_obj",
 )  # fmt: skip
 
 
@@ -61,6 +62,7 @@ class Description:
         micro: microtexture names by row, of terrains.
         points: the control points that the glTF shows.
         shown: what the materials of the glTF show; empty: not recorded.
+        shown_in_obj: those are materials of an OBJ.
         library: entries of the game's libraries that they show.
         tolerant: the source is broken, and the glTF shows what ``converter.checks.recover`` leaves
             of it.
@@ -90,6 +92,7 @@ class Description:
     companions: dict[str, bytes] = field(default_factory=dict)
     inside: dict[str, str] = field(default_factory=dict)
     attached: list[int] = field(default_factory=list)
+    shown_in_obj: bool = False
 
     @property
     def mode(self) -> Mode:
@@ -103,7 +106,7 @@ class Description:
         does what is shown: the glTF states the cell itself, and sidecars of 0.1 do not say more."""
         passed = {"source", "converter", "dialect_reason", "lod", "group"}
         passed |= {"visible_only", "companions", "shown", "library", "inside"}
-        passed |= {"attached"}
+        passed |= {"attached", "shown_in_obj"}
         facts = {name: value for name, value in vars(self).items() if name not in passed}
         facts["points"] = _shown(self.points)
         return sha256(json.dumps(facts, sort_keys=True).encode())
@@ -195,7 +198,7 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         later = {
             "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "library": [],
             "tolerant": False, "visible_only": False, "companions": {},
-            "inside": {}, "attached": [],
+            "inside": {}, "attached": [], "shown_in_obj": False,
         }  # fmt: skip
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])

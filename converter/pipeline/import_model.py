@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,17 +76,20 @@ class StoredModel:
         return Dialect(self.about.dialect)
 
 
-def stored_model(kept: Sidecar, path: Path) -> StoredModel:
+def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredModel:
     """Read and decode the model of a sidecar.
 
     Args:
         kept: the sidecar; of a model.
         path: where it is.
+        of_obj: an OBJ is imported: what materials of a glTF showed does not count, nor vice versa.
 
     Raises:
         ConversionError: its source cannot be read.
     """
     about = kept.description
+    if about.shown_in_obj != of_obj:
+        about = replace(about, shown=[])
     container = read_nres(kept.source, str(path), longer=about.tolerant)
     whole = read_model(container, about.source, cut=about.tolerant)
     model, _ = checked_model(whole, about.mode)

@@ -7,14 +7,17 @@ for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
+from ...importers.mtl import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.compare_materials import listed
 from ..edits.compare_model import same_materials
@@ -23,6 +26,7 @@ from ..errors import ConversionError, plural, printable
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
 from ..formats.sidecar import Sidecar, sha256, sidecar_path, write_sidecar
+from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
 from ..requirements import needed_for
@@ -42,6 +46,9 @@ F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 Poses = tuple[F64, F64]
 
+#: In place of the extensions of a material that no part of an OBJ has: what it would show is not
+#: known.
+_NOT_SHOWN = ("not shown",)
 #: Blender writes six decimals.
 _DECIMALS = 1e-6
 
@@ -76,11 +83,9 @@ def obj_files(
         "digest": about.source_sha256,
         "pair": about.pair_of_obj,
     }
-    files: Files = []
+    beside = sidecar_path(target)
     if sidecar:
-        beside = sidecar_path(target)
         info["sidecar"] = readable(beside.name)
-        files.append((beside, write_sidecar(Sidecar(about, data))))
     info |= {"dialect": about.dialect, "lod": about.lod, "group": about.group}
     info |= {"frame": repr(float(frame)), "up": up}
     if lost := not_in_obj(loaded.scene, about.lod, about.group):
@@ -92,7 +97,7 @@ def obj_files(
     textures = sorted(used & set(appearance.pictures))
     # no two models share a file
     pictures = {t: target.with_name(f"{target.stem}.{escape(t)}.png") for t in textures}
-    files += [(pictures[name], png_bytes(appearance.pictures[name].rgba())) for name in textures]
+    files = [(pictures[name], png_bytes(appearance.pictures[name].rgba())) for name in textures]
     mtl = target.with_suffix(".mtl")
     obj, materials = export_obj(
         scene,
@@ -105,7 +110,51 @@ def obj_files(
         appearances=appearance.materials,
         pictures={name: path.name for name, path in pictures.items()},
     )
-    return [*files, (mtl, materials), (target, obj)]
+    files += [(mtl, materials), (target, obj)]
+    if not sidecar:
+        return files
+    about = replace(
+        about,
+        shown=_shown(
+            scene, materials, {pictures[name].name: name for name in textures}, appearance
+        ),
+        shown_in_obj=True,
+        library=appearance.entries,
+    )
+    return [(beside, write_sidecar(Sidecar(about, data))), *files]
+
+
+def _shown(
+    scene: Scene, mtl: bytes, textures: Mapping[str, str], appearance: Appearance
+) -> list[Surface[ShownPicture]]:
+    """What each material of a model shows in an ``.mtl``; see :data:`_NOT_SHOWN`.
+
+    Args:
+        scene: the model.
+        mtl: the file.
+        textures: its pictures' files, and the textures that they are.
+        appearance: what the materials look like.
+    """
+
+    def picture(file: str) -> ShownPicture:
+        name = textures[file]
+        return ShownPicture(name, file, "", pixel_digest(appearance.pictures[name].rgba()))
+
+    found = surfaces_of(mtl, picture)
+    out = []
+    for name, material in zip(material_names(scene), scene.materials, strict=True):
+        if (surface := found.get(name)) is None:
+            nothing: Surface[ShownPicture] = surface_of({}, [], _no_picture)
+            surface = nothing._replace(others=_NOT_SHOWN)
+        elif (look := appearance.materials.get(material.row)) is not None and look.material:
+            own = look.material.lower() == material.name.lower()
+            surface = surface._replace(definition=look.material, own=own)
+        out.append(surface)
+    return out
+
+
+def _no_picture(_: int) -> Any:
+    return None
 
 
 def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
@@ -173,7 +222,8 @@ def import_obj(
             out = import_new(path, given, options)
         else:
             kept = open_sidecar(found, path, given.info, options, of_obj=True)
-            stored = stored_model(kept, found)
+            stored = stored_model(kept, found, of_obj=True)
+            _settle_surfaces(given, stored)
             _into_nodes(given, stored)
             out = import_edited(path, given, stored, options, only_shown=True)
     except ConversionError as error:
@@ -202,6 +252,34 @@ def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
     _name_materials(given, scene)
     _local(given, scene, shown, poses)
     given.tracks = list(scene.tracks)
+
+
+def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
+    """Leave out what an ``.mtl`` cannot tell of materials, and call pictures as textures.
+
+    Blender 4.2 writes no own light: where it is gone from all materials, they keep it.
+    """
+    of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
+    shown = [of_name.get(material.name) for material in given.materials[: len(given.surfaces)]]
+    textures = {p.uri.casefold(): p.name for one in shown if one and (p := one.picture)}
+    lit = [one for one in shown if one is not None and any(one.emission)]
+    dark = bool(lit) and not any(any(one.emission) for one in given.surfaces)
+    for i, (one, known) in enumerate(zip(given.surfaces, shown, strict=True)):
+        surface = one
+        if known is not None and known.others == _NOT_SHOWN:
+            nothing: Surface[FilePicture] = surface_of({}, [], _no_picture)
+            surface = nothing._replace(others=_NOT_SHOWN)
+        elif one.picture is not None and one.picture.uri.casefold() in textures:
+            picture = one.picture._replace(name=textures[one.picture.uri.casefold()])
+            surface = one._replace(picture=picture)
+        if dark and known is not None:
+            surface = surface._replace(emission=known.emission)
+        given.surfaces[i] = surface
+    if dark:
+        given.warnings.append(
+            "the .mtl has no own light (Ke), which some versions of Blender leave out: materials "
+            "keep theirs"
+        )
 
 
 def _name_materials(given: ImportedScene, scene: Scene) -> None:

@@ -1,0 +1,115 @@
+"""Materials of an OBJ (``.mtl``): what they show, in the terms of glTF.
+
+Only what a material of the game has is read: colour, own light, alpha and the picture
+(docs/obj.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote, unquote
+
+from ..converter.formats.archive import decode_text
+from ..converter.formats.gltf import Json
+from ..converter.formats.surface import FilePicture, Surface, surface_of
+from ..converter.numeric.colours import to_linear
+from .gltf_file import file_of_uri
+from .gltf_surfaces import file_picture
+from .nres import read_file
+
+P = TypeVar("P")
+#: An option of a picture, as ``-s 1 1 1``, before its path.
+_OPTION = re.compile(r"-[a-zA-Z]+(?: +(?:on|off|[-+.0-9eE]+))* +")
+
+
+def read_mtl(path: Path, name: str, *, own: bool) -> dict[str, Surface[FilePicture]] | None:
+    """Read the materials that an OBJ names.
+
+    Args:
+        path: the OBJ.
+        name: what it calls its ``.mtl``.
+        own: whether ``msh2gltf`` wrote the OBJ.
+
+    Returns:
+        By name; ``None`` where there is no such file in its folder or below.
+    """
+    source = file_of_uri(path, quote(name, errors="surrogateescape"), path.parent)
+    if source is None or not source.is_file():
+        return None
+
+    def picture(place: str) -> FilePicture:
+        target = file_of_uri(source, quote(place, errors="surrogateescape"), path.parent)
+        if target is None and Path(place).is_absolute():  # as Blender may write it
+            inside = Path(place).is_relative_to(source.parent.absolute())
+            target = Path(place) if inside else None
+
+        def data() -> bytes:
+            return b"" if target is None else bytes(read_file(target))
+
+        return file_picture(Path(place).stem, Path(place).name, data)
+
+    surfaces = surfaces_of(bytes(read_file(source)), picture)
+    return {name: one._replace(own=own) for name, one in surfaces.items()}
+
+
+def surfaces_of(data: bytes, picture: Callable[[str], P]) -> dict[str, Surface[P]]:
+    """Return what the materials of an ``.mtl`` show, by name.
+
+    Args:
+        data: its bytes.
+        picture: makes a picture of a path.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = decode_text(data)
+    found: dict[str, Json] = {}
+    places: list[str] = []
+    material: Json = {}
+    for word, rest in _statements(text):
+        if word == "newmtl":
+            material = found[unquote(rest)] = {"pbrMetallicRoughness": {}}
+        elif "pbrMetallicRoughness" in material:
+            _fill(material, word, rest, places)
+    textures: list[Json] = [{"source": i} for i in range(len(places))]
+    return {
+        name: surface_of(one, textures, lambda i: picture(places[i])) for name, one in found.items()
+    }
+
+
+def _statements(text: str) -> Iterator[tuple[str, str]]:
+    for line in filter(str.strip, text.splitlines()):
+        word, *rest = line.split(None, 1)
+        if not word.startswith("#"):
+            yield word, rest[0].strip() if rest else ""
+
+
+def _fill(material: Json, word: str, rest: str, places: list[str]) -> None:
+    """Add what a statement says to a material; what cannot be understood says nothing."""
+    surface = material["pbrMetallicRoughness"]
+    colour = surface.setdefault("baseColorFactor", [1.0, 1.0, 1.0, 1.0])
+    if word in ("map_Kd", "map_d"):
+        place = _OPTION.sub("", f"{rest} ").strip()
+        if word == "map_d":
+            material["alphaMode"] = "BLEND"
+        elif place:
+            places.append(place.replace("\\", "/"))
+            surface["baseColorTexture"] = {"index": len(places) - 1}
+        return
+    try:
+        numbers = [min(1.0, max(0.0, float(text))) for text in rest.split()]
+    except ValueError:
+        return
+    if word in ("Kd", "Ke") and len(numbers) == 1:
+        numbers *= 3  # a grey
+    if word == "Kd" and len(numbers) == 3:
+        colour[:3] = to_linear(numbers)
+    elif word == "Ke" and len(numbers) == 3:
+        material["emissiveFactor"] = to_linear(numbers)
+    elif word in ("d", "Tr") and len(numbers) == 1:
+        colour[3] = numbers[0] if word == "d" else 1.0 - numbers[0]
+        if colour[3] < 1:
+            material["alphaMode"] = "BLEND"
