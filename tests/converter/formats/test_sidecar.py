@@ -41,8 +41,9 @@ def test_layout() -> None:
     magic, version, text_size, source_size, digest = struct.unpack_from("<8sIIQ32s", data)
     assert (magic, version, source_size) == (b"MSHSIDE\x1a", 1, 5)
     # without points it is what it was before there were any
-    later = ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside")
-    about = {k: v for k, v in asdict(ABOUT).items() if k not in (*later, "attached", "shown_in_obj")}
+    later = ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside",
+             "attached", "shown_in_obj")  # fmt: skip
+    about = {k: v for k, v in asdict(ABOUT).items() if k not in later}
     assert json.loads(data[56 : 56 + text_size]) == about
     assert data[56 + text_size :] == b"model"
     assert digest == hashlib.sha256(data[56:]).digest()
