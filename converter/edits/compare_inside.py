@@ -6,7 +6,7 @@ That belongs to the files of these models: it is reported, not written.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -98,7 +98,8 @@ class _Inside:
 
     Attributes:
         items_of: the nodes below each node that places a model.
-        parents: the nodes that others are below.
+        parents: the nodes that others are below; around: those that placed objects are below.
+        assets: models as new objects show them.
         foreign: names of nodes that are not of anything that is placed.
         ground: nodes of the terrain.
     """
@@ -117,7 +118,11 @@ class _Inside:
         self.items_of: dict[int, list[int]] = defaultdict(list)
         self.rows_of: dict[int, list[int | None]] = defaultdict(list)
         self.parents = {item.parent for item in given.nodes}
-        self.foreign: list[str] = []
+        self.around = self._all_above(
+            i for i, n in enumerate(given.nodes) if n.extras.get("kind") in PLACES or i in self.new
+        )
+        self.assets: dict[tuple[int, bool, bool], ShownModel] = {}
+        self.foreign: dict[str, None] = {}
         self.ground: list[int] = []
         self.rows_in: dict[str, list[str]] = defaultdict(list)
         for text in self.inside:
@@ -135,6 +140,16 @@ class _Inside:
                 out.add(i)
         return out
 
+    def _all_above(self, items: Iterable[int]) -> set[int]:
+        """The nodes that some nodes are below."""
+        out: set[int] = set()
+        for item in items:
+            above = self.given.nodes[item].parent
+            while above >= 0 and above not in out:
+                out.add(above)
+                above = self.given.nodes[above].parent
+        return out
+
     def run(self) -> InsideEdits:
         for i in range(len(self.given.nodes)):
             if i not in self.exchanged:
@@ -143,7 +158,7 @@ class _Inside:
         self._compare_components()
         self._compare_ground()
         self._compare_clips()
-        self.out.not_applied += _foreign(self.foreign)
+        self.out.not_applied += _foreign([*self.foreign])
         return self.out
 
     def _sort_in(self, i: int) -> None:
@@ -162,7 +177,7 @@ class _Inside:
             if above is not None and placed in self.shown.models:
                 self.items_of[above].append(i)
             elif above not in self.new and self._is_foreign(i):
-                self.foreign.append(_quoted(item))
+                self.foreign[_quoted(self.given.nodes[self._top(i)])] = None
 
     def _above(self, i: int) -> int | None:
         """The nearest object or component above a node; ``None``: there is none."""
@@ -172,6 +187,14 @@ class _Inside:
                 return above
             above = self.given.nodes[above].parent
         return None
+
+    def _top(self, i: int) -> int:
+        """The highest node above one that is not around, or of, something that is placed."""
+        nodes = self.given.nodes
+        above = nodes[i].parent
+        while above >= 0 and above not in self.around and "kind" not in nodes[above].extras:
+            i, above = above, nodes[above].parent
+        return i
 
     def _is_foreign(self, i: int) -> bool:
         """Whether a node shows something, or is an empty that nothing is below."""
@@ -196,7 +219,8 @@ class _Inside:
                 self.report(_quoted(item), "lacks all nodes of its model")
                 continue
             places[model.file].add(i)
-            for one in comparison.differences(i, items, model):
+            shown = self._as_asset(items, model, comparison.tracks) if self._is_new(i) else model
+            for one in comparison.differences(i, items, shown):
                 found[model.file, one].add(i)
         grouped: dict[tuple[str, NotApplied, frozenset[int]], list[str]] = defaultdict(list)
         for (file, one), here in found.items():
@@ -207,6 +231,27 @@ class _Inside:
                 title += f" in {self._named_places(where)}"
             what = f"{_listed(sorted(filter(None, nodes)), _NAMED)} {one.what}".strip()
             self.out.not_applied.append(replace(one, where=title, what=what))
+
+    def _is_new(self, i: int) -> bool:
+        """Whether a node is a new object or component, or of one."""
+        return i in self.new or self._owner(i) in self.new
+
+    def _as_asset(
+        self, items: Sequence[int], model: ShownModel, tracks: Mapping[int, object]
+    ) -> ShownModel:
+        """A model without the control points and clips that an asset of it does not have."""
+        kinds = {self.given.nodes[i].extras.get("kind") for i in items}
+        points, moved = "point" in kinds, any(tracks.get(i) for i in items)
+        key = id(model), points, moved
+        if key not in self.assets:
+            out = model
+            if not points:
+                out = replace(out, points=replace(out.points, records=out.points.records[:0],
+                              names=out.points.names[:0]), shown_points=[])  # fmt: skip
+            if not moved:
+                out = replace(out, scene=replace(out.scene, tracks=[]))
+            self.assets[key] = out
+        return self.assets[key]
 
     def report(self, where: str, what: str) -> None:
         """Add what belongs to another file."""

@@ -326,28 +326,46 @@ def test_a_copy_is_compared_too(made: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_an_asset_that_was_added_is_compared_with_the_game(
-    made: Path, tmp_path: Path, edited: bool
+@pytest.mark.parametrize(("name", "key"), [("still", "s_spare"), ("mission", "S_ROCK")])
+def test_an_asset_that_was_added_is_compared(
+    made: Path, tmp_path: Path, name: str, key: str, edited: bool
 ) -> None:
-    """Of its model the sidecar of the mission knows nothing."""
+    """Of the one model the sidecar knows nothing; an asset has neither clips nor points."""
     shutil.copytree(made / "GAME", tmp_path / "GAME")
-    file = opened(made, tmp_path / "GAME", "still")
+    file = opened(made, tmp_path / "GAME", name)
     top = copy.deepcopy(file.places("S_ROCK")[1])
-    top |= {"name": "s_spare", "translation": [150.0, 7.0, -150.0]}
-    top["extras"] = {"msh": {"kind": "object", "object_kind": 2, "path": "s_spare"}}
+    top |= {"name": "asset", "translation": [150.0, 7.0, -150.0]}
+    top["extras"] = {"msh": {"kind": "object", "object_kind": 2, "path": key}}
     waiting = [top]
     while waiting:  # its nodes are copies, too
         node = waiting.pop()
         below = [copy.deepcopy(file.nodes[child]) for child in node.pop("children", [])]
+        below = [one for one in below if "point" not in file.extras(one)]
         waiting += [file.add(one, node) for one in below]
     file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
     file.nodes.append(top)
     if edited:
-        file.node("s_spare", 7)["translation"] = [9.0, 9.0, 9.0]
+        file.node(key, 7, -1)["translation"] = [9.0, 9.0, 9.0]
     out = file.back()
-    assert [str(change) for change in out.changes] == ["object 's_spare': is new, s_spare"]
-    expected = ["model 'rock.msh' in node 's_spare'"] if edited else []
+    assert [change.where for change in out.changes] == ["object 'asset'"]
+    expected = ["model 'rock.msh' in node 'asset'"] if edited else []
     assert [one.where for one in out.not_applied] == expected
+
+
+def test_of_a_foreign_model_the_top_is_reported(made: Path, tmp_path: Path) -> None:
+    """Its nodes are no objects by themselves; an empty around objects is not new."""
+    file = opened(made, tmp_path, "still")
+    scene = file.file.json["scenes"][0]["nodes"]
+    house = {"name": "house", "children": [len(file.nodes) + 1, len(file.nodes) + 2]}
+    file.nodes += [house, {"name": "wall", "mesh": 0}, {"name": "roof", "mesh": 0}]
+    scene.append(len(file.nodes) - 3)
+    rock = file.nodes.index(file.places("S_ROCK")[0])
+    scene[scene.index(rock)] = len(file.nodes)
+    file.nodes.append({"name": "group", "children": [rock, len(file.nodes) + 1]})
+    file.nodes.append({"name": "cube", "mesh": 0})
+    out = file.back()
+    assert [one.where for one in out.not_applied] == ["node 'house'", "node 'cube'"]
+    assert out.kept_all
 
 
 def test_without_animation_a_warning_says_that_clips_are_not_compared(
