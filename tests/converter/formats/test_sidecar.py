@@ -114,3 +114,29 @@ def test_strange_descriptions(about: Description) -> None:
 def test_source_must_fit_its_digest() -> None:
     with pytest.raises(ConversionError, match="does not fit its digest"):
         read_sidecar(write_sidecar(Sidecar(ABOUT, b"other")), "x")
+
+
+def test_attached_sidecars_come_back() -> None:
+    other = Sidecar(replace(ABOUT, source="b.msh", source_sha256=sha256(b"two")), b"two")
+    back = read_sidecar(write_sidecar(Sidecar(ABOUT, b"model", [other, other])), "x")
+    assert bytes(back.source) == b"model"
+    assert [bytes(one.source) for one in back.attached] == [b"two", b"two"]
+    assert back.attached[0].description == other.description
+    assert back.description.pair == ABOUT.pair
+
+
+def test_what_is_attached_has_nothing_attached() -> None:
+    """Else a file could nest them without end."""
+    inner = Sidecar(ABOUT, b"model", [Sidecar(ABOUT, b"model")])
+    with pytest.raises(ConversionError, match="description cannot be read"):
+        read_sidecar(write_sidecar(Sidecar(ABOUT, b"model", [inner])), "x")
+
+
+@pytest.mark.parametrize("sizes", [[-1], [6], [1, -1], [2**70], ["1"], 5])
+def test_sizes_of_what_is_attached_must_be_there(sizes: object) -> None:
+    text = json.loads(GOOD[56 : 56 + struct.unpack_from("<I", GOOD, 12)[0]]) | {"attached": sizes}
+    rest = json.dumps(text).encode()
+    head = struct.pack("<8sIIQ", b"MSHSIDE\x1a", 1, len(rest), 5)
+    data = head + hashlib.sha256(rest + b"model").digest() + rest + b"model"
+    with pytest.raises(ConversionError, match="description cannot be read"):
+        read_sidecar(data, "x")
