@@ -132,12 +132,16 @@ class _Inside:
                 self.rows_in[key].append(number)
 
     def _all_below(self, items: set[int]) -> set[int]:
-        """Nodes, and the nodes below them up to the next object or component."""
-        out = set(items)
-        for i in parents_first([item.parent for item in self.given.nodes], root=-1):
-            item = self.given.nodes[i]
-            if item.parent in out and item.extras.get("kind") not in PLACES:
-                out.add(i)
+        """Nodes, and the nodes below them up to the next object, of a component the next one."""
+        nodes, out = self.given.nodes, set(items)
+        whole = {i for i in items if nodes[i].extras.get("kind") == "object"}
+        for i in parents_first([item.parent for item in nodes], root=-1):
+            above, kind = nodes[i].parent, nodes[i].extras.get("kind")
+            if above in whole and kind != "object":
+                whole.add(i)
+            elif above not in out or kind in PLACES:
+                continue
+            out.add(i)
         return out
 
     def _all_above(self, items: Iterable[int]) -> set[int]:

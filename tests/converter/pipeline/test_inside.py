@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from tests.support.assembled_game import ROBOT, GameParts
+from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import HARMLESS
 from tests.support.inside_game import Inside, convert, make, robot_of
 
@@ -280,6 +280,22 @@ def test_a_part_that_stands_nowhere_shows_nothing(tmp_path: Path) -> None:
         out = Inside(tmp_path / f"{name}.glb").back()
         assert [str(one) for one in out.not_applied] == []
         assert out.unchanged
+
+
+def test_another_unit_in_the_place_of_one(tmp_path: Path) -> None:
+    """The file still shows the old one, with other components than the new one has."""
+    parts = GameParts()
+    other = ROBOT.replace("robot", "other")
+    parts.units[other] = [("u_robot", 0, -1, 1), ("e_gun_1", 1, SOCKET, 0)]
+    robot = next(one for one in parts.placed if one["path"] == ROBOT)
+    parts.placed.append({**robot, "path": other, "name": "Other", "id": 900})
+    convert(parts.write(tmp_path / "GAME"), tmp_path / "mission.glb")
+    file = Inside(tmp_path / "mission.glb")
+    nodes = [n for n in file.nodes if file.extras(n).get("path") == ROBOT]
+    file.extras(nodes[0])["path"] = other
+    out = file.back()
+    assert [str(one) for one in out.not_applied] == []
+    assert len(out.changes) == 1
 
 
 def test_an_edit_of_a_shared_mesh_is_reported_once(made: Path, tmp_path: Path) -> None:
