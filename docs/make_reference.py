@@ -227,7 +227,8 @@ def categories(translate: Translate = str) -> str:
 def extras_tables(translate: Translate = str) -> str:
     """The keys of ``extras.msh``, a table for each kind of glTF object."""
     out = []
-    head = ("key", "type", "files", "meaning", "range", "written by", "read by")
+    words = ("key", "type", "files", "meaning", "range", "written by", "read by")
+    head = [translate(word) for word in words]
     types: dict[Any, str] = {int: "integer", float: "number", str: "text"}
     for kind in OBJECTS.values():
         rows = []
@@ -236,11 +237,10 @@ def extras_tables(translate: Translate = str) -> str:
             given = kind is SceneExtras and name in SourceExtras.__annotations__
             writer = "pipeline" if given else "exporters"
             files, readers = (", ".join(words.split()) for words in (key.files, key.readers))
-            rows.append(
-                (f"`{name}`", types.get(form, "object"), files, key.meaning, most, writer, readers)
-            )
-        title = (kind.__doc__ or "").removeprefix("Keys of ").rstrip(".")
-        out.append(f"\n### On {title.replace('``', '`')}\n\n{table(head, rows)}")
+            said = translate(types.get(form, "object")), files, translate(key.meaning)
+            rows.append((f"`{name}`", *said, most, writer, readers))
+        title = (kind.__doc__ or "").removeprefix("Keys of ").rstrip(".").replace("``", "`")
+        out.append(f"\n### {translate(f'On {title}')}\n\n{table(head, rows)}")
     return f"{''.join(out)}\n"
 
 
