@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from copy import copy
 
+from ..errors import printable
 from ..formats.mission import Mission
 from ..scene.assembly import Pose
 from ..scene.scene import ImportedScene
@@ -42,4 +43,23 @@ def edit_mission(
     edit.not_applied += take_typed(given.nodes, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)
+    _report_head(edit)
     return edit
+
+
+def _report_head(edit: MissionEdit) -> None:
+    """Report what differs of the scene's own properties: the level, and the list of clans."""
+    stored, info = edit.stored, edit.given.info
+    clans = "\n".join(clan.title for clan in stored.clans)
+    why = (
+        "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
+    )
+    for name, before, after in (
+        ("map", stored.map, info.get("map", stored.map)),
+        ("clans", clans, info.get("clans", clans)),
+    ):
+        if after != before:
+            what = f"property {name!r} of the scene became {printable(str(after))!r}"
+            edit.refuse(
+                "mission", what, why, "edit data.tma with the Python library (docs/api/index.md)"
+            )

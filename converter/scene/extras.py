@@ -68,8 +68,8 @@ class SceneExtras(SourceExtras, total=False):
     legacy: Annotated[int, Key("1 for a model of the old layout", _MODEL)]
     cells_x: Annotated[int, Key("cells of the grid along x", _AREALS)]
     cells_y: Annotated[int, Key("cells of the grid along y", _AREALS)]
-    map: Annotated[str, Key("path of the level, as in the file", _MISSION)]
-    clans: Annotated[str, Key("names of the clans, a line each", _MISSION)]
+    map: Annotated[str, Key("path of the level, as in the file", _MISSION, "edits")]
+    clans: Annotated[str, Key("names of the clans, a line each", _MISSION, "edits")]
 
 
 class FileInfo(SceneExtras, total=False):

@@ -275,6 +275,20 @@ def test_a_name_outside_of_cp1251_is_reported(edited: Edited) -> None:
     assert "CP1251" in str(out.not_applied[0])
 
 
+def test_the_level_and_the_clans_are_reported(edited: Edited) -> None:
+    """Custom properties of the scene; a scene without them says nothing."""
+    head = edited.file.json["scenes"][0]["extras"]["msh"]
+    head |= {"map": "DATA\\MAPS\\M2\\land", "clans": "Nature\nИгроки"}
+    out, _, _ = edited.back()
+    assert out.data == edited.source.read_bytes()
+    assert [one.what.partition(" became")[0] for one in out.not_applied] == [
+        "property 'map' of the scene",
+        "property 'clans' of the scene",
+    ]
+    del head["map"], head["clans"]
+    assert edited.back()[0].unchanged
+
+
 def test_a_route_point_moves(edited: Edited) -> None:
     mesh = edited.file.json["meshes"][edited.of("route")["mesh"]]
     positions = edited.file.arrays[mesh["primitives"][0]["attributes"]["POSITION"]]
