@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,14 @@ def again(command: Callable[..., None], *arguments: object) -> None:
     """The same command once more, as in a new process."""
     files._tidy.cache_clear()
     assert call(command, *arguments) == 0
+
+
+@pytest.fixture(autouse=True)
+def hangups() -> Iterator[None]:
+    """Let commands see hang-ups, also where pytest runs under nohup."""
+    previous = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, previous)
 
 
 @pytest.mark.parametrize("suffix", [".glb", ".gltf", ".obj"])
