@@ -1,8 +1,7 @@
 """The functions of the library; ``msh_gltf`` re-exports them.
 
-They join what ``importers``, ``converter.pipeline`` and ``converter.batch`` do into what a caller
-wants done. Paths are text or ``pathlib.Path``. Nothing is printed, and every error that a user
-can cause is a :class:`~converter.errors.ConversionError`.
+They join what the packages below do. Paths are text or ``pathlib.Path``. Nothing is printed, and
+every error that a user can cause is a :class:`~converter.errors.ConversionError`.
 """
 
 from __future__ import annotations
@@ -54,8 +53,7 @@ class ExportResult:
 
     Attributes:
         files: paths, the glTF last.
-        findings: what was found about the model; errors say what ``ExportOptions.mode="tolerant"``
-            left out.
+        findings: about the model; errors say what ``ExportOptions.mode="tolerant"`` left out.
     """
 
     files: list[Path]
@@ -465,8 +463,7 @@ def _bytes(model: MshModel | Terrain | ArealMap) -> bytes:
 def _files(
     model: MshModel | Terrain | ArealMap, target: Path, options: ExportOptions, *, sidecar: bool
 ) -> tuple[Files, list[Finding]]:
-    """Return the files of an export and the findings: of the tables as they are now, in the file
-    that they were read from."""
+    """Return the files of an export, and what is found of the tables as they are now."""
     label, data = model.archive.label, _bytes(model)
     source, archive, index = Path(label), read_nres(data, label), None
     name = model.entry if isinstance(model, MshModel) else getattr(model, "name", source.name)

@@ -273,6 +273,13 @@ def test_module_map_is_complete() -> None:
         assert known or listed or path.stem == "__init__", f"{folder}/{path.name}"
 
 
+def test_no_file_is_longer_than_500_lines() -> None:
+    for path in ROOT.rglob("*.py"):
+        parts = path.relative_to(ROOT).parts
+        if not any(part.startswith(".") or part in ("build", "node_modules") for part in parts):
+            assert path.read_bytes().count(b"\n") <= 500, path
+
+
 def test_version() -> None:
     assert run("msh2gltf", "--version").stdout.strip() == f"msh-gltf, version {__version__}"
 

@@ -31,9 +31,8 @@ _numbers = count()
 def scratch() -> Path:
     """A folder for this process; in memory where the system has such a place."""
     memory = Path("/dev/shm")
-    keep = tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory if memory.is_dir() else None)
-    _kept.append(keep)
-    return Path(keep.name)
+    _kept.append(tempfile.TemporaryDirectory("", "fuzz-", memory if memory.is_dir() else None))
+    return Path(_kept[0].name)
 
 
 _kept: list[Any] = []
