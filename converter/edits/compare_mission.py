@@ -60,6 +60,4 @@ def _report_head(edit: MissionEdit) -> None:
     ):
         if after != before:
             what = f"property {name!r} of the scene became {printable(str(after))!r}"
-            edit.refuse(
-                "mission", what, why, "edit data.tma with the Python library (docs/api/index.md)"
-            )
+            edit.refuse("mission", what, why, "edit data.tma with the Python library")
