@@ -25,6 +25,9 @@ from .compare_materials import listed, row_title, rows_by_name, stated_row
 from .identify_nodes import Identified
 from .match_triangles import match, triangle_list
 
+#: Why a name is none of a material.
+NO_NAME = f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"
+
 
 class Created(NamedTuple):
     """A material of the file whose name the ``.wea`` did not have.
@@ -81,6 +84,27 @@ def settle_materials(
         ConversionError: more rows than a batch can name.
     """
     return _Settlement(identified, stored, wear, dialect, locked).run()
+
+
+def beyond_rows(
+    name: str, row: int, last: int, user: str, known: dict[str, int]
+) -> ConversionError:
+    """Return the error for a material that needs a row after the last one.
+
+    Args:
+        name: its name.
+        row: the row.
+        last: the last one that the format can name.
+        user: what names rows, ``batch`` or ``face``.
+        known: names that have a row.
+    """
+    return ConversionError(
+        f"material {printable(name)!r} needs a row that no {user} can name",
+        table="WEAR",
+        value=row,
+        expected=f"0..{last}",
+        hint=f"use {listed(known)}",
+    )
 
 
 class _Settlement:
@@ -237,7 +261,7 @@ class _Settlement:
         if self.locked:
             return self.locked
         if not is_material_name(self.names[i]):
-            return f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"
+            return NO_NAME
         return ""
 
     def _report(self, i: int, why: str) -> None:
@@ -303,13 +327,7 @@ class _Settlement:
             taken = [*self.out.names, *self.row.values(), *(m.row for m in self.stored.materials)]
             row = max(len(self.wear), max(taken, default=-1) + 1)
             if row > (last := last_row(self.dialect)):
-                raise ConversionError(
-                    f"material {printable(name)!r} needs a row that no batch can name",
-                    table="WEAR",
-                    value=row,
-                    expected=f"0..{last}",
-                    hint=f"use {listed(self.known)}",
-                )
+                raise beyond_rows(name, row, last, "batch", self.known)
             self.out.changes.append(Change(f"row {row} of the .wea", f"{printable(name)!r} is new"))
             self._name(row, name, "" if old is None else old.name)
         self.materials[i] = (old or self.materials[i])._replace(row=row, name=name)

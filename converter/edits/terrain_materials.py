@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from ..errors import ConversionError, printable
 from ..formats.names import without_number
-from ..formats.tables import NAME_SIZE
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_materials import listed
-from .material_rows import Created, WearEdit
+from .material_rows import NO_NAME, Created, WearEdit, beyond_rows
 from .new_materials import NewMaterial
 
 Rows = tuple[int, ...]
@@ -163,7 +162,7 @@ class _Settlement:
         if not unknown and one.name in self.names:
             return "its custom properties state the rows of Land1.wea, which count"
         if not all(map(is_material_name, unknown)):
-            return f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"
+            return NO_NAME
         return self.locked if unknown else ""
 
     def _report(self, one: _Renamed, why: str) -> None:
@@ -249,13 +248,7 @@ class _Settlement:
             return found
         at = max([len(self.wear), *(row + 1 for row in self.out.names)])
         if at >= NO_MATERIAL:
-            raise ConversionError(
-                f"material {printable(name)!r} needs a row that no face can name",
-                table="WEAR",
-                value=at,
-                expected=f"0..{NO_MATERIAL - 1}",
-                hint=f"use {listed(self.known)}",
-            )
+            raise beyond_rows(name, at, NO_MATERIAL - 1, "face", self.known)
         self.out.changes.append(Change(f"row {at} of Land1.wea", f"{printable(name)!r} is new"))
         self.out.names[at] = name
         like = self.first if row is None else row

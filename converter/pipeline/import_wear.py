@@ -35,6 +35,8 @@ def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:
 def why_level_locked(about: Description) -> str:
     """Return why ``Land1.wea`` and ``Land2.wea`` cannot be changed, ``""`` where they can."""
     first, second = LEVEL_ENDINGS
+    if first not in about.companions and not about.materials:
+        return "no Land1.wea lies beside the terrain, and the file does not name all its rows"
     return why_locked(about, first) or (
         why_locked(about, second) if second in about.companions else ""
     )

@@ -182,6 +182,19 @@ def test_a_level_without_microtextures(tmp_path: Path) -> None:
     assert [one.ending for one in import_gltf(tmp_path / "Land.glb").companions] == ["1.wea"]
 
 
+def test_a_level_without_materials(tmp_path: Path) -> None:
+    """A list of one name would take the names of all other rows."""
+    level = shutil.copytree(level_called(LEVEL).folder, tmp_path / "level")
+    (level / "Land1.wea").unlink()
+    assert call(cli.msh2gltf, level / "Land.msh", "-o", tmp_path / "Land.glb", "-q") == 0
+    document = Editable(tmp_path / "Land.glb")
+    before, document.json["materials"][0]["name"] = document.json["materials"][0]["name"], "lava"
+    document.save(tmp_path / "Land.glb")
+    back = import_gltf(tmp_path / "Land.glb")
+    assert (back.companions, said(back)) == ([], [f"material '{before}': was renamed to 'lava'"])
+    assert "no Land1.wea lies beside" in back.not_applied[0].why
+
+
 def test_a_single_file_gets_them_beside_it(edit: Edit, tmp_path: Path) -> None:
     rename(edit, {SHARED: "lava"})
     edit.document.save(edit.path)
