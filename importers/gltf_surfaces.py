@@ -15,7 +15,7 @@ from ..converter.formats.gltf import Json
 from ..converter.formats.surface import FilePicture, Surface, pixel_digest, short_digest, surface_of
 from .gltf_file import GltfFile, Objects, file_of_uri
 from .nres import read_file
-from .picture import picture_of_bytes
+from .picture import is_lossy, picture_of_bytes
 
 
 def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
@@ -62,7 +62,7 @@ def file_picture(name: str, place: str, read: Callable[[], bytes]) -> FilePictur
             raise ConversionError("picture is not there, or is outside the file's folder")
         return picture_of_bytes(data())
 
-    return FilePicture(name, place, digest, lambda: _pixels(data()), rgba)
+    return FilePicture(name, place, digest, lambda: _pixels(data()), rgba, lambda: is_lossy(data()))
 
 
 def _bytes(file: GltfFile, image: Json) -> bytes:

@@ -23,6 +23,12 @@ def picture_of_bytes(data: bytes) -> NDArray[np.uint8]:
     return _pixels(data, "picture", ("PNG", "JPEG", "WEBP"))
 
 
+def is_lossy(data: bytes) -> bool:
+    """Return whether a picture's format keeps its pixels only roughly: JPEG, or lossy WebP."""
+    webp = data[:4] == b"RIFF" and data[8:12] == b"WEBP"
+    return data[:3] == b"\xff\xd8\xff" or (webp and b"VP8L" not in data[12:64])
+
+
 def read_picture(path: Path) -> NDArray[np.uint8]:
     """Return the pixels of a PNG, (height, width, 4) uint8: red, green, blue, alpha, top row first.
 

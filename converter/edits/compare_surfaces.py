@@ -24,10 +24,11 @@ from ..formats.library import (
 )
 from ..formats.material import MaterialKind
 from ..formats.names import without_number
-from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest
+from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
 from ..scene.differences import NotApplied
 from ..scene.scene import Material
+from .lossy_pictures import without_loss
 from .material_rows import Created
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
 
@@ -131,6 +132,8 @@ def compare_surfaces(
                 instead="set Images to Automatic, and export again",
             )
         )
+    edited, problem = without_loss(edited, shown, old)
+    out.not_applied += problem
     known = _Known.of(entries, shown, {p.name for i in todo if (p := edited[i].picture)})
     several = _of_several(created, rows)
     for i in todo:
@@ -445,7 +448,7 @@ def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:
 def _differ(new: FilePicture | None, old: ShownPicture | None) -> bool:
     if new is None or old is None:
         return (new is None) != (old is None)
-    return not _same(new, old)
+    return not same_picture(new, old)
 
 
 def is_image(name: str, stored: str) -> bool:
@@ -466,10 +469,3 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return "on" if value else "off"
     return printable(str(value))
-
-
-def _same(new: FilePicture, old: ShownPicture) -> bool:
-    """Whether a picture is the one that was exported: the same file, else the same pixels."""
-    if old.uri and new.uri == old.uri and not new.digest():
-        return True  # it lies outside the file's folder, an item of its run
-    return bool(old.digest and new.digest() == old.digest) or new.pixels() == old.pixels

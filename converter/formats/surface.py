@@ -41,6 +41,7 @@ class FilePicture(NamedTuple):
         digest, pixels: make what :class:`ShownPicture` has; empty where it cannot be read.
         rgba: makes its pixels, (height, width, 4) uint8; raises a ``ConversionError`` where it
             cannot be read.
+        lossy: whether its format, JPEG or lossy WebP, changes pixels that nobody touched.
     """
 
     name: str
@@ -48,6 +49,7 @@ class FilePicture(NamedTuple):
     digest: Callable[[], str]
     pixels: Callable[[], str]
     rgba: Callable[[], NDArray[np.uint8]]
+    lossy: Callable[[], bool]
 
 
 class Surface(NamedTuple, Generic[P]):
@@ -148,6 +150,13 @@ def read_surface(row: list[Any]) -> Surface[ShownPicture]:
         str(definition),
         bool(own),
     )
+
+
+def same_picture(new: FilePicture, old: ShownPicture) -> bool:
+    """Return whether a picture is the one that was exported: the same file, or the same pixels."""
+    if old.uri and new.uri == old.uri and not new.digest():
+        return True  # it lies outside the file's folder, an item of its run
+    return bool(old.digest and new.digest() == old.digest) or new.pixels() == old.pixels
 
 
 def pixel_digest(rgba: NDArray[np.uint8]) -> str:

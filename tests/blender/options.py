@@ -17,6 +17,7 @@ OPTIONS = {
     "no_materials": {"export_materials": "NONE"},
     "placeholder": {"export_materials": "PLACEHOLDER"},
     "no_images": {"export_image_format": "NONE"},
+    "jpeg": {"export_image_format": "JPEG"},
     "z_up": {"export_yup": False},
     "draco": {"export_draco_mesh_compression_enable": True},
 }

@@ -32,7 +32,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [("no_materials", "materials"), ("placeholder", "materials"), ("no_images", "pictures")],
+    [
+        ("no_materials", "materials"),
+        ("placeholder", "materials"),
+        ("no_images", "pictures"),
+        ("jpeg", "pictures"),
+    ],
 )
 def test_what_is_left_out_is_one_line(folder: Path, name: str, where: str) -> None:
     back = import_gltf(folder / f"{name}.glb", sidecar=folder / "m.msh-sidecar")
