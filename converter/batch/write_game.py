@@ -357,7 +357,7 @@ class GameWriter:
         new: Archive,
         items: Mapping[bytes, str],
     ) -> None:
-        """Note what is restored, and what was written already."""
+        """Note what is restored, and which items of this file, not keys of them, are there."""
         there = {(e.name_bytes.hex(), sha256(e.payload)) for e in now.entries}
         here = {(e.name_bytes.hex(), sha256(e.payload)) for e in new.entries}
         for entry in self._entries(path):
@@ -369,7 +369,8 @@ class GameWriter:
         for outcome in self._run.everything:
             names = {name.hex() for name, item in items.items() if item == outcome.id}
             mine = {pair for pair in here if pair[0] in names}
-            if mine and mine <= there and isinstance(outcome.result, Edited):
+            own = isinstance(outcome.result, Edited) and outcome.result.source == text_of(path)
+            if own and mine and mine <= there:
                 outcome.status, outcome.detail = "unchanged", "the game has it already"
 
     def _restored(self, entry: WrittenEntry) -> None:

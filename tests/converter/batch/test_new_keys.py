@@ -130,6 +130,20 @@ def test_in_place_it_stays_without_the_options_and_goes_with_its_file(place: Pla
     assert now == before
 
 
+def test_a_second_edit_of_a_new_model_is_not_called_unchanged(place: Place) -> None:
+    """Its key stays, its geometry arrives."""
+    options = ("--in-place", "--add", "--tag", "STAT")
+    place.back(*options)
+    added = place.out / "static.rlb/my_tree.glb"
+    document = Editable(added)
+    document.json["nodes"][0]["translation"] = [1, 2, 3]
+    document.save(added)
+    before = read_file(place.game / "static.rlb")
+    assert place.back(*options)["status"] == "added"
+    assert read_file(place.game / "static.rlb") != before
+    assert place.back(*options)["status"] == "unchanged"
+
+
 def test_a_model_that_was_added_before_gets_its_key(place: Place) -> None:
     place.back("--in-place", "--add")
     item = place.back("--in-place", "--add", "--tag", "STAT")
