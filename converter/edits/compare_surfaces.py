@@ -23,11 +23,9 @@ from ..formats.library import (
     first_phase,
 )
 from ..formats.material import MaterialKind
-from ..formats.names import without_number
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
 from ..scene.differences import NotApplied
-from ..scene.scene import Material
 from .lossy_pictures import without_loss
 from .material_rows import Created
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
@@ -407,42 +405,6 @@ class _Comparison:
         what = "gone" if new is None else "new" if old is None else "another"
         reason = _LIGHT_FOLLOWS if follows else _LIGHT_FROM_ELSEWHERE
         self._reject(f"emission picture is {what}", reason)
-
-
-def one_name_two_looks(
-    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]
-) -> list[NotApplied]:
-    """Report materials of a new model that share a name, and so a row, but not what they show.
-
-    Blender's ``.001`` does not count as part of a name.
-
-    Args:
-        materials: the file's.
-        surfaces: what they show; empty: not known.
-    """
-    first: dict[str, int] = {}
-    out = []
-    for i, material in enumerate(materials[: len(surfaces)]):
-        bare = without_number(material.name)
-        if not bare or material.row >= 0:
-            continue
-        k = first.setdefault(bare, i)
-        if _look(surfaces[k]) != _look(surfaces[i]):
-            out.append(
-                NotApplied(
-                    where=f"material {printable(material.name)!r}",
-                    what=f"has the name of {printable(materials[k].name)!r}, and another look",
-                    why=f"both are one row of the .wea, {printable(bare)!r}",
-                    instead="give it a name of its own, as in Material.lib",
-                )
-            )
-    return out
-
-
-def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:
-    """What tells materials of one file apart: its colour and its pictures."""
-    pictures = (surface.picture, surface.light)
-    return (surface.colour, surface.emission, *(p and (p.digest() or p.uri) for p in pictures))
 
 
 def _differ(new: FilePicture | None, old: ShownPicture | None) -> bool:

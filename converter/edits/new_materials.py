@@ -7,7 +7,7 @@ the entries.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from urllib.parse import unquote
@@ -15,13 +15,13 @@ from urllib.parse import unquote
 from ..errors import ConversionError, printable
 from ..formats.archive import encode_name
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
-from ..formats.material import MaterialKind
+from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import unescape, without_number
 from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
 from ..numeric.colours import to_bytes
 from ..scene.differences import NotApplied
-from ..scene.scene import ImportedScene, Scene
+from ..scene.scene import ImportedScene, Material, Scene
 
 #: Metallic and roughness that nobody chose: of glTF, of Blender's new materials, of msh2gltf.
 _UNCHOSEN = ((1.0, 1.0), (0.0, 0.5), (0.0, 0.9))
@@ -122,9 +122,8 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
         given: the file.
         scene: its identified scene.
     """
-    used = {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
     out: dict[str, NewMaterial] = {}
-    for i in sorted(used - {-1}):
+    for i in sorted(materials_in_use(scene) - {-1}):
         material = scene.materials[i]
         name = without_number(material.name)
         if not is_material_name(name) or name.casefold() in out:
@@ -135,6 +134,11 @@ def materials_of_model(given: ImportedScene, scene: Scene) -> list[NewMaterial]:
         where = f"material {printable(material.name)!r}"
         out[name.casefold()] = new_material(name, where, surface)
     return list(out.values())
+
+
+def materials_in_use(scene: Scene) -> set[int]:
+    """Return the indices of the materials that faces of a scene have; -1 for those without one."""
+    return {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
 
 
 def picture_of(shown: FilePicture, where: str) -> tuple[NewPicture | None, list[NotApplied]]:
@@ -205,3 +209,65 @@ def contradiction(one: NewMaterial, other: str) -> NotApplied:
         why=f"{other} has another material of the name {printable(one.name)!r}",
         instead="make both the same, or give one of them another name",
     )
+
+
+def one_name_two_looks(
+    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]
+) -> list[NotApplied]:
+    """Report materials of a new model that share a name, and so a row, but not what they show.
+
+    Blender's ``.001`` does not count as part of a name, nor does case.
+
+    Args:
+        materials: the file's.
+        surfaces: what they show; empty: not known.
+    """
+    first: dict[str, int] = {}
+    out = []
+    for i, material in enumerate(materials[: len(surfaces)]):
+        bare = without_number(material.name)
+        if not bare or material.row >= 0:
+            continue
+        k = first.setdefault(bare.casefold(), i)
+        row = printable(without_number(materials[k].name))
+        if _look(surfaces[k]) != _look(surfaces[i]):
+            out.append(
+                NotApplied(
+                    where=f"material {printable(material.name)!r}",
+                    what=f"has the name of {printable(materials[k].name)!r}, and another look",
+                    why=f"both are one row of the .wea, {row!r}",
+                    instead="give it a name of its own, as in Material.lib",
+                )
+            )
+    return out
+
+
+def looks_without_a_name(
+    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]], used: Container[int]
+) -> list[NotApplied]:
+    """Report materials of a new model that show something, and have no name to be found by.
+
+    Args:
+        materials, surfaces: as of :func:`one_name_two_looks`.
+        used: the materials that faces have.
+    """
+    plain = ((1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0), None, None)
+    return [
+        NotApplied(
+            where=f"material {i}",
+            what="has a colour or a picture, and no name",
+            why=f"the model finds materials by name: its row of the .wea is {DEFAULT_MATERIAL}",
+            instead="give it a name, as in Material.lib",
+        )
+        for i, (material, surface) in enumerate(zip(materials, surfaces, strict=False))
+        if i in used
+        and material.row < 0
+        and not without_number(material.name)
+        and _look(surface) != plain
+    ]
+
+
+def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:
+    """What tells materials of one file apart: its colour and its pictures."""
+    pictures = (surface.picture, surface.light)
+    return (surface.colour, surface.emission, *(p and (p.digest() or p.uri) for p in pictures))

@@ -21,14 +21,18 @@ from ..edits.compare_surfaces import (
     UNRECORDED,
     SurfaceEdits,
     compare_surfaces,
-    one_name_two_looks,
 )
 from ..edits.export_options import refuse_draco, refuse_turned_model
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.new_materials import materials_of_model
+from ..edits.new_materials import (
+    looks_without_a_name,
+    materials_in_use,
+    materials_of_model,
+    one_name_two_looks,
+)
 from ..edits.own_materials import own_materials
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
@@ -278,7 +282,9 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
         out.not_applied += new_faces_without_material(identified, out.wear)
     else:
         out.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
-    out.not_applied += one_name_two_looks(identified.scene.materials, given.surfaces)
+    known, used = identified.scene.materials, materials_in_use(identified.scene)
+    out.not_applied += one_name_two_looks(known, given.surfaces)
+    out.not_applied += looks_without_a_name(known, given.surfaces, used)
     return out
 
 

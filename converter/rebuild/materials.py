@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.compare_materials import stated_row
+from ..edits.new_materials import materials_in_use
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..formats.material import DEFAULT_MATERIAL
@@ -87,8 +88,8 @@ def new_rows(materials: list[Material]) -> list[Material]:
 
     A row in the extras stands, unless a material before has it under another name, and
     ``material_7`` is row 7. The others take the rows that are left, in order of appearance: one for
-    each name (Blender's ``.001`` does not count), one for each material without a name. A name that
-    has a row already keeps to it.
+    each name (Blender's ``.001`` does not count, nor does case), one for each material without a
+    name. A name that has a row already keeps to it.
     """
     rows: dict[str | int, int] = {}
     owners: dict[int, str] = {}
@@ -96,16 +97,17 @@ def new_rows(materials: list[Material]) -> list[Material]:
     for material in materials:
         bare = without_number(material.name)
         row = material.row if material.row >= 0 else stated_row(bare)
-        if row is not None and bare and owners.setdefault(row, bare) != bare:
+        name = bare.casefold()
+        if row is not None and name and owners.setdefault(row, name) != name:
             material = material._replace(row=-1)  # one of its row was renamed
         elif row is not None:
-            rows.setdefault(bare, row)
+            rows.setdefault(name, row)
         out.append(material)
     taken = {*rows.values(), *(material.row for material in out)}
     free = (row for row in count() if row not in taken)
     for i, material in enumerate(out):
         if material.row < 0:
-            key = without_number(material.name) or i
+            key = without_number(material.name).casefold() or i
             if key not in rows:
                 rows[key] = next(free)
             out[i] = material._replace(row=rows[key])
@@ -122,7 +124,7 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
         scene: whose materials :func:`new_rows` gave the batches their rows.
     """
     materials = new_rows(scene.materials)
-    used = {p.material for part in scene.parts for p in scene.meshes[part.mesh].primitives}
+    used = materials_in_use(scene)
     names: dict[int, str] = {}
     warnings = []
     for i in sorted(used):

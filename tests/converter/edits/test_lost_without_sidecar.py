@@ -62,20 +62,36 @@ def test_no_materials_at_all_is_a_warning(tmp_path: Path) -> None:
     assert back.warnings == ["no materials in the file: its faces have row 0 (DEFAULT)"]
 
 
+@pytest.mark.parametrize("other", ["WALL.001", "wall"])
 @pytest.mark.parametrize("same", [True, False])
-def test_one_name_for_two_looks_is_reported(same: bool, tmp_path: Path) -> None:
+def test_one_name_for_two_looks_is_reported(same: bool, other: str, tmp_path: Path) -> None:
+    """The game finds materials in any case."""
     b = Builder()
     looks = [{"baseColorFactor": [1, 0, 0, 1]}, {"baseColorFactor": [int(same), 0, 0, 1]}]
     b.json["materials"] = [
         {"name": name, "pbrMetallicRoughness": look}
-        for name, look in zip(("WALL", "WALL.001"), looks, strict=True)
+        for name, look in zip(("WALL", other), looks, strict=True)
     ]
     for i in range(2):
         b.node(name=f"n{i}", mesh=b.mesh(material=i))
     b.json["scenes"][0]["nodes"] = [0, 1]
-    said = [fact.line for fact in import_gltf(b.save(tmp_path)).not_applied]
+    back = import_gltf(b.save(tmp_path))
+    said = [fact.line for fact in back.not_applied]
+    assert back.wear == ["WALL"]
     assert len(said) == (not same)
-    assert all("'WALL.001': has the name of 'WALL', and another look" in line for line in said)
+    assert all(f"{other!r}: has the name of 'WALL', and another look" in line for line in said)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_look_without_a_name_is_reported(plain: bool, tmp_path: Path) -> None:
+    """Its row is DEFAULT; a material that shows nothing is as good as that."""
+    b = Builder()
+    colour = [1, 1, 1, 1] if plain else [1, 0, 0, 1]
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorFactor": colour}}]
+    b.node(name="n", mesh=b.mesh(material=0))
+    back = import_gltf(b.save(tmp_path))
+    assert back.wear == ["DEFAULT"]
+    assert [fact.where for fact in back.not_applied] == ([] if plain else ["material 0"])
 
 
 def test_another_name_on_a_row_gets_a_row_of_its_own(tmp_path: Path) -> None:
