@@ -1,15 +1,12 @@
 """Triangulate simple polygons by ear clipping, to show areals.
 
-Convex polygons, which are most, are fans; a loop runs over the others only.
+Convex polygons, which are most, are fans; from the others ears are cut, from all of them at once.
 """
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-
-#: From so many corners on arrays are faster than plain floats.
-_MANY = 64
 
 
 def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -32,64 +29,76 @@ def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArra
     a, b, c = (points[out[:, k]] for k in range(3))
     ahead, beyond = b - a, c - a
     bent = ahead[:, 0] * beyond[:, 1] - ahead[:, 1] * beyond[:, 0] <= 0
-    for number in np.unique(polygon[bent]).tolist():
-        low, high = int(start[number]), int(start[number + 1])
-        row = int(first[number])
-        out[row : row + high - low - 2] = low + np.array(_clip_ears(points[low:high]))
+    is_bent = np.zeros(len(count), np.bool_)
+    is_bent[polygon[bent]] = True
+    clipped = np.flatnonzero(is_bent)
+    _clip_ears(points, start[clipped], count[clipped], first[clipped], out)
     return out
 
 
-def _clip_ears(points: NDArray[np.float64]) -> list[tuple[int, int, int]]:
-    """Triangles of one simple polygon; where no ear is left, a fan of what remains."""
-    left = list(range(len(points)))
-    corners = [(x, y) for x, y in points.tolist()]
-    out = []
-    while len(left) > 3:
-        if len(left) > _MANY:
-            ears = (i for i in range(len(left)) if _is_ear_of_many(points, left, i))
-        else:
-            ears = (i for i in range(len(left)) if _is_ear(corners, left, i))
-        ear = next(ears, 1)
-        out.append((left[ear - 1], left[ear], left[(ear + 1) % len(left)]))
-        del left[ear]
-    return [*out, (left[0], left[1], left[2])]
+def _clip_ears(
+    points: NDArray[np.float64],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    row: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Cut one corner after the other off polygons; where no ear is left, the second one.
+
+    Polygons with equally many corners left are cut together.
+
+    Args:
+        points: (V, 2) corners of all polygons.
+        start, count: (P,) the first corner of each polygon, and how many it has.
+        row: (P,) where its triangles go.
+        out: (T, 3) is filled in.
+    """
+    polygon = np.empty(0, np.int64)
+    left = np.empty(0, np.int64)
+    for size in range(int(count.max(initial=0)), 2, -1):
+        new = np.flatnonzero(count == size)
+        polygon = np.append(polygon, new)
+        whole = start[new, None] + np.arange(size)
+        left = np.concatenate([left.reshape(-1, size), whole])
+        ear = _first_ears(points.T.take(left, axis=1)) if size > 3 else np.ones(len(left), np.int64)
+        ends = np.stack([ear - 1, ear, (ear + 1) % size], axis=1)
+        out[row[polygon] + count[polygon] - size] = np.take_along_axis(left, ends, axis=1)
+        left = left[np.arange(size) != ear[:, None]]
 
 
-def _is_ear(points: list[tuple[float, float]], left: list[int], i: int) -> bool:
-    """Whether a corner sticks out, and no other corner lies in its triangle."""
-    before, own, after = left[i - 1], left[i], left[(i + 1) % len(left)]
-    (ax, ay), (bx, by), (cx, cy) = points[before], points[own], points[after]
-    abx, aby, bcx, bcy, cax, cay = bx - ax, by - ay, cx - bx, cy - by, ax - cx, ay - cy
-    if abx * (cy - ay) - aby * (cx - ax) <= 0:
-        return False
-    for k in left:
-        x, y = points[k]
-        if (
-            abx * (y - ay) - aby * (x - ax) >= 0
-            and bcx * (y - by) - bcy * (x - bx) >= 0
-            and cax * (y - cy) - cay * (x - cx) >= 0
-            and k not in (before, own, after)
-        ):
-            return False
-    return True
+def _first_ears(corners: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The first ear of each polygon, 1 where it has none. (2, P, n) -> (P,)."""
+    ear = np.ones(corners.shape[1], np.int64)
+    without = np.arange(len(ear))
+    for i in range(corners.shape[2]):
+        found = _are_ears(corners, i)
+        ear[without[found]] = i
+        without, corners = without[~found], corners[:, ~found]
+        if not without.size:
+            break
+    return ear
 
 
-def _is_ear_of_many(points: NDArray[np.float64], left: list[int], i: int) -> bool:
-    """The same in arrays, which pays where there are many other corners."""
-    a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
-    corner = points[[a, b, c]]
-    if _side(corner[0], corner[1], corner[2:3])[0] <= 0:
-        return False
-    others = points[[k for k in left if k not in (a, b, c)]]
-    inside = np.ones(len(others), np.bool_)
-    for k in range(3):
-        inside &= _side(corner[k], corner[(k + 1) % 3], others) >= 0
-    return not inside.any()
+def _are_ears(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
+    """Whether corner ``i`` sticks out, and no other corner lies in its triangle.
+
+    Args:
+        corners: (2, P, n) of polygons.
+        i: which corner.
+
+    Returns:
+        (P,).
+    """
+    ends = [i - 1, i, (i + 1) % corners.shape[2]]
+    a, b, c = (corners[:, :, end, None] for end in ends)
+    inside = (_side(a, b, corners) >= 0) & (_side(b, c, corners) >= 0) & (_side(c, a, corners) >= 0)
+    inside[:, ends] = False
+    return np.asarray((_side(a, b, c)[:, 0] > 0) & ~inside.any(axis=1))
 
 
 def _side(
     a: NDArray[np.float64], b: NDArray[np.float64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Twice the signed area of the triangles (a, b, point)."""
+    """Twice the signed area of the triangles (a, b, point); x and y first."""
     edge, away = b - a, points - a
-    return np.asarray(edge[0] * away[:, 1] - edge[1] * away[:, 0])
+    return np.asarray(edge[0] * away[1] - edge[1] * away[0])
