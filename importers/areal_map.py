@@ -6,7 +6,8 @@ Source: docs/reference/areal_map.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from struct import Struct
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,17 @@ from ..converter.formats.tables import (
     AREAL_VERTEX_DTYPE,
     field_offset,
 )
-from ..converter.numeric.arrays import Ints
+from ..converter.numeric.arrays import Ints, ranges
 
 _Row = TypeVar("_Row", bound=np.generic)
-#: Where in a record its numbers of vertices and of polys stand: uint32 each.
-_COUNTS = tuple(field_offset(AREAL_DTYPE, name) for name in ("vertex_count", "poly_count"))
+#: Records that each poly adds to the links of its areal.
+_LINKS_OF_POLY = 3
+#: Of a record its numbers of vertices and of polys.
+_COUNTS = Struct(f"<{field_offset(AREAL_DTYPE, 'vertex_count')}xII")
+assert field_offset(AREAL_DTYPE, "poly_count") == _COUNTS.size - 4
+#: Bytes after the record: of a vertex with its link, and of a poly's links.
+_CORNER = AREAL_VERTEX_DTYPE.itemsize + AREAL_LINK_DTYPE.itemsize
+_EXTRA = _LINKS_OF_POLY * AREAL_LINK_DTYPE.itemsize
 
 
 def read_areal_map(archive: Archive) -> ArealMap:
@@ -54,17 +61,23 @@ def read_areal_map(archive: Archive) -> ArealMap:
     entry = areal_entry(archive)
     data = _Data(memoryview(entry.payload), archive.label, entry.data_offset)
     data.require(entry.attr1 * AREAL_DTYPE.itemsize, 0, 0, f"{entry.attr1} areals (attr1)")
-    polygons, at = _read_polygons(data, entry.attr1)
+    starts, polys, at = _find_areals(data, entry.attr1)
+    records = _joined(data, starts, np.ones_like(starts), AREAL_DTYPE)
+    corners, extra = (records[k].astype(np.int64) for k in ("vertex_count", "poly_count"))
+    extra *= _LINKS_OF_POLY
+    at_vertices = starts + AREAL_DTYPE.itemsize
+    at_links = at_vertices + corners * AREAL_VERTEX_DTYPE.itemsize
+    at_extra = at_links + corners * AREAL_LINK_DTYPE.itemsize
     size, cell_start, cell_ids = _read_grid(data, at)
     return ArealMap(
         archive,
-        _joined(polygons.records, AREAL_DTYPE),
-        _joined(polygons.vertices, AREAL_VERTEX_DTYPE),
-        _starts(polygons.vertices, AREAL_VERTEX_DTYPE),
-        _joined(polygons.links, AREAL_LINK_DTYPE),
-        _joined(polygons.extra_links, AREAL_LINK_DTYPE),
-        _starts(polygons.extra_links, AREAL_LINK_DTYPE),
-        polygons.polys,
+        records,
+        _joined(data, at_vertices, corners, AREAL_VERTEX_DTYPE),
+        _frozen(np.append(0, np.cumsum(corners))),
+        _joined(data, at_links, corners, AREAL_LINK_DTYPE),
+        _joined(data, at_extra, extra, AREAL_LINK_DTYPE),
+        _frozen(np.append(0, np.cumsum(extra))),
+        polys,
         *size,
         _frozen(cell_start),
         _frozen(cell_ids),
@@ -81,54 +94,39 @@ class _Data:
 
     def require(self, size: int, at: int, row: int, what: str, table: str = AREALS) -> None:
         """Refuse what would run past the entry."""
-        left = len(self.bytes) - at
-        if size > left:
-            raise ConversionError(
-                f"{what} would run past the entry", file=self.label, table=table, row=row,
-                offset=self.offset + at, value=plural(size, "byte"), expected=f"at most {left}",
-                code=AREAL_SIZE.code,
-            )  # fmt: skip
+        if size > len(self.bytes) - at:
+            raise self.past_end(size, at, row, what, table)
+
+    def past_end(
+        self, size: int, at: int, row: int, what: str, table: str = AREALS
+    ) -> ConversionError:
+        """What to raise where something would run past the entry."""
+        return ConversionError(
+            f"{what} would run past the entry", file=self.label, table=table, row=row,
+            offset=self.offset + at, value=plural(size, "byte"),
+            expected=f"at most {len(self.bytes) - at}", code=AREAL_SIZE.code,
+        )  # fmt: skip
 
 
-class _Polygons(NamedTuple):
-    """What the areals consist of: bytes, an item per areal."""
-
-    records: list[memoryview]
-    vertices: list[memoryview]
-    links: list[memoryview]
-    extra_links: list[memoryview]
-    polys: list[bytes]
-
-
-def _read_polygons(data: _Data, count: int) -> tuple[_Polygons, int]:
-    """The areals, and where the grid starts."""
-    out = _Polygons([], [], [], [], [])
-    given, at = data.bytes, 0
+def _find_areals(data: _Data, count: int) -> tuple[Ints, list[bytes], int]:
+    """Where each areal starts, what polys each has, and where the grid starts, in bytes."""
+    given, starts, polys, at = data.bytes, [], [], 0
     for row in range(count):
+        starts.append(at)
         data.require(AREAL_DTYPE.itemsize, at, row, "an areal")
-        end = at + AREAL_DTYPE.itemsize
-        corners, parts = (int.from_bytes(given[at + k : at + k + 4], "little") for k in _COUNTS)
-        points, links, extra = (
-            corners * AREAL_VERTEX_DTYPE.itemsize,
-            corners * AREAL_LINK_DTYPE.itemsize,
-            parts * 3 * AREAL_LINK_DTYPE.itemsize,
-        )
-        what = f"{corners} vertices and {parts} polys"
-        data.require(points + links + extra + 4 * parts, end, row, what)
-        out.records.append(given[at:end])
-        at, end = end, end + points
-        out.vertices.append(given[at:end])
-        at, end = end, end + links
-        out.links.append(given[at:end])
-        at, end = end, end + extra
-        out.extra_links.append(given[at:end])
-        at = end
+        corners, parts = _COUNTS.unpack_from(given, at)
+        at += AREAL_DTYPE.itemsize
+        size = corners * _CORNER + parts * _EXTRA
+        if size + 4 * parts > len(given) - at:
+            what = f"{corners} vertices and {parts} polys"
+            raise data.past_end(size + 4 * parts, at, row, what)
+        end = at = at + size
         for _ in range(parts):
             words = 3 * int.from_bytes(given[at : at + 4], "little") + 1
             data.require(4 * words, at, row, "a poly")
             at += 4 * words
-        out.polys.append(bytes(given[end:at]))
-    return out, at
+        polys.append(bytes(given[end:at]))
+    return np.array(starts, np.int64), polys, at
 
 
 def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.uint16]]:
@@ -176,19 +174,23 @@ def _cell_heads(words: NDArray[np.uint16], cells: int) -> Ints:
     step = np.minimum(step, size + 1)
     heads = np.zeros(1, np.int64)
     while len(heads) < cells + 1:
-        heads = np.append(heads, step[heads])
-        step = step[step]
+        heads = np.append(heads, step.take(heads))
+        step = step.take(step)
     return heads[: cells + 1]
 
 
-def _joined(parts: list[memoryview], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The rows of all parts, read-only; bytes are joined, for NumPy compares types part by part."""
-    return np.frombuffer(b"".join(parts), dtype)
+def _joined(data: _Data, start: Ints, count: Ints, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The rows that lie in several places of the entry, read-only.
 
-
-def _starts(parts: list[memoryview], dtype: np.dtype[Any]) -> Ints:
-    rows = [len(part) // dtype.itemsize for part in parts]
-    return _frozen(np.cumsum([0, *rows], dtype=np.int64))
+    Args:
+        data: the entry; up to the grid it consists of 32-bit words.
+        start: (n,) where each place starts, bytes.
+        count: (n,) how many rows each has.
+        dtype: of a row.
+    """
+    words = np.frombuffer(data.bytes[: len(data.bytes) // 4 * 4], "<u4")
+    taken = words[ranges(start // 4, count * (dtype.itemsize // 4))]
+    return np.frombuffer(taken.tobytes(), dtype)
 
 
 def _frozen(array: NDArray[_Row]) -> NDArray[_Row]:
