@@ -30,21 +30,28 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
     file = Builder()
     start = areals.vertex_start
     corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)
-    owner = np.repeat(np.arange(len(areals.records)), np.maximum(np.diff(start) - 2, 0))
     classes, logic = areals.records["class_id"], areals.records["logic"].astype(np.float32)
+    class_of = np.repeat(classes, np.maximum(np.diff(start) - 2, 0))
+    positions, normals = game_to_gltf(areals.vertices), game_to_gltf(_normals(areals))
+    place = np.empty(len(positions), np.int64)
     for number in np.unique(classes).tolist():
-        used, index = np.unique(corners[classes[owner] == number], return_inverse=True)
-        if not used.size:
+        shown = corners[class_of == number]
+        if not shown.size:
             continue
+        is_used = np.zeros(len(positions), np.bool_)
+        is_used[shown] = True
+        used = np.flatnonzero(is_used)
+        place[used] = np.arange(len(used))
+        areal = areals.owner[used]
         label, extras = f"class_{number}", to_extras(MaterialExtras(class_id=number))
         primitive = {
             "attributes": {
-                "POSITION": file.add_vertices(game_to_gltf(areals.vertices[used]), bounds=True),
-                "NORMAL": file.add_vertices(game_to_gltf(_normals(areals, used))),
-                "_MSH_AREAL": file.add_vertices((areals.owner[used] + 1).astype(np.float32)),
-                "_MSH_LOGIC": file.add_vertices(logic[areals.owner[used]]),
+                "POSITION": file.add_vertices(positions[used], bounds=True),
+                "NORMAL": file.add_vertices(normals[areal]),
+                "_MSH_AREAL": file.add_vertices((areal + 1).astype(np.float32)),
+                "_MSH_LOGIC": file.add_vertices(logic[areal]),
             },
-            "indices": file.add_indices(index.reshape(-1), len(used)),
+            "indices": file.add_indices(place[shown].reshape(-1), len(used)),
             "material": file.add_material(
                 {
                     "name": label,
@@ -59,8 +66,8 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
         file.add_node({"name": label, "mesh": mesh, "extras": extras})
     border = _borders(areals)
     if len(border):
-        positions = file.add_vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
-        lines = {"attributes": {"POSITION": positions}, "mode": Mode.LINES}
+        ends = file.add_vertices(game_to_gltf(border.reshape(-1, 3)), bounds=True)
+        lines = {"attributes": {"POSITION": ends}, "mode": Mode.LINES}
         mesh = file.add_mesh({"name": "borders", "primitives": [lines]})
         extras = to_extras(NodeExtras(kind="borders"))
         file.add_node({"name": "borders", "mesh": mesh, "extras": extras})
@@ -72,10 +79,9 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
     return file.document()
 
 
-def _normals(areals: ArealMap, vertices: NDArray[np.int64]) -> NDArray[np.float32]:
-    """The areals' normals at some vertices, unit in float32."""
-    areal = np.searchsorted(areals.vertex_start, vertices, "right") - 1
-    exact = areals.records["normal"][areal].astype(np.float64)
+def _normals(areals: ArealMap) -> NDArray[np.float32]:
+    """The areals' normals, unit in float32. (N, 3)."""
+    exact = areals.records["normal"].astype(np.float64)
     length = np.linalg.norm(exact, axis=1, keepdims=True)
     up = np.array([0.0, 0.0, 1.0])
     return np.where(length > 0, exact / np.maximum(length, 1e-30), up).astype(np.float32)
