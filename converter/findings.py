@@ -153,7 +153,7 @@ def first_bad(
 
     Args:
         rule: the rule.
-        bad: (n,) which rows break it; ``np.False_``: none does.
+        bad: (n,) which rows break it, or (n, ...) which of their values; ``np.False_``: none does.
         problem: what is wrong with the first row; how many more there are is appended.
         place: where the rows lie.
         value, expected: an array with one item per row, a function of the row's number, or one
@@ -161,7 +161,7 @@ def first_bad(
     """
     if not np.count_nonzero(bad):
         return
-    rows = np.flatnonzero(bad)
+    rows = np.unique(np.nonzero(bad)[0])
     row = int(rows[0])
     yield Finding(
         rule,

@@ -70,15 +70,15 @@ def _ends(areals: ArealMap, target: Ints) -> Iterator[Finding]:
     linked = np.flatnonzero(target >= 0)
     if not linked.size:
         return
-    points, following = areals.vertices.astype(np.float64), areals.following
-    to = target[linked]
-    gaps = np.stack([
-        np.abs(points[linked] - points[following[to]]).max(axis=1),
-        np.abs(points[following[linked]] - points[to]).max(axis=1),
-    ])  # fmt: skip
+    to, following = target[linked], areals.following
+    points = areals.vertices.T.astype(np.float64, order="C")
+    start, end, other_end, other_start = (
+        points.take(rows, axis=1) for rows in (linked, following[linked], following[to], to)
+    )
+    gaps = np.concatenate([np.abs(start - other_end), np.abs(end - other_start)])
     apart = np.zeros(len(target), np.bool_)
     gap = gaps.max(axis=0)  # not finite where a vertex is not: that has a finding of its own
-    apart[linked] = np.isfinite(gap) & (gap > _MEETING * (1 + np.abs(points[linked]).max(axis=1)))
+    apart[linked] = np.isfinite(gap) & (gap > _MEETING * (1 + np.abs(start).max(axis=0)))
     problem = "links to an edge whose ends are elsewhere"
     yield from _about_links(areals, AREAL_LINK_ENDS, apart, problem, "an edge with the same ends")
 

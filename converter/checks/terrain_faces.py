@@ -11,7 +11,7 @@ from ..findings import Finding, Rule, first_bad
 from ..formats.tables import TerrainStream
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import NONE16, cross_products
+from ..numeric.arrays import NONE16, beyond, cross_products
 from ..numeric.face_flags import FaceFlag
 from .places import in_table
 
@@ -47,13 +47,13 @@ def check_faces(terrain: Terrain) -> Iterator[Finding]:
     """Yield faces whose vertices or neighbours do not exist."""
     vertex, vertices = terrain.faces["vertex"], len(terrain.positions)
     yield from first_bad(
-        TERRAIN_FACE_VERTEX, (vertex >= vertices).any(axis=1), "face has a vertex past the table",
+        TERRAIN_FACE_VERTEX, vertex >= vertices, "face has a vertex past the table",
         in_table(terrain, _T.FACES, "vertex"), vertex, f"below {vertices}",
     )  # fmt: skip
     link, count = terrain.faces["link"], len(terrain.faces)
     yield from first_bad(
-        TERRAIN_FACE_LINK, ((link >= count) & (link != NONE16)).any(axis=1),
-        "face links past the table", in_table(terrain, _T.FACES, "link"), link,
+        TERRAIN_FACE_LINK, beyond(link, count), "face links past the table",
+        in_table(terrain, _T.FACES, "link"), link,
         f"below {count}, or 65535",
     )  # fmt: skip
 
@@ -77,16 +77,15 @@ def check_links(terrain: Terrain) -> Iterator[Finding]:
     link = terrain.faces["link"].astype(np.int64)
     none = link == NONE16
     safe = np.where(none, 0, link)
-    back = np.take_along_axis(link[safe], np.minimum(edge, 2)[..., None], axis=2)[..., 0]
+    back = link[safe, np.minimum(edge, 2)]
     mutual = none | ((edge < NO_EDGE) & (back == np.arange(len(link))[:, None]))
     yield from first_bad(
-        TERRAIN_LINK_MUTUAL, ~mutual.all(axis=1), "the face across an edge does not link back",
+        TERRAIN_LINK_MUTUAL, ~mutual, "the face across an edge does not link back",
         in_table(terrain, _T.FACES, "link"), link,
     )  # fmt: skip
     yield from first_bad(
-        TERRAIN_EDGE_CLASS, (none != (edge == NO_EDGE)).any(axis=1),
-        "edge selector does not fit its link", in_table(terrain, _T.FACES, "selectors"), edge,
-        "3 exactly where there is no neighbour",
+        TERRAIN_EDGE_CLASS, none != (edge == NO_EDGE), "edge selector does not fit its link",
+        in_table(terrain, _T.FACES, "selectors"), edge, "3 exactly where there is no neighbour",
     )  # fmt: skip
 
 
@@ -127,12 +126,13 @@ TERRAIN_FACE_SQUARE = _rule(
 def check_borders(terrain: Terrain) -> Iterator[Finding]:
     """Yield faces that cross the border of their square."""
     square = terrain.square_of_face
-    vertices = terrain.positions[terrain.faces["vertex"]][..., :2].astype(np.float64)
-    low, high = terrain.grid.box(np.maximum(square, 0))
+    vertices = terrain.positions[:, :2].astype(np.float64)[terrain.faces["vertex"]]
+    low, high = terrain.grid.box(np.arange(len(terrain.squares)))
     room = BORDER * terrain.grid.size
-    outside = (vertices < (low - room)[:, None]) | (vertices > (high + room)[:, None])
+    outside = vertices < (low - room)[square, None]
+    outside |= vertices > (high + room)[square, None]
     yield from first_bad(
-        TERRAIN_FACE_SQUARE, outside.any(axis=(1, 2)) & (square >= 0),
+        TERRAIN_FACE_SQUARE, outside & (square >= 0)[:, None, None],
         "face crosses its square's border", in_table(terrain, _T.FACES, "vertex"), square,
         "inside the square that has it",
     )  # fmt: skip

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Rule
-from ..numeric.arrays import NONE16, Records, ranges
+from ..numeric.arrays import NONE16, Records, covered, ranges
 from .table_file import TableFile
 from .tables import TERRAIN_TABLES, TableSpec, TerrainStream
 
@@ -179,9 +179,10 @@ class Terrain(TableFile):
     def faces_of(self, level: int) -> NDArray[np.int64]:
         """Rows of the faces that a level's squares show, in table order."""
         slots = self.square_slots(level)
-        slots = np.unique(slots[slots >= 0])
-        start, count = (self.slots[k][slots].astype(np.int64) for k in ("tri_start", "tri_count"))
-        return np.setdiff1d(ranges(start, count), self.left_out)
+        shown = self.slots[slots[slots >= 0]]
+        is_shown = covered(shown["tri_start"], shown["tri_count"], len(self.faces))
+        is_shown[self.left_out] = False
+        return np.flatnonzero(is_shown)
 
     @cached_property
     def square_of_face(self) -> NDArray[np.int64]:

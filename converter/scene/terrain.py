@@ -82,7 +82,7 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
         wear, micro: names by row of ``Land1.wea`` and ``Land2.wea``.
     """
     faces = terrain.faces
-    pair = faces["first"].astype(np.int64) << 8 | faces["second"]
+    pair = faces["first"].astype(np.uint16) << 8 | faces["second"]  # few bits are sorted faster
     levels = [terrain.faces_of(level) for level in (FINE, COARSE)]
     shown, first_at = np.unique(pair[np.concatenate(levels)], return_index=True)
     pairs = shown[np.argsort(first_at)].tolist()
