@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.formats.gltf import Mode
+from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
@@ -117,6 +117,9 @@ def _read_primitive(
     if index.dtype.kind != "u":
         raise TypeError(f"indices of {title} are {index.dtype}")
     index = _as_triangles(index, mode)
+    material = data.get("material")
+    if material is not None:
+        _choose_coordinates(file, data, attributes, file.materials[int(material)])
     count = len(attributes["POSITION"])
     for key, values in attributes.items():
         if len(values) != count or values.shape[1] not in _WIDTHS_OF[key]:
@@ -136,10 +139,6 @@ def _read_primitive(
                 f"{key} is not finite in mesh {name!r} of node {users[0]!r}", file=file.label,
                 table=f"primitive {place}", row=int(np.argmax(~finite.all(axis=1))),
             )  # fmt: skip
-    material = data.get("material")
-    used = None if material is None else file.materials[int(material)]
-    if used is not None and "TEXCOORD_0" in attributes:
-        attributes["TEXCOORD_0"] = _texture_transform(attributes, used)
     if "COLOR_0" in attributes:
         attributes["COLOR_0"] = _colours(attributes["COLOR_0"])
     return attributes, index
@@ -240,16 +239,27 @@ def _vertex_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.
     return normalise(total, (0, 1, 0)).astype(np.float32)
 
 
-def _texture_transform(attributes: dict[str, NDArray[Any]], material: GltfMaterial) -> NDArray[Any]:
-    """TEXCOORD_0 as the base colour texture sees it (KHR_texture_transform)."""
+def _choose_coordinates(
+    file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial
+) -> None:
+    """Make TEXCOORD_0 what the base colour texture uses: its set, KHR_texture_transform."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
     transform = (info.get("extensions") or {}).get("KHR_texture_transform")
-    uv = attributes["TEXCOORD_0"]
-    if transform is None:
-        return uv
-    number = transform.get("texCoord", info.get("texCoord", 0))
-    uv = attributes.get(f"TEXCOORD_{number}", uv).astype(np.float64)
-    scaled = uv * transform.get("scale", [1, 1])
+    name = f"TEXCOORD_{(transform or {}).get('texCoord', info.get('texCoord', 0))}"
+    uv = attributes.get(name, attributes.get("TEXCOORD_0"))
+    packed = "KHR_draco_mesh_compression" in (data.get("extensions") or {})
+    if name not in attributes and name in data["attributes"] and not packed:
+        uv = file.array(data["attributes"][name])
+    if uv is None:
+        return
+    if transform is not None:
+        uv = _texture_transform(uv, transform)
+    attributes["TEXCOORD_0"] = uv
+
+
+def _texture_transform(uv: NDArray[Any], transform: Json) -> NDArray[np.float32]:
+    """Texture coordinates, (V, 2), as KHR_texture_transform shows them."""
+    scaled = uv.astype(np.float64) * transform.get("scale", [1, 1])
     sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))
     turned = np.stack(
         [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]],

@@ -139,24 +139,6 @@ def test_quantised(tmp_path: Path) -> None:
     assert scene.streams.uv0.max() == 1
 
 
-def test_texture_transform(tmp_path: Path) -> None:
-    """The specification's example: the lower left quadrant, turned clockwise by 90 degrees."""
-    b = Builder()
-    uv = b.accessor(QUAD[:, :2])
-    mesh = b.mesh(attributes={"TEXCOORD_0": uv}, material=0)
-    transform = {"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}
-    info = {"index": 0, "extensions": {"KHR_texture_transform": transform}}
-    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
-    b.node(mesh=mesh)
-    scene, _ = convert(b.save(tmp_path))
-    by_place = dict(
-        zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True)
-    )
-    expected = {(0, 0): [0, 1], (1, 0): [0, 0.5], (0, 1): [0.5, 1], (1, 1): [0.5, 0.5]}
-    for (x, y), value in expected.items():
-        assert by_place[x, -0.0, y] == value
-
-
 @pytest.mark.parametrize("as_matrix", [False, True])
 @pytest.mark.parametrize("outer", [(2, 2, 2), (1, 3, 0.5), (-1, 1, 1), (1, 1, 1)])
 @pytest.mark.parametrize("inner", [(1, 1, 1), (0.5, 2, 1), (1, -2, 1)])

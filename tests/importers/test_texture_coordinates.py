@@ -1,0 +1,56 @@
+"""Which texture coordinates of a glTF go into a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from tests.support.foreign import QUAD, Builder, convert
+
+
+def test_texture_transform(tmp_path: Path) -> None:
+    """The specification's example: the lower left quadrant, turned clockwise by 90 degrees."""
+    b = Builder()
+    uv = b.accessor(QUAD[:, :2])
+    mesh = b.mesh(attributes={"TEXCOORD_0": uv}, material=0)
+    transform = {"offset": [0, 1], "rotation": np.pi / 2, "scale": [0.5, 0.5]}
+    info = {"index": 0, "extensions": {"KHR_texture_transform": transform}}
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
+    b.node(mesh=mesh)
+    scene, _ = convert(b.save(tmp_path))
+    by_place = dict(
+        zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True)
+    )
+    expected = {(0, 0): [0, 1], (1, 0): [0, 0.5], (0, 1): [0.5, 1], (1, 1): [0.5, 0.5]}
+    for (x, y), value in expected.items():
+        assert by_place[x, -0.0, y] == value
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_base_colour_decides_which_texture_coordinates_count(
+    number: int, tmp_path: Path
+) -> None:
+    """The game has one set for textures; Blender's active UV map may be another than the first."""
+    b = Builder()
+    other = (QUAD[:, :2] + 2).astype(np.float32)
+    sets = {"TEXCOORD_0": b.accessor(QUAD[:, :2]), f"TEXCOORD_{number}": b.accessor(other)}
+    mesh = b.mesh(attributes=sets, material=0)
+    info = {"index": 0, "texCoord": number}
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
+    b.node(mesh=mesh)
+    scene, _ = convert(b.save(tmp_path))
+    assert sorted(scene.streams.uv0.tolist()) == sorted(other.tolist())
+
+
+def test_texture_coordinates_that_are_too_few_are_broken(tmp_path: Path) -> None:
+    b = Builder()
+    sets = {"TEXCOORD_0": b.accessor(QUAD[:, :2]), "TEXCOORD_2": b.accessor(QUAD[:3, :2])}
+    mesh = b.mesh(attributes=sets, material=0)
+    info = {"index": 0, "texCoord": 2}
+    b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
+    b.node(mesh=mesh)
+    with pytest.raises(ConversionError, match="TEXCOORD_0 of mesh 'mesh' is 3 x 2, for 4 vertices"):
+        convert(b.save(tmp_path))
