@@ -131,10 +131,11 @@ def _keys(
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
     seconds = file.array(sampler.input).reshape(-1).astype(np.float64)
     values = file.array(sampler.output).astype(np.float64)
-    if len(values) != len(seconds) * (3 if kind == "CUBICSPLINE" else 1):
+    wanted = len(seconds) * (3 if kind == "CUBICSPLINE" else 1)
+    if len(values) != wanted:
         raise ConversionError(
             f"animation of node {name!r} has not as many values as key times", file=file.label,
-            value=len(values), expected=len(seconds),
+            value=len(values), expected=wanted,
         )  # fmt: skip
     if seconds[0] < -_TIME_NOISE:
         raise ConversionError(

@@ -261,6 +261,8 @@ def open_gltf(path: Path) -> GltfFile:
     """
     label = str(path)
     data = read_file(path)
+    if not data:
+        raise ConversionError("is empty", file=label, hint="export it again")
     document, chunk = _split_glb(data, label) if bytes(data[:4]) == b"glTF" else (data, None)
     try:
         root = read_json(bytes(document))
@@ -294,8 +296,13 @@ def broken_gltf(label: str) -> Iterator[None]:
 
 def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | None]:
     """The JSON chunk and the BIN chunk; unknown chunks are skipped."""
-    size = int.from_bytes(data[8:12], "little")
-    if int.from_bytes(data[4:8], "little") != 2 or size > len(data) or size < 20:
+    version, size = (int.from_bytes(data[at : at + 4], "little") for at in (4, 8))
+    if size > len(data) or len(data) < 20:
+        raise ConversionError(
+            "is cut", file=label, value=plural(len(data), "byte"), expected=max(size, 20),
+            hint="export it again",
+        )  # fmt: skip
+    if version != 2 or size < 20:
         raise ConversionError("broken .glb header", file=label, offset=4, value=bytes(data[4:12]))
     chunks: dict[bytes, memoryview] = {}
     at = 12

@@ -477,3 +477,14 @@ def test_paths_to_other_machines_are_refused_before_anything_looks_there(
     monkeypatch.setattr(Path, "resolve", looked)
     with pytest.raises(ConversionError, match="lies outside the file's directory"):
         convert(path, use_sidecar=False)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("LINEAR", 2), ("CUBICSPLINE", 6)])
+def test_too_few_values_of_an_animation_are_counted(
+    kind: str, expected: int, tmp_path: Path
+) -> None:
+    b = Builder()
+    b.node(name="n", mesh=b.mesh())
+    b.clip(0, "translation", [0, 1], [[0, 0, 0]] * 3, kind)
+    with pytest.raises(ConversionError, match=rf"key times: 3 \(expected {expected}\)"):
+        convert(b.save(tmp_path))

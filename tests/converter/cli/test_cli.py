@@ -314,12 +314,14 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (b"", "is not glTF"),
+        (b"", "is empty"),
         (b"{}", "has no asset"),
         (b'{"asset": {"version": "1.0"}}', "unknown glTF version: 1.0"),
         (b'{"asset": {"version": "2.0"}, "extensionsRequired": ["KHR_x"]}', "KHR_x"),
         (b"[" * 100000, "is not glTF"),
-        (b"glTF\2\0\0\0\xff\xff\0\0", "broken .glb header"),
+        (b"glTF\2\0\0\0\xff\xff\0\0", "is cut: 12 bytes (expected 65535)"),
+        (b"glTF\2\0\0\0", "is cut: 8 bytes (expected 20)"),
+        (b"glTF\1\0\0\0\x14\0\0\0" + bytes(8), "broken .glb header"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"../x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"/etc/x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"a.bin"}]}', "is cut"),
