@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 from ..errors import ConversionError
 from .outcome import FAILED, Outcome
@@ -13,6 +15,30 @@ from .outcome import FAILED, Outcome
 #: Called after every item: the outcome, how many are done, how many there are.
 Progress = Callable[[Outcome, int, int], None]
 T = TypeVar("T")
+
+
+def cores() -> int:
+    """How many processes this one may use at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class ByName:
+    """A function that is imported by those who call it, the workers, and not by who starts them.
+
+    Args:
+        module: where it is.
+        name: its name there; it takes a task and returns its outcome.
+    """
+
+    def __init__(self, module: str, name: str) -> None:
+        self.__module__ = module  # as functions have it
+        self._name = name
+
+    def __call__(self, task: Any) -> Outcome:
+        outcome: Outcome = getattr(import_module(self.__module__), self._name)(task)
+        return outcome
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from ..locks import only_run
 from ..pipeline.appearance import with_libraries_around
 from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
-from .engine import Engine, Progress
-from .export_item import ExportTask, export_item, unchanged_item
+from .engine import ByName, Engine, Progress
 from .manifest import Manifest, Record, has_journal, is_written, read_manifest, write_manifest
 from .outcome import FAILED, Outcome, Run
 from .pictures import picture_items
-from .resume import Journal
+from .resume import ExportTask, Journal, unchanged_item
 from .walk import Found, Item, Skipped, common_root, select, walk
-from .written import WRITTEN
 
+#: What the workers do. It needs every decoder, which this process does without.
+_EXPORT = ByName(f"{__package__}.export_item", "export_item")
 #: What ``--only`` chooses.
 ONLY = {
     "models": Kind.MODEL, "terrains": Kind.TERRAIN, "areal-maps": Kind.AREAL_MAP,
@@ -156,6 +156,8 @@ def export_run(
             if manifest != before or not is_written(out):
                 _write_manifest(out, manifest, run)
             if {"converted"} == {outcome.status for outcome in run.everything}:
+                from .written import WRITTEN
+
                 (out / WRITTEN).unlink(missing_ok=True)  # the game as it is now is the original
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
@@ -181,7 +183,7 @@ def _export_all(
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
     return engine.gather(
-        export_item, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item
+        _EXPORT, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item
     )
 
 

@@ -17,10 +17,10 @@ from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
-from .export_item import archive_majority
 from .manifest import Record
 from .outcome import Outcome, guarded, known_at_once
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
+from .sources import archive_majority
 from .written import Rows, as_converted, converted_archive, digests_written
 
 

@@ -18,7 +18,7 @@ from ..formats.names import readable
 from ..pipeline.options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import picture_path
-from .export_item import archive_of, placed_files, wear_text
+from .sources import archive_of, placed_files, wear_text
 from .walk import Item, text_of
 
 

@@ -11,20 +11,150 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Literal
+from time import perf_counter
+from typing import IO, Any, Literal
 
-from ...importers.nres import read_file
+from ...importers.nres import Stamp, read_file, stamp
+from ...importers.wear import companion
+from .. import __version__
 from ..errors import ConversionError
 from ..formats.archive import Archive
+from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
+from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
+from ..pipeline.appearance import find_appearance
+from ..pipeline.options import ExportOptions
 from .manifest import JOURNAL, Output, Record, as_row
+from .outcome import Outcome, known_at_once
+from .sources import archive_of, payload_of, placed_files, wear_text
 from .walk import Folder, Item
 
 #: What became of an output since it was written.
 State = Literal["ours", "edited", "missing"]
+
+
+@dataclass(frozen=True)
+class ExportTask:
+    """One item and what is to be done with it.
+
+    Attributes:
+        item: the model.
+        out: the output directory; absolute.
+        options: how models become glTF.
+        sidecar: whether sidecars are written.
+        force: convert and replace, whatever is there.
+        dry_run: write nothing.
+        before: what the manifest says of it.
+    """
+
+    item: Item
+    out: str
+    options: ExportOptions
+    sidecar: bool = True
+    force: bool = False
+    dry_run: bool = False
+    before: Record | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """An item and its outputs as they are now.
+
+    Attributes:
+        task: the item, and what is to be done with it.
+        started: when it was looked at.
+        now: stamp of its file.
+        archive: the file.
+        size, digest: of the item.
+        facts: what the outputs depend on.
+        states: of the outputs that were written before.
+        current: they are those of the item as it is now, as far as they are there.
+    """
+
+    task: ExportTask
+    started: float
+    now: Stamp
+    archive: Archive
+    size: int
+    digest: str
+    facts: str
+    states: dict[str, State]
+    current: bool
+
+    @property
+    def edited(self) -> list[str]:
+        """Outputs that somebody edited."""
+        return [name for name, state in self.states.items() if state == "edited"]
+
+    @property
+    def note(self) -> str:
+        """What to report of them."""
+        edited = ", ".join(self.edited)
+        return f"{edited}: edited since it was written, kept" if edited else ""
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """The outcome where nothing is to be done."""
+        if not self.current or self.task.force or "missing" in self.states.values():
+            return None
+        seconds = {"read": perf_counter() - self.started}
+        status = "kept" if self.edited else "unchanged"
+        return Outcome(
+            self.task.item.id, status, self.note, seconds=seconds, result=self.task.before
+        )
+
+
+def unchanged_item(task: ExportTask) -> Outcome | None:
+    """The outcome of an item whose outputs are current; ``None``: it is to be exported."""
+    if task.before is None or task.force:
+        return None
+    return known_at_once(lambda: look_at(task).outcome)
+
+
+def look_at(task: ExportTask) -> Look:
+    """Read an item and its outputs as they are now.
+
+    Raises:
+        ConversionError: the item cannot be read.
+    """
+    item, before = task.item, task.before
+    started = perf_counter()
+    now = stamp(item.path)
+    archive = archive_of(item, now)
+    payload = payload_of(archive, item)
+    digest = sha256(payload)
+    facts = _facts(task, archive, digest)
+    current = before is not None and key_of(facts, before.dialect_step, archive, item) == before.key
+    states = output_states(Path(task.out), before)
+    return Look(task, started, now, archive, len(payload), digest, facts, states, current)
+
+
+def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
+    """What the outputs depend on, as text; ``digest``: of the item."""
+    item, path = task.item, Path(task.item.path)
+    options = _as_row(task.options)
+    if item.kind in ASSEMBLY_KINDS:
+        made_of = placed_files(path, task.options).digest(item.kind, path)
+        return json.dumps([made_of, options, task.sidecar, __version__], sort_keys=True)
+    wear = wear_text(archive, path, item)
+    appearance = find_appearance(wear, path, task.options)
+    materials = "" if appearance is None else sha256(repr(appearance).encode())
+    points = b""
+    if task.options.points and item.kind is Kind.MODEL:
+        points = bytes(companion(archive, path, item.index, POINTS_ENDING, POINTS_TYPE))
+    return json.dumps(
+        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__],
+        sort_keys=True,
+    )
+
+
+@lru_cache(maxsize=1)
+def _as_row(options: ExportOptions) -> dict[str, Any]:
+    """The options as JSON data, without where the libraries lie: what is in them counts."""
+    return asdict(replace(options, textures=(), game=None))
 
 
 def key_of(facts: str, step: str, archive: Archive, item: Item) -> str:

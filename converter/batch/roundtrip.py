@@ -17,8 +17,8 @@ from ..formats.kinds import Kind
 from ..pipeline.dispatch import gltf_files, import_gltf, load
 from ..pipeline.options import ExportOptions
 from ..storage import write_outputs
-from .export_item import archive_majority, archive_of, payload_of
 from .outcome import Outcome, guarded
+from .sources import archive_majority, archive_of, payload_of
 from .walk import Item
 
 #: What became of a model: the same bytes, or others.

@@ -23,7 +23,6 @@ from ..formats.archive import Archive
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.sidecar import SUFFIX
-from ..pipeline.game import find_game
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY
 
@@ -282,6 +281,8 @@ def placed_kind(path: Path) -> Kind | None:
 
 @lru_cache(maxsize=1024)
 def _in_game(folder: Path) -> bool:
+    from ..pipeline.game import find_game  # only units and missions need it
+
     return find_game(folder) is not None
 
 

@@ -35,13 +35,6 @@ _LOOK = 1.0
 _SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
 
 
-def cores() -> int:
-    """How many processes this one may use at once."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def run_here(
     function: Callable[[T], R], tasks: Sequence[T], jobs: int
 ) -> Generator[tuple[int, R | ConversionError], None, None]:

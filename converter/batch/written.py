@@ -22,7 +22,7 @@ from ..errors import ConversionError
 from ..formats.archive import Archive, Entry
 from ..formats.sidecar import sha256
 from ..storage import read_json, write_outputs
-from .export_item import open_archive
+from .sources import open_archive
 from .walk import BACKUP
 
 #: The file that a run leaves in the directory of the glTF files.

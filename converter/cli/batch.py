@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..batch.console import open_log, progress_bar, show_summary, write_report
-from ..batch.engine import Engine
+from ..batch.engine import Engine, cores
 from ..errors import plural
 from .common import STDOUT, console, refuse_device, say
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 
 def _engine(given: Given) -> Engine:
-    from ..batch.workers import cores
-
     return Engine(given.jobs or cores(), given.dask, given.fail_fast)
 
 

@@ -67,8 +67,7 @@ def check(given: ToInspect) -> None:
     """Check files, archives and directories; exits with 0 or 1."""
     from ..batch.check import check_run, check_tasks
     from ..batch.console import progress_bar
-    from ..batch.engine import Engine
-    from ..batch.workers import cores
+    from ..batch.engine import Engine, cores
 
     ignored = set(map(_known_code, given.ignore))
     tasks, run = check_tasks(given.sources)

@@ -9,12 +9,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ..batch.console import progress_bar
-from ..batch.engine import Engine
+from ..batch.engine import Engine, cores
 from ..batch.export_run import found_in
 from ..batch.outcome import FAILED
 from ..batch.roundtrip import DIFFERENT, IDENTICAL, RoundTripTask, roundtrip_item
 from ..batch.walk import Item
-from ..batch.workers import cores
 from ..errors import ConversionError, plural
 from ..findings import Mode
 from .common import EXIT_INTERRUPTED, print_json, say

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.export_item import ExportTask, export_item
+from msh_gltf.converter.batch.export_item import export_item
 from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.manifest import read_manifest
+from msh_gltf.converter.batch.resume import ExportTask
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.pipeline.dispatch import gltf_files
 from msh_gltf.converter.pipeline.export_model import load_model
@@ -92,6 +94,21 @@ def test_a_replaced_archive_is_read_anew(tmp_path: Path) -> None:
     again = export_item(task)
     assert (again.status, again.detail) == ("converted", "")
     assert first.result.outputs == again.result.outputs
+
+
+def test_a_finished_run_imports_little(game: Path, tmp_path: Path) -> None:
+    """The command itself decodes nothing, and starts no process where nothing has changed."""
+    command = (
+        "import sys; from msh_gltf.converter import cli\n"
+        "try: cli.msh2gltf()\n"
+        "finally: print(*sys.modules)"
+    )
+    words = [sys.executable, "-c", command, str(game), "-o", str(tmp_path / "out"), "-q"]
+    words += ["--only", "models", "--only", "terrains", "--only", "areal-maps"]
+    heavy = {f"msh_gltf.converter.{name}" for name in ("scene.scene", "checks.model", "edits")}
+    for modules in (heavy, heavy | {"multiprocessing"}):
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert not modules & set(done.stdout.split())
 
 
 def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.batch.workers import cores, run_here
+from msh_gltf.converter.batch.engine import cores
+from msh_gltf.converter.batch.workers import run_here
 from msh_gltf.converter.errors import ConversionError
 from tests.support.game import model, write
 from tests.support.tasks import process, square
