@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
 from .. import GARBAGE, STOPPING
@@ -88,7 +89,7 @@ class _Crew(Generic[T, R]):
         arguments = (there, self.function)
         process = self.context.Process(target=_work, args=arguments, daemon=True)
         try:
-            with _starting(), _interrupts_ignored():
+            with _starting(), _interrupts_ignored(), _main_hidden():
                 process.start()
         finally:
             there.close()
@@ -221,6 +222,22 @@ def _environment(name: str, value: str) -> Iterator[None]:
             del os.environ[name]
         else:
             os.environ[name] = before
+
+
+@contextlib.contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Let processes that start meanwhile not import the program that runs here.
+
+    They would, for functions that it defines. None of those is handed out, and the program may do
+    more than define functions.
+    """
+    name = "__main__"
+    main = sys.modules[name]
+    sys.modules[name] = ModuleType(name)
+    try:
+        yield
+    finally:
+        sys.modules[name] = main
 
 
 @contextlib.contextmanager

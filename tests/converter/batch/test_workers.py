@@ -114,3 +114,17 @@ def test_nothing_in_the_current_directory_runs(tmp_path: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert len(list((here / "out").glob("*.glb"))) == 3
+
+
+def test_workers_do_not_run_the_program_that_started_them(tmp_path: Path) -> None:
+    """A script that exports a game needs no ``if __name__ == "__main__"``."""
+    for name in ("a", "b"):
+        write(tmp_path / "game" / f"{name}.msh", model("mixed__odd__s_rock_057"))
+    script = b"from msh_gltf.converter.cli import msh2gltf\nprint('run', flush=True)\nmsh2gltf()"
+    write(tmp_path / "script.py", script)
+    done = subprocess.run(
+        [sys.executable, "script.py", "game", "-o", "out", "-j", "2", "-q"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (0, "run\n", "")
+    assert len(list((tmp_path / "out").glob("*.glb"))) == 2
