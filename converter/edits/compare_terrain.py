@@ -17,6 +17,7 @@ from ..errors import ConversionError, plural, printable
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
+from ..numeric.equal_pairs import join
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.differences import Change, NotApplied
 from ..scene.extras import MaterialExtras, NodeExtras
@@ -29,7 +30,6 @@ from .match_triangles import (
     best_turns,
     canonical,
     concatenate,
-    join,
     match,
     triangle_list,
 )

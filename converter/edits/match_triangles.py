@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..numeric.adjacency import row_ids
+from ..numeric.equal_pairs import join
 from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
 from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 
@@ -296,19 +297,19 @@ def match(
         same_material: per new material the old ones that it may be; empty: not needed.
         degrees: how far apart normals may be and still be the same.
     """
-    new_id, old_id = _corner_ids(new, old)
-    size = int(max(new_id.max(initial=0), old_id.max(initial=0))) + 1
-    new_key, new_turn = canonical(new_id, size)
-    old_key, old_turn = canonical(old_id, size)
-    old_of = np.full(len(new), -1, np.int64)
-    # first with an equal material, then whatever the material
-    names = np.array([min(s, default=-1) for s in same_material] or [-1])
-    representative = np.arange(int(old.material.max(initial=0)) + 1)
-    for group, first in zip(same_material, names.tolist(), strict=False):
-        representative[[member for member in group if member < len(representative)]] = first
-    new_name = np.where(new.material >= 0, names[np.minimum(new.material, len(names) - 1)], -1)
-    join(old_of, [new_key, new_name], [old_key, representative[old.material]])
-    join(old_of, [new_key], [old_key])
+    new_name, old_name = _material_names(new, old, same_material)
+    if _equal_in_order(new, old) and np.array_equal(new_name, old_name):
+        old_of = np.arange(len(new))
+        new_turn = old_turn = np.repeat(_TURNS[:1], len(new), axis=0)
+    else:
+        new_id, old_id = _corner_ids(new, old)
+        size = int(max(new_id.max(initial=0), old_id.max(initial=0))) + 1
+        new_key, new_turn = canonical(new_id, size)
+        old_key, old_turn = canonical(old_id, size)
+        old_of = np.full(len(new), -1, np.int64)
+        # first with an equal material, then whatever the material
+        join(old_of, [new_key, new_name], [old_key, old_name])
+        join(old_of, [new_key], [old_key])
 
     gone = np.ones(len(old), np.bool_)
     gone[old_of[old_of >= 0]] = False
@@ -329,6 +330,33 @@ def match(
     _compare_corners(result, new, old, degrees)
     result.compare_materials(new, old, same_material)
     return result
+
+
+def _equal_in_order(new: TriangleList, old: TriangleList) -> bool:
+    """Whether each triangle equals the one in its place, in every stream both sides have.
+
+    That is how exporters and the rebuild leave most parts, and it costs a tenth of a search.
+    """
+    streams: list[tuple[NDArray[Any], NDArray[Any]]] = [(new.positions, old.positions)]
+    if new.uv0 is not None and old.uv0 is not None:
+        streams.append((new.uv0, old.uv0))
+    if new.lightmap and new.extra is not None and old.extra is not None:
+        streams.append((new.extra, old.extra))
+    return all(np.array_equal(*pair) for pair in streams)
+
+
+def _material_names(
+    new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
+) -> tuple[I64, I64]:
+    """A number per triangle of either side, equal where the materials may be the same."""
+    if not same_material:
+        return np.zeros(len(new), np.int64), np.zeros(len(old), np.int64)
+    names = np.array([min(s, default=-1) for s in same_material])
+    representative = np.arange(int(old.material.max(initial=0)) + 1)
+    for group, first in zip(same_material, names.tolist(), strict=False):
+        representative[[member for member in group if member < len(representative)]] = first
+    new_name = np.where(new.material >= 0, names[np.minimum(new.material, len(names) - 1)], -1)
+    return new_name, representative[old.material]
 
 
 def _compare_corners(result: Match, new: TriangleList, old: TriangleList, degrees: float) -> None:
@@ -448,43 +476,6 @@ def canonical(identity: I64, size: int) -> tuple[I64, I64]:
     value = (rolled[..., 0] * size + rolled[..., 1]) * size + rolled[..., 2]
     best = value.argmin(axis=1)
     return value[np.arange(len(value)), best], _TURNS[best]
-
-
-def join(old_of: I64, new_keys: list[I64], old_keys: list[I64]) -> None:
-    """Pair what is still free on both sides and has equal keys, in order.
-
-    Args:
-        old_of: (n,) old row per new one, -1 = free; filled in.
-        new_keys, old_keys: columns, (n,) and (m,) each.
-    """
-    free_new = np.flatnonzero(old_of < 0)
-    taken = np.zeros(len(old_keys[0]), np.bool_)
-    taken[old_of[old_of >= 0]] = True
-    free_old = np.flatnonzero(~taken)
-    if not free_new.size or not free_old.size:
-        return
-    rows = np.concatenate(
-        [
-            np.stack([k[free_new] for k in new_keys], axis=1),
-            np.stack([k[free_old] for k in old_keys], axis=1),
-        ]
-    )
-    ids = row_ids(rows.view(np.uint64))
-    a, b = ids[: len(free_new)], ids[len(free_new) :]
-    a_key, b_key = a * (len(rows) + 1) + _rank(a), b * (len(rows) + 1) + _rank(b)
-    _, at_a, at_b = np.intersect1d(a_key, b_key, assume_unique=True, return_indices=True)
-    old_of[free_new[at_a]] = free_old[at_b]
-
-
-def _rank(values: I64) -> I64:
-    """How many equal values come before each."""
-    order = np.argsort(values, kind="stable")
-    sorted_values = values[order]
-    first = np.concatenate([[True], sorted_values[1:] != sorted_values[:-1]])
-    starts = np.maximum.accumulate(np.where(first, np.arange(len(values)), 0))
-    out = np.empty(len(values), np.int64)
-    out[order] = np.arange(len(values)) - starts
-    return out
 
 
 def _material_table(
