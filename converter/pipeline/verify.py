@@ -160,32 +160,33 @@ def _compare_poses(
     Errors add up from node to node, and an angle's grows with the distance.
     """
     nodes = identified.scene.nodes
-    world = np.empty((len(nodes), len(times), 4, 4))
-    loose_turn, loose_place = np.zeros(len(nodes)), np.zeros((len(nodes), len(times)))
-    size = _size(identified)
-    for i in parents_first([node.parent for node in nodes], root=-1):
+    got = sample(tracks, [rows[i] for i in range(len(nodes))], times)
+    world = _matrices(rotation(got.quaternion), got.position)
+    away = np.linalg.norm(world[..., :3, 3], axis=2)
+    loose_turn = np.full(len(nodes), _ANGLE)
+    loose_place = np.full(away.shape, _POSITION * _size(identified))
+    order = parents_first([node.parent for node in nodes], root=-1)
+    for i in order:
         up = nodes[i].parent
-        got = sample(tracks, [rows[i]], times)
-        world[i] = _matrices(rotation(got.quaternion[0]), got.position[0])
-        loose_turn[i], loose_place[i] = _ANGLE, _POSITION * size
         if up >= 0:
-            away = np.linalg.norm(world[i][:, :3, 3], axis=1)
             loose_turn[i] += loose_turn[up]
-            loose_place[i] += loose_place[up] + loose_turn[up] * away
+            loose_place[i] += loose_place[up] + loose_turn[up] * away[i]
             file.unclear[i] |= file.unclear[up]
             world[i] = world[up] @ world[i]
-        shown = world[i][:, :3, :3] @ identified.baked.get(i, np.eye(3))
-        wanted = file.world[i]
-        moved = np.linalg.norm(world[i][:, :3, 3] - wanted[:, :3, 3], axis=1)
-        turned = np.abs(shown - wanted[:, :3, :3]).max(axis=(1, 2))
-        scale = np.abs(wanted[:, :3, :3]).max(axis=(1, 2))
-        bad = (moved > loose_place[i]) | (turned > loose_turn[i] * scale)
-        bad &= ~file.unclear[i]
-        if bad.any():
-            at = int(np.argmax(bad))
+    moved = np.linalg.norm(world[..., :3, 3] - file.world[..., :3, 3], axis=2)
+    for i, baked in identified.baked.items():
+        world[i, :, :3, :3] @= baked
+    turned, scale = (
+        np.abs(linear[..., :3, :3]).max(axis=(2, 3)) for linear in (world - file.world, file.world)
+    )
+    bad = (moved > loose_place) | (turned > loose_turn[:, None] * scale)
+    bad &= ~file.unclear
+    for i in order if bad.any() else ():
+        if bad[i].any():
+            at = int(np.argmax(bad[i]))
             raise ConversionError(
                 f"verification failed: pose of node {_name(nodes[i])} came out different",
-                value=f"frame {times[at]:g}, {moved[at]:.3g} away",
+                value=f"frame {times[at]:g}, {moved[i, at]:.3g} away",
             )
 
 
@@ -199,27 +200,32 @@ class _FilePoses:
 
 
 def _file_poses(identified: Identified, times: NDArray[np.float64]) -> _FilePoses:
-    """Compose the file's items at whole and half frames."""
-    imported, node_of = identified.imported, identified.node_of
-    tracks = {track.node: track for track in imported.tracks if track.node in node_of}
-    out = _FilePoses(
-        np.empty((len(node_of), len(times), 4, 4)), np.zeros((len(node_of), len(times)), np.bool_)
-    )
-    world: dict[int, NDArray[np.float64]] = {}
-    for i in parents_first([item.parent for item in imported.nodes], root=-1):
-        item = imported.nodes[i]
-        translations, rotations = poses_at(tracks.get(i), item, times[::2])
-        dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])
-        local = np.empty((len(times), 4, 4))
-        local[::2] = _matrices(rotations, translations)
-        local[1::2] = _matrices(_middle(rotations), (translations[1:] + translations[:-1]) / 2)
+    """Compose the file's items at whole and half frames: those that are nodes, and those above."""
+    items, node_of = identified.imported.nodes, identified.node_of
+    above = set(node_of)
+    for i in node_of:
+        while (i := items[i].parent) >= 0 and i not in above:
+            above.add(i)
+    order = [i for i in parents_first([item.parent for item in items], root=-1) if i in above]
+    tracks = {t.node: t for t in identified.imported.tracks if t.node in node_of}
+    poses = [poses_at(tracks.get(i), items[i], times[::2]) for i in order]
+    translations, rotations = (np.stack(values) for values in zip(*poses, strict=True))
+    world = np.empty((len(order), len(times), 4, 4))
+    world[:, ::2] = _matrices(rotations, translations)
+    middle = (translations[:, 1:] + translations[:, :-1]) / 2
+    world[:, 1::2] = _matrices(_middle(rotations), middle)
+    place = {i: k for k, i in enumerate(order)}
+    for k, i in enumerate(order):
+        item = items[i]
         if item.linear is not None:
-            local[:, :3, :3] @= rotation_matrix(item.rotation).T @ item.linear
-        world[i] = local if item.parent < 0 else world[item.parent] @ local
-        if i in node_of:
-            out.world[node_of[i]] = world[i]
-            out.unclear[node_of[i], 1::2] = np.abs(dots) < _HALF_TURN
-    return out
+            world[k, :, :3, :3] @= rotation_matrix(item.rotation).T @ item.linear
+        if item.parent >= 0:
+            world[k] = world[place[item.parent]] @ world[k]
+    nodes = [place[i] for i in sorted(node_of, key=node_of.__getitem__)]
+    unclear = np.zeros((len(nodes), len(times)), np.bool_)
+    dots = np.einsum("nti,nti->nt", rotations[nodes, 1:], rotations[nodes, :-1])
+    unclear[:, 1::2] = np.abs(dots) < _HALF_TURN
+    return _FilePoses(world[nodes], unclear)
 
 
 def _leave_out_kept(
@@ -246,16 +252,16 @@ def _leave_out_kept(
 
 
 def _middle(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rotations between each two neighbours. (T, 4) -> (T - 1, 4)."""
-    dots = np.einsum("ti,ti->t", rotations[1:], rotations[:-1])
-    signs = np.where(dots < 0, -1.0, 1.0)[:, None]
-    return normalise(rotations[:-1] + signs * rotations[1:], (1, 0, 0, 0))
+    """Rotations between each two neighbours. (..., T, 4) -> (..., T - 1, 4)."""
+    before, after = rotations[..., :-1, :], rotations[..., 1:, :]
+    dots = np.einsum("...i,...i->...", before, after)
+    return normalise(before + np.where(dots < 0, -1.0, 1.0)[..., None] * after, (1, 0, 0, 0))
 
 
 def _matrices(rotations: NDArray[np.float64], translations: NDArray[Any]) -> NDArray[np.float64]:
-    """Rigid matrices. (T, 4), (T, 3) -> (T, 4, 4)."""
-    out = np.tile(np.eye(4), (len(rotations), 1, 1))
-    out[:, :3, :3], out[:, :3, 3] = rotation_matrix(rotations), translations
+    """Rigid matrices. (..., 4), (..., 3) -> (..., 4, 4)."""
+    out = np.zeros((*rotations.shape[:-1], 4, 4))
+    out[..., :3, :3], out[..., :3, 3], out[..., 3, 3] = rotation_matrix(rotations), translations, 1
     return out
 
 
