@@ -27,7 +27,9 @@ from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
+from ..converter.numeric.triangulate import triangulate_flat
 from ..converter.requirements import needed_for
+from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import (
     ImportedNode,
@@ -45,8 +47,13 @@ _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")
 _LIBRARY = re.compile(r"(?m)^mtllib (.*)$")
 _NO_MATERIAL = -1
+#: Drawn things that are not faces.
+_OTHER_SHAPES = re.compile(r"(?m)^(l|p|curv2?|surf) ")
+_VERTEX_COLOURS = re.compile(r"(?m)^v(?: +[^\s#]+){6}")
 #: Objects times materials times kinds of polygons: trimesh takes a while for each.
 MOST_SHAPES = 10_000
+#: Corners of a polygon: triangulation takes their square, and more.
+MOST_CORNERS = 512
 
 
 class _Shape(NamedTuple):
@@ -62,10 +69,10 @@ class _Shape(NamedTuple):
 def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     """Read an OBJ file: an item at the origin per ``o``, triangles in model space, game axes.
 
-    Objects of one name are one item; a file without ``o`` is split by ``g``. Polygons become fans,
-    missing normals are computed, V is turned to point down. ``info`` holds what the header of a
-    file of ours states: source, digest, sidecar, dialect, lod, group, frame, up; such a file may be
-    without faces.
+    Objects of one name are one item; a file without ``o`` is split by ``g``. Polygons become
+    triangles, missing normals are computed, V is turned to point down. ``info`` holds what the
+    header of a file of ours states: source, digest, sidecar, dialect, lod, group, frame, up; such a
+    file may be without faces.
 
     Args:
         path: the file.
@@ -95,6 +102,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     ]
     out.material_extras = [{} for _ in materials]
     _add_surfaces(out, path, text)
+    _report_unread(out, text)
     faces = _faces(lines, state, out.warnings)
     geometry = _trimesh(lines, [written for _, written in faces])
     _fill(out, objects, [shape for shape, _ in faces], geometry, label)
@@ -111,7 +119,8 @@ def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
     if not out.materials:
         return
     found: dict[str, Surface[FilePicture]] = {}
-    for name in _LIBRARY.findall(text):
+    names = _LIBRARY.findall(text)
+    for name in names:
         found = (read_mtl(path, name.strip(), own=bool(out.info)) or {}) | found
     lacking = [material.name for material in out.materials if material.name not in found]
     if not lacking:
@@ -121,6 +130,27 @@ def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
             f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of "
             "materials are not compared"
         )
+    elif names:
+        out.warnings.append(
+            f"{printable(names[0].strip())}, its .mtl, is not in its folder: colours and pictures "
+            "of materials are not read"
+        )
+
+
+def _report_unread(out: ImportedScene, text: str) -> None:
+    """Report what a model cannot hold, and what is not read."""
+    if found := _OTHER_SHAPES.search(text):
+        kinds = {"l": "lines", "p": "points"}
+        out.not_applied.append(
+            NotApplied(
+                where="the file",
+                what=f"has {kinds.get(found[1], 'curves or surfaces')}",
+                why="the game draws nothing but triangles",
+                instead="delete them, or make faces of them",
+            )
+        )
+    if _VERTEX_COLOURS.search(text):
+        out.warnings.append("colours of vertices in an OBJ are not read: use glTF for them")
 
 
 def unescape(name: str) -> str:
@@ -236,6 +266,11 @@ def _faces(lines: _Lines, state: Ints, notes: list[str]) -> list[tuple[_Shape, s
     if (short := int((count < 3).sum())) != 0:
         notes.append(f"{short} face{'s' * (short > 1)} with fewer than three corners skipped")
     shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
+    if (most := int(count.max(initial=0))) > MOST_CORNERS:
+        raise ConversionError(
+            "a polygon has too many corners", file=lines.label, value=most,
+            expected=f"at most {MOST_CORNERS}", hint="triangulate it before you export",
+        )  # fmt: skip
     if len(shapes) > MOST_SHAPES:
         raise ConversionError(
             "has too many objects, materials and kinds of polygons",
@@ -409,11 +444,8 @@ def _vertices(
 ) -> tuple[Floats, Floats, Floats, Ints]:
     """Positions, normals and texture coordinates of a shape's vertices, and its triangles."""
     polygons = np.asarray(made["faces"])
-    corners = np.stack(
-        [np.repeat(polygons[:, :1], shape.corners - 2, axis=1), polygons[:, 1:-1],
-         polygons[:, 2:]], axis=-1,
-    ).reshape(-1, 3)  # fmt: skip
     place = _numbers(made["vertices"], 3, name, label)
+    corners = polygons.reshape(-1)[triangulate_flat(place[polygons])]
     if shape.has_normal and "vertex_normals" in made:
         turned = _numbers(made["vertex_normals"], 3, name, label)
     else:

@@ -1,4 +1,4 @@
-"""Triangulate simple polygons by ear clipping, to show areals.
+"""Triangulate simple polygons by ear clipping: areals, and polygons of an OBJ.
 
 Convex polygons, which are most, are fans; from the others ears are cut, from all of them at once.
 """
@@ -34,6 +34,29 @@ def triangulate(points: NDArray[np.float64], start: NDArray[np.int64]) -> NDArra
     clipped = np.flatnonzero(is_bent)
     _clip_ears(points, start[clipped], count[clipped], first[clipped], out)
     return out
+
+
+def triangulate_flat(corners: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the triangles of polygons in space that have equally many corners.
+
+    Each is seen along the axis that it faces most.
+
+    Args:
+        corners: (P, n, 3), either way round.
+
+    Returns:
+        (P * (n - 2), 3) rows of all corners, which turn as their polygon does.
+    """
+    ahead = corners - corners[:, :1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        normal = np.cross(ahead[:, 1:-1], ahead[:, 2:]).sum(axis=1)
+        axis = np.abs(normal).argmax(axis=1)
+        seen = np.array([[1, 2], [2, 0], [0, 1]])[axis]
+        away = np.take_along_axis(normal, axis[:, None], axis=1) < 0
+        seen = np.where(away, seen[:, ::-1], seen)
+        flat = np.take_along_axis(ahead, seen[:, None], axis=2)
+        start = np.arange(len(corners) + 1) * corners.shape[1]
+        return triangulate(flat.reshape(-1, 2), start)
 
 
 def _clip_ears(

@@ -54,7 +54,7 @@ def test_v_points_down(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("corners", [3, 4, 5, 9])
 @pytest.mark.parametrize("form", ["{0}", "{0}/{0}", "{0}//{0}", "{0}/{0}/{0}"])
-def test_polygons_become_fans(corners: int, form: str, tmp_path: Path) -> None:
+def test_convex_polygons_become_fans(corners: int, form: str, tmp_path: Path) -> None:
     angle = np.arange(corners) * 2 * np.pi / corners
     ring = np.stack([np.cos(angle), np.sin(angle), angle * 0], axis=1)
     text = "".join(f"v {x:.9g} {y:.9g} {z:.9g}\nvt 0 0\nvn 0 0 1\n" for x, y, z in ring)
@@ -62,6 +62,37 @@ def test_polygons_become_fans(corners: int, form: str, tmp_path: Path) -> None:
     got = triangles(read(tmp_path, text, up="z"))
     expected = [[ring[0], ring[k], ring[k + 1]] for k in range(1, corners - 1)]
     np.testing.assert_allclose(got, expected, atol=1e-6)
+
+
+def test_a_polygon_that_is_not_convex_is_no_fan(tmp_path: Path) -> None:
+    text = "v 1 0.2 0\nv 0 2 0\nv 0 0 0\nv 2 0 0\nv 2 2 0\nf 1 2 3 4 5\n"
+    corners = triangles(read(tmp_path, text, up="z"))
+    area = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])[:, 2] / 2
+    assert (area > 0).all()
+    np.testing.assert_allclose(area.sum(), 2.2)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [("l 1 2", "lines"), ("p 1", "points"), ("curv 0 1 1 2", "curves or surfaces")],
+)
+def test_what_is_not_a_face_is_reported(line: str, what: str, tmp_path: Path) -> None:
+    given = read(tmp_path, f"{SQUARE}f 1 2 3\n{line}\n")
+    assert [fact.what for fact in given.not_applied] == [f"has {what}"]
+    assert not read(tmp_path, f"{SQUARE}f 1 2 3\nusemtl l 1\n").not_applied
+
+
+def test_vertex_colours_are_reported(tmp_path: Path) -> None:
+    coloured = "".join(f"{line} 1 0.5 0\n" for line in SQUARE.splitlines())
+    warning = "colours of vertices in an OBJ are not read: use glTF for them"
+    assert read(tmp_path, f"{coloured}f 1 2 3\n").warnings == [warning]
+    assert not read(tmp_path, f"{SQUARE}f 1 2 3\n").warnings
+
+
+def test_a_missing_mtl_is_reported(tmp_path: Path) -> None:
+    given = read(tmp_path, f"mtllib none.mtl\n{SQUARE}usemtl steel\nf 1 2 3\n")
+    (warning,) = given.warnings
+    assert warning.startswith("none.mtl, its .mtl, is not in its folder: colours and pictures")
 
 
 def test_faces_that_look_different_keep_what_they_have(tmp_path: Path) -> None:
@@ -180,6 +211,7 @@ def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
         (b"# msh-gltf group=-1\n", "msh-gltf line cannot be understood"),
         (b"# msh-gltf up=x\n", "msh-gltf line cannot be understood"),
         (b"# msh-gltf dialect=other\n", "msh-gltf line cannot be understood"),
+        (b"v 0 0 0\nv 1 0 0\nv 1 1 0\nf" + b" 1 2 3" * 200, "too many corners: 600"),
     ],
 )
 def test_hostile_files_are_named(text: bytes, said: str, tmp_path: Path) -> None:

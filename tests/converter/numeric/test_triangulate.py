@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric.triangulate import triangulate
+from msh_gltf.converter.numeric.triangulate import triangulate, triangulate_flat
 
 
 def stars(seed: int, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -79,3 +79,21 @@ def test_polygons_without_triangles_have_none() -> None:
     points = np.array([[0, 0], [1, 0], [0, 0], [2, 0], [0, 1]], float)
     assert triangulate(points, np.array([0, 2, 2, 5])).tolist() == [[2, 3, 4]]
     assert triangulate(points[:0], np.array([0])).shape == (0, 3)
+
+
+@pytest.mark.parametrize("way", [1, -1])
+@pytest.mark.parametrize("normal", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 3], [-3, 1, 0.5]])
+def test_a_polygon_in_space_that_is_not_convex_is_covered_once(
+    normal: list[float], way: int
+) -> None:
+    """A dart and its mirror image, on any plane: all triangles turn as the polygon does."""
+    dart = np.array([[0, 0], [2, 0], [2, 2], [1, 0.2], [0, 2]], np.float64)[::way]
+    out = np.array(normal) / np.linalg.norm(normal)
+    first = np.cross(out, [0.3, 0.7, -0.2])
+    first /= np.linalg.norm(first)
+    corners = dart @ np.stack([first, np.cross(out, first)])
+    rows = triangulate_flat(corners[None])
+    a, b, c = (corners[rows[:, k]] for k in range(3))
+    areas = np.cross(b - a, c - a) @ out / 2
+    assert (areas * way > 0).all()
+    np.testing.assert_allclose(abs(areas.sum()), 2.2)
