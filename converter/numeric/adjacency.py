@@ -54,8 +54,10 @@ def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
     return out
 
 
-def neighbour_links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return links and packed selectors of the triangles of one slot.
+def neighbour_links(
+    corners: NDArray[np.float32], slot: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return links and packed selectors of the triangles of one slot, or of several.
 
     On an edge with exactly two triangles they link to each other. On an edge with more, pairs
     are taken greedily in order of (lower triangle, higher triangle), first those that run the
@@ -63,12 +65,16 @@ def neighbour_links(corners: NDArray[np.float32]) -> tuple[NDArray[np.uint16], N
 
     Args:
         corners: (T, 3, 3) float32 positions; T <= 65535.
+        slot: (T,) which slot each triangle is in: links stay inside; ``None``: all in one.
 
     Returns:
         (T, 3) link, 0xFFFF = none, and (T,) selectors: two bits an edge, 3 = none.
     """
     count = len(corners)
-    partner = _partners(position_ids(corners)).reshape(count, 3)
+    ids = position_ids(corners)
+    if slot is not None:
+        ids = _ids((slot[:, None] << 32 | ids).reshape(-1).astype(np.uint64)).reshape(-1, 3)
+    partner = _partners(ids).reshape(count, 3)
     found = partner >= 0
     link = np.where(found, partner // 3, NONE16).astype(np.uint16)
     edge = np.where(found, partner % 3, NO_EDGE)

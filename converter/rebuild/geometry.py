@@ -1,10 +1,11 @@
-"""Build vertices, indices, batches and descriptors of one slot from triangles.
+"""Build vertices, indices, batches and descriptors of slots from triangles.
 
 The rules are in docs/reference/model.md, What the writer does.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
 from ..numeric.adjacency import neighbour_links, row_ids
-from ..numeric.arrays import NONE16, cross_products
+from ..numeric.arrays import NONE16, concatenate_records, cross_products
 from ..numeric.bounds import slot_bounds
 from ..numeric.quantize import decode_normals, encode_unit, normalise
 
@@ -39,14 +40,14 @@ _MOST_INDICES = 65535
 
 @dataclass
 class SlotGeometry:
-    """The tables of one slot, all ranges counted from its own first row.
+    """The tables of one or more slots, all ranges counted from their own first row.
 
     Attributes:
         vertices: (V,) ``VERTEX_DTYPE``.
         indices: (3T,) uint16, relative to each batch's ``base_vertex``.
         batches: (B,) ``BATCH_DTYPE``.
-        triangles: (T,) ``TRIANGLE_DTYPE``, links inside the slot.
-        slot: one ``SLOT_DTYPE`` record.
+        triangles: (T,) ``TRIANGLE_DTYPE``, links inside each slot.
+        slots: (S,) ``SLOT_DTYPE``.
         zero_area: triangles whose normal had to be made up.
     """
 
@@ -54,7 +55,7 @@ class SlotGeometry:
     indices: NDArray[np.uint16]
     batches: NDArray[np.void]
     triangles: NDArray[np.void]
-    slot: NDArray[np.void]
+    slots: NDArray[np.void]
     zero_area: int = 0
 
     @classmethod
@@ -86,20 +87,27 @@ class Corners:
     flags: NDArray[np.uint16]
 
 
-def build_slot(corners: Corners) -> SlotGeometry:
-    """Build a slot by the canonical rules.
+def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
+    """Build a slot of each part by the canonical rules.
 
     Triangles are grouped by material in order of first appearance; vertices are welded when all
     their stored bytes are equal and laid down per batch in order of first use.
 
+    Args:
+        parts: one or more.
+
     Raises:
         ConversionError: more triangles than a model can have.
     """
-    if len(corners.material) > NONE16:
-        raise too_many("triangles", len(corners.material))
-    material, _ = first_appearance(corners.material)
-    order = np.argsort(material, kind="stable")
-    vertices, material = corners.vertices[order], corners.material[order]
+    sizes = [len(part.material) for part in parts]
+    if max(sizes) > NONE16:
+        raise too_many("triangles", max(sizes))
+    # a material of one part is none of another's
+    before = np.cumsum([0, *(len(part.words) for part in parts)])
+    material = np.concatenate([p.material + n for p, n in zip(parts, before[:-1], strict=True)])
+    order = np.argsort(first_appearance(material)[0], kind="stable")
+    vertices = concatenate_records([part.vertices for part in parts])[order]
+    material, owner = material[order], np.repeat(np.arange(len(parts)), sizes)
     raw = np.ascontiguousarray(vertices).view(np.uint8).reshape(-1, VERTEX_DTYPE.itemsize)
     ids = row_ids(raw.view("<u8")).reshape(-1, 3)
 
@@ -113,20 +121,36 @@ def build_slot(corners: Corners) -> SlotGeometry:
     base = np.cumsum(window) - window
 
     batches = np.zeros(len(counts), BATCH_DTYPE)
-    for name, words in zip(BATCH_WORDS, corners.words[material[bounds[:-1]]].T, strict=True):
-        batches[name] = words
+    words = np.concatenate([part.words for part in parts])[material[bounds[:-1]]]
+    for name, column in zip(BATCH_WORDS, words.T, strict=True):
+        batches[name] = column
     batches["index_count"], batches["index_start"] = corners_of, 3 * bounds[:-1]
     batches["window"], batches["base_vertex"] = window, base
 
-    triangles, zero_area = describe(vertices, corners.flags[order])
+    flags = np.concatenate([part.flags for part in parts])[order]
+    triangles, zero_area = describe(vertices, flags, owner)
     return SlotGeometry(
         vertices.reshape(-1)[place],
         (used - base[batch]).astype(np.uint16),
         batches,
         triangles,
-        slot_record(vertices["position"], len(batches)),
+        _slot_records(
+            vertices["position"], sizes, np.bincount(owner[bounds[:-1]], minlength=len(parts))
+        ),
         zero_area,
     )
+
+
+def _slot_records(
+    positions: NDArray[np.float32], sizes: list[int], batch_counts: NDArray[np.int64]
+) -> NDArray[np.void]:
+    """The slots of triangles that lie one slot after the other."""
+    ends = np.cumsum(sizes)
+    pieces = zip(np.split(positions, ends[:-1]), batch_counts.tolist(), strict=True)
+    slots = concatenate_records([slot_record(piece, batches) for piece, batches in pieces])
+    slots["tri_start"] = ends - sizes
+    slots["batch_start"] = np.cumsum(batch_counts) - batch_counts
+    return slots
 
 
 def too_many(title: str, value: int) -> ConversionError:
@@ -152,12 +176,23 @@ def slot_record(positions: NDArray[np.float32], batch_count: int) -> NDArray[np.
     return slot
 
 
-def describe(vertices: NDArray[np.void], flags: NDArray[np.uint16]) -> tuple[NDArray[np.void], int]:
-    """Return the descriptors of a slot's triangles, and how many have no area. (T, 3) -> (T,)."""
+def describe(
+    vertices: NDArray[np.void], flags: NDArray[np.uint16], slot: NDArray[np.int64]
+) -> tuple[NDArray[np.void], int]:
+    """Return the descriptors of triangles, and how many have no area.
+
+    Args:
+        vertices: (T, 3) ``VERTEX_DTYPE``.
+        flags: (T,) uint16.
+        slot: (T,) which slot they are in.
+
+    Returns:
+        (T,) ``TRIANGLE_DTYPE``.
+    """
     out = np.zeros(len(vertices), TRIANGLE_DTYPE)
     positions = np.ascontiguousarray(vertices["position"])
     out["tri_flags"] = flags
-    out["link"], out["selectors"] = neighbour_links(positions)
+    out["link"], out["selectors"] = neighbour_links(positions, slot)
     normals, zero_area = triangle_normals(positions, vertices["normal"])
     out["normal"] = normals
     return out, zero_area

@@ -12,9 +12,9 @@ from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
 from .context import Cell, Rebuild
-from .geometry import SlotGeometry, too_many
+from .geometry import SlotGeometry, build_slots, too_many
 from .materials import stored_choices, words_table
-from .slots import Edit, build_new, change_in_place, rebuild_slot
+from .slots import Edit, change_in_place, new_corners, rebuild_slot
 from .workspace import Workspace
 
 Shape = tuple[int, bytes, int | None]
@@ -42,7 +42,7 @@ class _Parts:
         self.no_extra = np.full(4, 255 if job.dialect is Dialect.SPEC else 0, np.uint8)
         self.cells: dict[Cell, int] = {}
         self.geometries: list[SlotGeometry] = []
-        self.owners: list[tuple[Cell, int]] = []  # cell and index of its geometry
+        self.owners: list[tuple[Cell, int]] = []  # cell and number of its slot in all of these
 
     def run(self) -> dict[Cell, int]:
         plan, out = self.job.plan, self.job.out
@@ -106,7 +106,7 @@ class _Parts:
         if slot in staying:  # an unchanged part still shows the stored one
             leading, others = [], [leading, *others]
         for users in others:
-            self._add(users, rebuild_slot(self.space, slot, self._edit(users[0])))
+            self._add(rebuild_slot(self.space, slot, self._edit(users[0])), [users])
         if not leading:
             return 0
         edit = self._edit(leading[0])
@@ -123,19 +123,26 @@ class _Parts:
         alike: dict[Shape, list[PartPlan]] = {}
         for part in parts:
             alike.setdefault(_shape(part), []).append(part)
-        for users in alike.values():
-            edit = Edit(_triangles(users[0]), None, self.words, self.no_extra)
-            geometry, lost = build_new(edit)
+        corners, users = [], []
+        for same in alike.values():
+            edit = Edit(_triangles(same[0]), None, self.words, self.no_extra)
+            found, lost = new_corners(edit)
             dropped += lost
-            if geometry is not None:
-                self._add(users, geometry)
+            if found is not None:
+                corners.append(found)
+                users.append(same)
+        if corners:
+            self._add(build_slots(corners), users)
         return dropped
 
     def _edit(self, part: PartPlan) -> Edit:
         return Edit(_triangles(part), part.match, self.words, self.no_extra, self.choices)
 
-    def _add(self, users: list[PartPlan], geometry: SlotGeometry) -> None:
-        self.owners += [(_cell(part), len(self.geometries)) for part in users]
+    def _add(self, geometry: SlotGeometry, users: list[list[PartPlan]]) -> None:
+        """Add slots, with the parts that use each."""
+        first = sum(len(g.slots) for g in self.geometries)
+        for number, parts in enumerate(users, first):
+            self.owners += [(_cell(part), number) for part in parts]
         self.geometries.append(geometry)
 
     def _drop_unused(self, users: set[int]) -> None:
@@ -168,7 +175,7 @@ def _require_room(space: Workspace, geometries: list[SlotGeometry]) -> None:
     for title, have, more in (
         ("triangles", len(space.indices) // 3, sum(len(g.indices) // 3 for g in geometries)),
         ("batches", len(space.batches), sum(len(g.batches) for g in geometries)),
-        ("slots", len(space.slots), len(geometries)),
+        ("slots", len(space.slots), sum(len(g.slots) for g in geometries)),
     ):
         if have + more > NONE16:
             raise too_many(title, have + more)

@@ -21,7 +21,7 @@ from .geometry import (
     VERTEX_DTYPE,
     Corners,
     SlotGeometry,
-    build_slot,
+    build_slots,
     slot_record,
     triangle_normals,
 )
@@ -85,8 +85,8 @@ def fresh_vertices(triangles: TriangleList, extra: NDArray[np.uint8]) -> NDArray
     return out
 
 
-def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
-    """Build a slot for a part that has none; return how many degenerate triangles were dropped.
+def new_corners(edit: Edit) -> tuple[Corners | None, int]:
+    """Return what to build the slot of a new part of, and how many degenerate triangles it loses.
 
     ``None`` where nothing else is left.
     """
@@ -96,14 +96,14 @@ def build_new(edit: Edit) -> tuple[SlotGeometry | None, int]:
     keep = ~(equal[0] | equal[1] | equal[2])
     if not keep.any():
         return None, len(keep)
-    return build_slot(
-        Corners(
-            vertices[keep],
-            edit.triangles.material[keep],
-            edit.words,
-            stated_flags(edit.triangles, np.zeros(len(keep), np.uint16))[keep],
-        )
-    ), int((~keep).sum())
+    material = edit.triangles.material[keep]
+    corners = Corners(
+        vertices[keep],
+        np.where(material < 0, len(edit.words) - 1, material),
+        edit.words,
+        stated_flags(edit.triangles, np.zeros(len(keep), np.uint16))[keep],
+    )
+    return corners, int((~keep).sum())
 
 
 class StoredSlot:
@@ -356,7 +356,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     every = np.concatenate(words)
     # equal words are one material
     _, first, inverse = np.unique(every, axis=0, return_index=True, return_inverse=True)
-    return build_slot(Corners(vertices, inverse.reshape(-1)[material], every[first], flags))
+    return build_slots([Corners(vertices, inverse.reshape(-1)[material], every[first], flags)])
 
 
 def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> NDArray[np.bool_]:

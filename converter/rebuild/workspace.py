@@ -122,11 +122,12 @@ class Workspace:
             len(self.vertices), len(self.indices), len(self.batches), len(self.triangles),
         )  # fmt: skip
         for g in geometries:
-            batch, slot, triangle = g.batches.copy(), g.slot.copy(), g.triangles.copy()
+            batch, slot, triangle = g.batches.copy(), g.slots.copy(), g.triangles.copy()
             batch["index_start"] += at_i
             batch["base_vertex"] += at_v
             _shift_links(triangle, at_t)
-            slot["batch_start"], slot["tri_start"] = at_b & 0xFFFF, at_t & 0xFFFF
+            slot["batch_start"] += np.uint16(at_b & 0xFFFF)
+            slot["tri_start"] += np.uint16(at_t & 0xFFFF)
             vertices.append(g.vertices)
             indices.append(g.indices)
             batches.append(batch)
@@ -154,7 +155,7 @@ class Workspace:
         self.batches["base_vertex"] = v.position(self.batches["base_vertex"])
         self.slots["batch_start"] = b.position(self.slots["batch_start"])
         self.slots["tri_start"] = t.position(self.slots["tri_start"])
-        record = new.slot.copy()
+        record = new.slots.copy()
         for name in ("opaque56", "opaque60", "opaque64"):
             record[name] = self.slots[name][slot]
         record["batch_start"], record["tri_start"] = b.start, t.start

@@ -66,6 +66,20 @@ def flat(corners: np.ndarray) -> np.ndarray:
     return (corners + 0 == np.roll(corners + 0, 1, axis=1)).all(-1).any(-1)
 
 
+@given(st.lists(GRID, min_size=1, max_size=4))
+def test_links_of_several_slots_are_those_of_each(parts: list[np.ndarray]) -> None:
+    slot = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    link, selectors = neighbour_links(np.concatenate(parts), slot)
+    first = 0
+    for part in parts:
+        own, edges = neighbour_links(part)
+        rows = slice(first, first + len(part))
+        moved = np.where(own == NONE16, NONE16, own.astype(np.int64) + first)
+        assert (link[rows] == moved).all()
+        assert (selectors[rows] == edges).all()
+        first += len(part)
+
+
 @given(GRID)
 def test_brute_force(corners: np.ndarray) -> None:
     corners = corners[~flat(corners)]
