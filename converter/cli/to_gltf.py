@@ -342,11 +342,11 @@ _OF_RUNS = (
 
 def _mission_of(given: ToGltf) -> ToGltf:
     """What was given; a directory and an output file mean the mission in it."""
-    from ...importers.content import mission_in
-
     to_file = given.output == STDOUT or any(_ends_in(given, suffix) for suffix in SUFFIXES)
     if len(given.sources) != 1 or not to_file or given.list_only or not given.sources[0].is_dir():
         return given
+    from ...importers.content import mission_in
+
     mission = mission_in(given.sources[0])
     return given if mission is None else replace(given, sources=(mission,))
 

@@ -111,6 +111,19 @@ def test_a_finished_run_imports_little(game: Path, tmp_path: Path) -> None:
         assert not modules & set(done.stdout.split())
 
 
+def test_workers_start_before_the_command_imports_numpy(game: Path, tmp_path: Path) -> None:
+    """Both imports take the same time, on two processors."""
+    command = (
+        "import sys; from msh_gltf.converter import cli\n"
+        "from msh_gltf.converter.batch import workers\n"
+        "workers.start_server = lambda module: print('numpy' in sys.modules)\n"
+        "cli.msh2gltf()"
+    )
+    words = [sys.executable, "-c", command, str(game), "-o", str(tmp_path / "out"), "--dry-run"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("False\n")
+
+
 def test_same_bytes_as_one_by_one(game: Path, tmp_path: Path) -> None:
     """A batch gives what a command per model gives, but for the dialect of the rock."""
     out = tmp_path / "out"
