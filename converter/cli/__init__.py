@@ -6,6 +6,7 @@ is used, so that ``--help`` and a single model start quickly.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import io
@@ -25,6 +26,7 @@ from .common import EXIT_INTERRUPTED, EXIT_SIGNAL, EXIT_USAGE, say
 def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     """Run a command and exit: 0, 2 for what the user can fix, 128 + the signal that stopped it."""
     gc.set_threshold(GARBAGE)
+    atexit.register(gc.freeze)  # nobody looks for garbage in what is given up as a whole
     # NumPy's matrix library starts a thread per core for products that nobody here asks of it
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     _plug_streams()
