@@ -1,4 +1,4 @@
-"""Work over processes: one task at a time per worker, so that a dead worker's task is known.
+"""Work over processes: each worker has its tasks in order, so that a dead one's task is known.
 
 An executor of the standard library forgets which task a killed process had and gives up the
 whole pool (docs/decisions/0012). Here every worker has a pipe of its own and no lock is shared,
@@ -15,9 +15,11 @@ import signal
 import sys
 import tempfile
 import warnings
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from types import ModuleType
 from typing import Any, Generic, TypeVar, cast
 
@@ -30,6 +32,8 @@ R = TypeVar("R")
 
 #: Before Python 3.13, Windows waits for 63 handles at most.
 _MOST_ON_WINDOWS = 60
+#: Bytes that a pipe holds on every system.
+_PIPE = 4096
 #: Seconds between checks for workers that may have died without closing their pipe.
 _LOOK = 1.0
 #: Bytes of a socket's path on the least of systems, less those of the socket's own name.
@@ -73,17 +77,16 @@ def run_here(
 
 
 class _Crew(Generic[T, R]):
-    """The processes of a run, each with the task that it is at."""
+    """The processes of a run, each with the task that it is at, and the one that follows."""
 
     def __init__(self, context: Any, function: Callable[[T], R], tasks: Sequence[T]) -> None:
         self.context, self.function, self.tasks = context, function, tasks
-        self.waiting = iter(range(len(tasks)))
-        self.workers: dict[Connection, tuple[BaseProcess, int]] = {}
+        self.waiting = deque(range(len(tasks)))
+        self.workers: dict[Connection, tuple[BaseProcess, deque[int]]] = {}
 
     def start(self) -> None:
         """Start a process with the next task, if there is one."""
-        at = next(self.waiting, None)
-        if at is None:
+        if not self.waiting:
             return
         here, there = self.context.Pipe()
         arguments = (there, self.function)
@@ -93,8 +96,23 @@ class _Crew(Generic[T, R]):
                 process.start()
         finally:
             there.close()
-        self.workers[here] = (process, at)
-        _send(here, self.tasks[at])
+        self.workers[here] = process, deque()
+        self._hand_out(here, 1)
+
+    def _hand_out(self, here: Connection, most: int) -> None:
+        """Give a process tasks until it has as many.
+
+        The second only where it is small: sending what the pipe does not hold would wait for the
+        process, which may itself be sending.
+        """
+        queue = self.workers[here][1]
+        while self.waiting and len(queue) < most:
+            data = ForkingPickler.dumps(self.tasks[self.waiting[0]])
+            if queue and len(data) > _PIPE:
+                return
+            queue.append(self.waiting.popleft())
+            with contextlib.suppress(OSError):  # the process is dead: receiving says so
+                here.send_bytes(data)
 
     def dead(self) -> list[Connection]:
         """Connections to processes that have ended."""
@@ -102,7 +120,8 @@ class _Crew(Generic[T, R]):
 
     def result(self, here: Connection) -> tuple[int, R | ConversionError]:
         """Take the result of a process, and give it the next task."""
-        process, at = self.workers[here]
+        process, queue = self.workers[here]
+        at = queue.popleft()
         try:
             if not here.poll():
                 raise EOFError
@@ -111,15 +130,15 @@ class _Crew(Generic[T, R]):
             del self.workers[here]
             here.close()
             process.join()
+            self.waiting.extendleft(reversed(queue))
             self.start()
             return at, _death(process.exitcode)
-        following = next(self.waiting, None)
-        _send(here, None if following is None else self.tasks[following])
-        if following is None:
+        # one more while many are left, so that it need not wait
+        self._hand_out(here, 2 if len(self.waiting) > len(self.workers) else 1)
+        if not queue:
+            _send(here, None)
             del self.workers[here]
             here.close()
-        else:
-            self.workers[here] = (process, following)
         return at, result
 
     def kill(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
 
 def square(task: int) -> int:
@@ -22,3 +23,13 @@ def process(task: float) -> int:
     """The process's id."""
     time.sleep(task)
     return os.getpid()
+
+
+def echo(task: bytes) -> bytes:
+    """The task."""
+    return task
+
+
+def touch(task: str) -> None:
+    """Make a file."""
+    Path(task).touch()

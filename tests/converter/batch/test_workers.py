@@ -15,7 +15,7 @@ from msh_gltf.converter.batch.engine import cores
 from msh_gltf.converter.batch.workers import run_here
 from msh_gltf.converter.errors import ConversionError
 from tests.support.game import model, write
-from tests.support.tasks import process, square
+from tests.support.tasks import echo, process, square, touch
 
 
 @pytest.mark.parametrize("jobs", [1, 3, 50])
@@ -47,6 +47,22 @@ def test_a_death_costs_one_task(jobs: int) -> None:
 def test_one_task_after_the_other_in_the_same_process() -> None:
     assert len({pid for _, pid in run_here(process, [0.0] * 6, 1)}) == 1
     assert len({pid for _, pid in run_here(process, [0.2] * 2, 2)}) == 2
+
+
+def test_a_worker_goes_on_while_nobody_takes_its_results(tmp_path: Path) -> None:
+    tasks = [str(tmp_path / str(number)) for number in range(9)]
+    with closing(run_here(touch, tasks, 1)) as results:
+        next(results)
+        for _ in range(100):
+            if len(list(tmp_path.iterdir())) == 3:
+                break
+            time.sleep(0.1)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2"]
+
+
+def test_large_tasks_and_results_do_not_wait_for_each_other() -> None:
+    tasks = [bytes([number]) * (1 << 20) for number in range(6)]
+    assert dict(run_here(echo, tasks, 1)) == dict(enumerate(tasks))
 
 
 def test_closing_ends_the_workers() -> None:
