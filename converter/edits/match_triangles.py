@@ -382,6 +382,8 @@ def normals_apart(
     a: NDArray[np.float32], b: NDArray[np.float32], degrees: float = NORMAL_DEGREES
 ) -> NDArray[np.bool_]:
     """Whether normals are further apart than editors round. (..., 3) each -> (...)."""
+    if np.array_equal(a, b):
+        return np.zeros(a.shape[:-1], np.bool_)
     cosine = float(np.cos(np.radians(degrees)))
     x, y = a.astype(np.float64), b.astype(np.float64)
     length = np.linalg.norm(x, axis=-1) * np.linalg.norm(y, axis=-1)

@@ -237,18 +237,21 @@ def _leave_out_kept(
     times: NDArray[np.float64],
 ) -> None:
     """Leave out half frames where a stored track that was kept does not go through the middle."""
-    for i, k in identified.stored_of.items():
-        new, old = sample(written, [rows[i]], times), sample(stored, [k], times)
-        pairs = ((new.quaternion, old.quaternion), (new.position, old.position))
-        if all(np.array_equal(*pair, equal_nan=True) for pair in pairs):
-            # between two keys of one time the runtime divides by zero
-            finite = [np.isfinite(one[0]).all(axis=1) for one in (new.quaternion, new.position)]
-            file.unclear[i] |= ~(finite[0] & finite[1])
-            turns, places = rotation(old.quaternion[0]), old.position[0].astype(np.float64)
-            middle = _matrices(_middle(turns[::2]), (places[2::2] + places[:-2:2]) / 2)
-            apart = np.abs(_matrices(turns[1::2], places[1::2]) - middle)
-            far = apart[:, :3, 3].max(axis=1) > _POSITION * _size(identified) / 2
-            file.unclear[i, 1::2] |= far | (apart[:, :3, :3].max(axis=(1, 2)) > _ANGLE / 2)
+    both = identified.stored_of
+    samples = (
+        sample(written, [rows[i] for i in both], times),
+        sample(stored, [*both.values()], times),
+    )
+    new, old = (np.concatenate([one.quaternion, one.position], axis=2) for one in samples)
+    kept = ((new == old) | (np.isnan(new) & np.isnan(old))).all(axis=(1, 2))
+    nodes, poses = np.array([*both], np.int64)[kept], old[kept]
+    # between two keys of one time the runtime divides by zero
+    file.unclear[nodes] |= ~np.isfinite(poses).all(axis=2)
+    turns, places = rotation(poses[..., :4]), poses[..., 4:].astype(np.float64)
+    middle = _matrices(_middle(turns[:, ::2]), (places[:, 2::2] + places[:, :-2:2]) / 2)
+    apart = np.abs(_matrices(turns[:, 1::2], places[:, 1::2]) - middle)
+    far = apart[..., :3, 3].max(axis=2) > _POSITION * _size(identified) / 2
+    file.unclear[nodes, 1::2] |= far | (apart[..., :3, :3].max(axis=(2, 3)) > _ANGLE / 2)
 
 
 def _middle(rotations: NDArray[np.float64]) -> NDArray[np.float64]:
