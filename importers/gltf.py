@@ -87,6 +87,8 @@ def _read_scene(
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     out.draco = file.draco_used
+    drawn = [primitive for mesh in file.meshes for primitive in mesh.primitives]
+    out.has_normals = not drawn or any("NORMAL" in one.get("attributes", {}) for one in drawn)
     for item in out.nodes:
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives

@@ -106,6 +106,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     faces = _faces(lines, state, out.warnings)
     geometry = _trimesh(lines, [written for _, written in faces])
     _fill(out, objects, [shape for shape, _ in faces], geometry, label)
+    out.has_normals = any(shape.has_normal for shape, _ in faces)
     if (up or info.get("up", "y")) == "y":
         streams = out.streams
         streams.positions = gltf_to_game(streams.positions)

@@ -1,4 +1,4 @@
-"""Recognise options of Blender's glTF exporter that damage a whole model, and refuse its file."""
+"""Recognise options of Blender's glTF exporter that damage a whole model; refuse or report them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
 from ..numeric.axes import game_to_gltf
 from ..numeric.quantize import encode_uv
+from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Scene
 
 F32 = NDArray[np.float32]
@@ -31,6 +32,32 @@ def refuse_draco(given: ImportedScene, *, rebuilds: bool = True) -> None:
             "meshes are compressed with Draco, which moves every vertex",
             hint="clear Compression in Blender's glTF exporter, and export again"
             + (" (--no-sidecar makes a new model of the file as it is)" if rebuilds else ""),
+        )
+
+
+def report_left_out(given: ImportedScene, stored: Scene) -> None:
+    """Report that a file has no texture coordinates, or no normals, at all.
+
+    Args:
+        given: the file; what is reported is added to it.
+        stored: the sidecar's model.
+    """
+    if not len(given.streams.positions):
+        return
+    if given.streams.uv0 is None and stored.streams.uv0 is not None:
+        given.not_applied.append(
+            NotApplied(
+                where="texture coordinates",
+                what="are not in the file",
+                why="UVs is cleared in Blender's exporter, or all UV maps were deleted: stored "
+                "faces keep theirs",
+                instead="check UVs, and export again",
+            )
+        )
+    if not given.has_normals:
+        given.warnings.append(
+            "no normals in the file (Normals is cleared in Blender's exporter): they are computed "
+            "from its faces, and may differ from those of the model"
         )
 
 

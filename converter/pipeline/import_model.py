@@ -22,7 +22,7 @@ from ..edits.compare_surfaces import (
     SurfaceEdits,
     compare_surfaces,
 )
-from ..edits.export_options import refuse_draco, refuse_turned_model
+from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
@@ -130,6 +130,7 @@ def import_edited(
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
     shown = given.info.get("lod", about.lod), given.info.get("group", about.group)
     refuse_draco(given)
+    report_left_out(given, scene)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))

@@ -309,6 +309,7 @@ class ImportedScene:
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
         draco: whether a mesh was compressed with Draco.
+        has_normals: whether the file has any; else they are computed from its faces.
         material_flags: ``tri_flags`` of each material, for the triangles that have it.
         fps: frames per second as the file states.
         warnings: what the user should know.
@@ -330,6 +331,7 @@ class ImportedScene:
     clips: list[Clip] = field(default_factory=list)
     fps: float | None = None
     draco: bool = False
+    has_normals: bool = True
     warnings: list[str] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from msh_gltf import ConversionError, import_gltf
+from msh_gltf.converter.pipeline.obj import import_obj
 from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
@@ -98,3 +100,38 @@ def test_draco_is_refused_beside_a_sidecar(tmp_path: Path) -> None:
         import_gltf(path)
     options = ImportOptions(use_sidecar=False)
     assert import_gltf(path, options=options).rebuilt
+
+
+def without(path: Path, attribute: str) -> Path:
+    document = Editable(path)
+    for primitive in document.primitives():
+        del primitive["attributes"][attribute]
+    return document.save(path)
+
+
+def test_a_file_without_texture_coordinates_keeps_and_reports_them(tmp_path: Path) -> None:
+    sample = sample_called("retail__system__R_H_002")
+    path = without(to_gltf(sample, tmp_path / "m.glb"), "TEXCOORD_0")
+    back = import_gltf(path, options=ImportOptions())
+    assert back.data == sample.path.read_bytes()
+    (fact,) = back.not_applied
+    assert (fact.where, fact.what) == ("texture coordinates", "are not in the file")
+
+
+def test_a_file_without_normals_says_that_they_are_computed(tmp_path: Path) -> None:
+    sample = sample_called("retail__system__R_H_002")
+    path = without(to_gltf(sample, tmp_path / "m.glb"), "NORMAL")
+    (warning,) = import_gltf(path, options=ImportOptions()).warnings
+    assert warning.startswith("no normals in the file")
+
+
+def test_an_obj_without_texture_coordinates_and_normals_reports_both(tmp_path: Path) -> None:
+    sample = sample_called("retail__system__R_H_002")
+    path = to_gltf(sample, tmp_path / "m.obj")
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(("vt ", "vn "))]
+    plain = [re.sub(r"/\d*/\d*", "", line) if line.startswith("f ") else line for line in kept]
+    path.write_text("".join(plain), "utf-8")
+    back = import_obj(path)
+    assert [fact.where for fact in back.not_applied] == ["texture coordinates"]
+    assert any(warning.startswith("no normals in the file") for warning in back.warnings)
