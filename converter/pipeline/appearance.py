@@ -41,6 +41,8 @@ def find_appearance(
         folders = with_libraries_around(path.absolute().parent, folders)
     if not folders:
         return None
+    if not text:
+        return Appearance()  # of a texture, of most areal maps
     from .texture_lookup import libraries
 
     lightmaps = read_lightmap_names(text) if options.lightmaps else []

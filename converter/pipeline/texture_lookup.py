@@ -155,6 +155,11 @@ class Libraries:
             library: ``TEXTURES`` or ``LIGHTMAPS``.
             name: the entry's name; case does not matter.
         """
+        found = self._read(library, name)
+        return None if found is None else (found[0], found[2])
+
+    def _read(self, library: str, name: str) -> tuple[int, memoryview | bytes, Texm] | None:
+        """As :meth:`find`, with the entry's payload between: a texture may be large."""
         archive = self.library(library) if name else None
         if archive is None:
             return None
@@ -164,7 +169,8 @@ class Libraries:
             return None
         entry = archive.entries[index]
         try:
-            return index, _texture(entry, archive.label)
+            payload = entry.payload
+            return index, payload, read_texm(payload, _label(entry, archive))
         except ConversionError as error:
             self._unreadable(error, archive)
             return None
@@ -179,15 +185,16 @@ class Libraries:
         known = self._pictures.get((library, name))
         if known is not None:
             return known
-        found = self.find(library, name)
+        found = self._read(library, name)
         archive = self.library(library)
         if found is None or archive is None:
             return None
-        entry = archive.entries[found[0]]
-        path, digest = picture_path(library, entry.name), sha256(entry.payload)
-        self._note(library, entry, texture_head(entry.payload), digest)
+        index, payload, _ = found
+        entry = archive.entries[index]
+        path, digest = picture_path(library, entry.name), sha256(payload)
+        self._note(library, entry, texture_head(payload), digest)
         # its pixels are read again when they are asked for: a game has a great many
-        picture = Picture(entry.name, path, digest, partial(_pixels, entry, archive.label))
+        picture = Picture(entry.name, path, digest, partial(_pixels, entry, _label(entry, archive)))
         self._pictures[library, name] = picture
         return picture
 
@@ -260,9 +267,10 @@ class Libraries:
             self.warnings.append(text)
 
 
-def _texture(entry: Entry, label: str) -> Texm:
-    return read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+def _label(entry: Entry, archive: Archive) -> str:
+    """What messages call an entry."""
+    return f"{archive.label}, entry {printable(entry.name)}"
 
 
 def _pixels(entry: Entry, label: str) -> Pixels:
-    return _texture(entry, label).rgba()
+    return read_texm(entry.payload, label).rgba()

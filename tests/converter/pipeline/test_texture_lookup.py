@@ -9,7 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS
+from msh_gltf.converter.formats.archive import Entry, Later
+from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS, TEXTURES
+from msh_gltf.converter.pipeline import texture_lookup
+from msh_gltf.converter.pipeline.appearance import find_appearance
+from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.pipeline.texture_lookup import Libraries
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require
@@ -48,6 +52,34 @@ def test_the_first_folder_counts(tmp_path: Path) -> None:
     library = libraries.library(MATERIALS)
     assert library is not None
     assert library.label == str(LIBS / "Material.lib")
+
+
+def test_a_texture_is_read_once() -> None:
+    libraries = Libraries([LIBS])
+    library = libraries.library(TEXTURES)
+    assert library is not None
+    entry, reads = library.entries[0], []
+    stored = entry.__dict__["_payload"]
+    assert isinstance(stored, Later)
+
+    def read(start: int, count: int) -> memoryview | bytes:
+        reads.append(count)
+        return stored.read(start, count)
+
+    library.entries[0] = Entry(
+        entry.type_id, entry.attr1, entry.attr2, entry.attr3, entry.raw_name, entry.data_offset,
+        entry.sort_index, Later(stored.size, read),
+    )  # fmt: skip
+    assert libraries.picture(TEXTURES, entry.name) is not None
+    assert libraries.picture(TEXTURES, entry.name) is not None
+    assert reads == [stored.size]
+
+
+def test_what_names_no_material_opens_no_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ExportOptions(textures=(str(LIBS),))
+    expected = texture_lookup.libraries([LIBS]).appearance([])
+    monkeypatch.setattr(texture_lookup, "libraries", None)
+    assert find_appearance(b"", LIBS / "none.msh", options) == expected
 
 
 @pytest.mark.parametrize("name", ["spec", "retail", "mixed"])
