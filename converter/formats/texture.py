@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,15 +144,30 @@ class Texm:
         """
         words = self.levels[level]
         if self.palette is not None:
-            words = self.palette[words]
-        out = np.full((*words.shape, 4), 255, np.uint8)
-        for i, channel in enumerate(FORMATS[self.format][1]):
-            if channel is not None:
-                low, bits = channel
-                top = (1 << bits) - 1
-                expanded = (np.arange(top + 1) * 255 + top // 2) // top
-                out[..., i] = expanded.astype(np.uint8)[(words >> low) & top]
-        return out
+            known = _expanded(self.palette, self.format).view(np.uint32)[:, 0]
+        elif words.dtype.itemsize == 2:
+            known = _every_word(self.format)
+        else:
+            return _expanded(words, self.format)
+        return known[words].view(np.uint8).reshape(*words.shape, 4)
+
+
+def _expanded(words: Pixels, format: int) -> NDArray[np.uint8]:
+    """Pixels of stored words, or of a palette's: (..., 4) uint8; see :meth:`Texm.rgba`."""
+    out = np.full((*words.shape, 4), 255, np.uint8)
+    for i, channel in enumerate(FORMATS[format][1]):
+        if channel is not None:
+            low, bits = channel
+            top = (1 << bits) - 1
+            expanded = (np.arange(top + 1) * 255 + top // 2) // top
+            out[..., i] = expanded.astype(np.uint8)[(words >> low) & top]
+    return out
+
+
+@lru_cache
+def _every_word(format: int) -> NDArray[np.uint32]:
+    """The pixels of all words of 16 bits, each as one number: (65536,)."""
+    return _expanded(np.arange(1 << 16, dtype=np.uint16), format).view(np.uint32)[:, 0]
 
 
 def level_shapes(width: int, height: int, mips: int) -> list[tuple[int, int]]:
