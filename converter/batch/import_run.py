@@ -98,6 +98,7 @@ def import_run(
         tasks = _tasks(places, manifest, added, below, history, options=options, force=force)
         if not tasks:
             raise ConversionError("holds nothing to put back", file=str(places.out))
+        _require_sources(places, tasks)
         run.total = sum(not task.is_texture for task in tasks)
         goal = places.new or places.game
         with nullcontext() if dry_run else only_run(goal):
@@ -161,6 +162,21 @@ def _tasks(
         )
         for id, target, source, record in [*rows, *new]
     ]
+
+
+def _require_sources(places: Places, tasks: list[ImportTask]) -> None:
+    """Refuse a directory that has none of the files that were converted.
+
+    The glTF directory itself has a folder for each archive, as an unpacked game has.
+    """
+    is_out = places.game.resolve() == places.out.resolve()
+    files = [task.game_file for task in tasks if task.game_file is not None]
+    if not any(Path(file).is_file() for file in files) if is_out else not files:
+        raise ConversionError(
+            "is the glTF directory" if is_out else "has none of the files that were converted",
+            file=str(places.game), value=None if is_out else f"no {tasks[0].source}",
+            hint="give the directory that msh2gltf converted with --game",
+        )  # fmt: skip
 
 
 def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:

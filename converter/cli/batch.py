@@ -43,6 +43,12 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
         for item in items:
             say(item.id, *((str(item.size), item.target) if given.verbose else ()))
         return
+    packed = any(item.index is not None for item in items)
+    if packed and out.resolve() in [source.resolve() for source in sources]:
+        raise click.UsageError(
+            f"-o {output}: is what is converted; its archives are in the way: name a directory of "
+            "its own"
+        )
     if given.thumbnails:
         from ..batch.gallery import make_gallery, require_preview
 

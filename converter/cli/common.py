@@ -26,7 +26,20 @@ EXIT_INTERRUPTED = 130
 EXIT_SIGNAL = 128
 EXIT_NO_READER = 141
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-FILE = click.Path(path_type=Path)
+
+
+class _FilePath(click.Path):
+    """A path that is not empty, as that of a shell's variable that nobody set is."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == "":
+            self.fail("an empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _FilePath(path_type=Path)
+#: The same as text, which may be ``-``.
+OUTPUT = _FilePath()
 STDOUT = "-"
 
 

@@ -11,6 +11,7 @@ import click
 from .. import MANIFEST
 from .common import (
     FILE,
+    OUTPUT,
     SETTINGS,
     STDOUT,
     Command,
@@ -80,7 +81,7 @@ which says what came from where; the same command again converts only what chang
     "-o",
     "--output",
     metavar="PATH",
-    type=click.Path(),
+    type=OUTPUT,
     help="A .glb, .gltf or .obj file, a directory (made if need be), or - for standard output.",
     default_text="NAME.glb here",
     example="msh2gltf robot.msh -o json/robot.gltf",

@@ -9,6 +9,7 @@ import click
 
 from .common import (
     FILE,
+    OUTPUT,
     SETTINGS,
     STDOUT,
     Command,
@@ -72,7 +73,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "-o",
     "--output",
     metavar="PATH",
-    type=click.Path(),
+    type=OUTPUT,
     help="A .msh (.map, .tma, .dat) file, a directory (made if need be), or - for standard output.",
     default_text="NAME.msh here",
     example="gltf2msh robot.glb -o new/",

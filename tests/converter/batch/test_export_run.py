@@ -428,3 +428,11 @@ def test_shell_completion(shell: str) -> None:
         [SCRIPTS / "msh2gltf"], env=os.environ | asked, capture_output=True, text=True, check=False
     )
     assert got.stdout.split() == ["plain,--dry-run"]
+
+
+def test_the_game_is_no_output_directory(game: Path, tmp_path: Path) -> None:
+    before = snapshot(game)
+    done = run("msh2gltf", game, "-o", f"{game}/../{game.name}")
+    assert done.returncode == 2
+    assert "is what is converted; its archives are in the way" in done.stderr
+    assert snapshot(game) == before

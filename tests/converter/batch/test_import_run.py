@@ -67,6 +67,25 @@ def same_but_for(old: Path, new: Path, index: int) -> None:
     assert b"\x01forgotten data\xff" in bytes(read_file(new))
 
 
+@pytest.mark.parametrize("options", [("-o", "new"), ("--in-place",)])
+@pytest.mark.parametrize(
+    ("game_is", "problem"),
+    [("out", "is the glTF directory"), (".", "has none of the files that were converted: no ")],
+)
+def test_another_directory_than_the_game_is_refused(
+    options: tuple[str, ...], game_is: str, problem: str, out: Path, tmp_path: Path
+) -> None:
+    """Nothing is copied, and nobody is told that all is well."""
+    (tmp_path / "elsewhere").mkdir()
+    folder = out if game_is == "out" else tmp_path / "elsewhere"
+    before = snapshot(out)
+    done = run("gltf2msh", out, "--game", folder, *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert problem in done.stderr
+    assert not (tmp_path / "new").exists()
+    assert snapshot(out) == before
+
+
 def test_unchanged(game: Path, out: Path, tmp_path: Path) -> None:
     before = snapshot(game)
     assert back(tmp_path, "-o", tmp_path / "new")["counts"] == {"unchanged": 10}

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -457,3 +458,22 @@ def test_a_new_model_from_an_obj(tmp_path: Path) -> None:
     assert "box.msh: rebuilt from the file alone, dialect retail" in back.stdout
     shown = run("msh-inspect", "box.msh", "--json", cwd=tmp_path)
     assert json.loads(shown.stdout)["counts"]["triangles"] == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (cli.msh2gltf, ("", "-o", "out")),
+        (cli.msh2gltf, ("robot.msh", "-o", "")),
+        (cli.gltf2msh, (".", "--game", "", "-o", "new")),
+    ],
+)
+def test_an_empty_path_is_not_the_current_directory(
+    command: Any, arguments: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """As of a shell's variable that nobody set."""
+    monkeypatch.chdir(tmp_path)
+    assert call(command, *arguments) == 2
+    assert "an empty path" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
