@@ -329,8 +329,7 @@ def convert_directory(
         sidecar: whether sidecars are written.
         force: convert and replace, whatever is there.
         dry_run: write nothing.
-        jobs: number of processes that do the work, by default none but this one. A script that
-            uses some must start below ``if __name__ == "__main__":`` (``multiprocessing``).
+        jobs: number of processes that do the work, by default none but this one.
         on_item: called after every model.
 
     Returns:
@@ -385,8 +384,7 @@ def restore_directory(
         require_all: write nothing where a difference cannot be applied.
         force: replace what is in the way.
         dry_run: write nothing.
-        jobs: number of processes that do the work, by default none but this one. A script that
-            uses some must start below ``if __name__ == "__main__":`` (``multiprocessing``).
+        jobs: number of processes that do the work, by default none but this one.
         on_item: called after every model that was compared and every file that was written.
 
     Returns:
