@@ -29,6 +29,9 @@ def _run(command: click.Command, arguments: Sequence[str] | None) -> None:
     atexit.register(gc.freeze)  # nobody looks for garbage in what is given up as a whole
     # NumPy's matrix library starts a thread per core for products that nobody here asks of it
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # a worker on Linux keeps the memory of arrays that it frees: the next landscape needs as much
+    os.environ.setdefault("MALLOC_MMAP_THRESHOLD_", f"{4 << 20}")
+    os.environ.setdefault("MALLOC_TRIM_THRESHOLD_", f"{16 << 20}")
     _plug_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

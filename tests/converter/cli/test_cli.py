@@ -477,3 +477,15 @@ def test_an_empty_path_is_not_the_current_directory(
     assert call(command, *arguments) == 2
     assert "an empty path" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_get_settings_that_the_user_did_not_make() -> None:
+    names = ["OPENBLAS_NUM_THREADS", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"]
+    show = f"import os; print(*map(os.environ.get, {names}))"
+    command = f"click.Command('x', callback=lambda: exec({show!r}))"
+    code = f"import click; from msh_gltf.converter import cli; cli._run({command}, [])"
+    free = {name: value for name, value in os.environ.items() if name not in names}
+    for own, wanted in ({}, "1 4194304 16777216"), ({names[2]: "0"}, "1 4194304 0"):
+        words = [sys.executable, "-c", code]
+        done = subprocess.run(words, env=free | own, capture_output=True, text=True, check=False)
+        assert done.stdout.strip() == wanted, done.stderr
