@@ -126,18 +126,23 @@ def copy_output(source: Path, target: Path, *, durable: bool = False) -> None:
         ConversionError: it cannot be copied.
     """
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _Unfinished(target) as unfinished:
-            with source.open("rb") as opened:
+        opened = source.open("rb")
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error})"
+        raise ConversionError(problem, file=str(source)) from error
+    try:
+        with opened:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with _Unfinished(target) as unfinished:
                 shutil.copyfileobj(opened, unfinished.file, 1 << 20)
-            unfinished.file.flush()
-            shutil.copystat(source, unfinished.path)
-            if durable:
-                os.fsync(unfinished.file.fileno())
-            with _undisturbed():
-                unfinished.appear(force=True)
+                unfinished.file.flush()
+                shutil.copystat(source, unfinished.path)
                 if durable:
-                    _sync_directory(target)
+                    os.fsync(unfinished.file.fileno())
+                with _undisturbed():
+                    unfinished.appear(force=True)
+                    if durable:
+                        _sync_directory(target)
     except OSError as error:
         raise cannot_write(target, error) from error
 

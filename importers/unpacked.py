@@ -80,7 +80,15 @@ def folder_stamp(folder: Path) -> tuple[Stamp, ...]:
         OSError: the folder cannot be listed.
     """
     with os.scandir(folder) as found:
-        return stamp(folder), *(stamp(entry.path) for entry in found if entry.is_file())
+        return stamp(folder), *(stamp(entry.path) for entry in found if _is_file(entry))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a file; a link in a circle is not one."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
 
 
 def open_unpacked(folder: Path, label: str) -> Archive:
@@ -99,7 +107,7 @@ def open_unpacked(folder: Path, label: str) -> Archive:
     type_id, version = (MATERIAL_TYPE, MATERIAL_VERSION) if materials else (TEXM_TYPE, 0)
     try:
         with os.scandir(folder) as found:
-            sizes = {entry.name: entry.stat().st_size for entry in found if entry.is_file()}
+            sizes = {entry.name: entry.stat().st_size for entry in found if _is_file(entry)}
     except OSError as error:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(folder)) from error

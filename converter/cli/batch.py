@@ -42,6 +42,10 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     if given.list_only or out is None:
         for item in items:
             say(item.id, *((str(item.size), item.target) if given.verbose else ()))
+        for broken in found.unreadable:
+            say(f"msh2gltf: {broken.id}: {broken.reason}", error=True)
+        if found.unreadable:
+            sys.exit(1)
         return
     packed = any(item.index is not None for item in items)
     if packed and out.resolve() in [source.resolve() for source in sources]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.storage import write_outputs
+from msh_gltf.converter.storage import copy_output, write_outputs
 
 
 def test_writes_all_and_makes_directories(tmp_path: Path) -> None:
@@ -62,3 +62,9 @@ def test_ordinary_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").write_bytes(b"")
     write_outputs([(tmp_path / "a", b"1")], force=False)
     assert (tmp_path / "a").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_copy_names_the_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConversionError, match=r"there.bin: cannot be read"):
+        copy_output(tmp_path / "not_there.bin", tmp_path / "copy.bin")
+    assert list(tmp_path.iterdir()) == []

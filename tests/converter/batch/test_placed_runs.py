@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,20 @@ def test_a_mission_comes_back_in_a_round_trip_of_the_game(game: Path) -> None:
     done = run("msh-inspect", "--roundtrip", game, "--json", "-j", 1)
     rows = {row["id"]: row for row in json.loads(done.stdout)["models"]}
     assert rows["MISSIONS/Single.01/data.tma"]["verdict"] == "identical"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links")
+def test_a_link_to_itself_hides_no_game(game: Path, tmp_path: Path) -> None:
+    (game / "loop").symlink_to("loop")
+    done = run("msh2gltf", game, "-o", tmp_path / "linked", "--only", "units", "-j", "1", "-q")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs any file name")
+def test_a_list_names_what_cannot_be_read(game: Path) -> None:
+    for name in ("Ёж.msh".encode(), "Ёж.msh".encode("cp1251")):
+        Path(os.fsdecode(os.fsencode(game) + b"/" + name)).write_bytes(b"x")
+    done = run("msh2gltf", game, "--list")
+    assert done.returncode == 1
+    assert done.stderr == "msh2gltf: Ёж.msh: two files have this name, as UTF-8 and as CP1251\n"
+    assert "UNITS/robot.dat" in done.stdout
