@@ -90,11 +90,17 @@ def _clip_ears(
 
 
 def _first_ears(corners: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The first ear of each polygon, 1 where it has none. (2, P, n) -> (P,)."""
+    """The first ear of each polygon, 1 where it has none. (2, P, n) -> (P,).
+
+    An ear is a corner that sticks out, and no other corner lies in its triangle.
+    """
+    places = np.arange(corners.shape[2])
+    before, after = (corners.take(places + k, axis=2, mode="wrap") for k in (-1, 1))
+    sticks_out = _side(before, corners, after) > 0
     ear = np.ones(corners.shape[1], np.int64)
     without = np.arange(len(ear))
-    for i in range(corners.shape[2]):
-        found = _are_ears(corners, i)
+    for i in np.flatnonzero(sticks_out.any(axis=0)).tolist():
+        found = sticks_out[without, i] & _is_free(corners, i)
         ear[without[found]] = i
         without, corners = without[~found], corners[:, ~found]
         if not without.size:
@@ -102,21 +108,13 @@ def _first_ears(corners: NDArray[np.float64]) -> NDArray[np.int64]:
     return ear
 
 
-def _are_ears(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
-    """Whether corner ``i`` sticks out, and no other corner lies in its triangle.
-
-    Args:
-        corners: (2, P, n) of polygons.
-        i: which corner.
-
-    Returns:
-        (P,).
-    """
+def _is_free(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
+    """Whether no other corner lies in the triangle of corner ``i``. (2, P, n) -> (P,)."""
     ends = [i - 1, i, (i + 1) % corners.shape[2]]
     a, b, c = (corners[:, :, end, None] for end in ends)
     inside = (_side(a, b, corners) >= 0) & (_side(b, c, corners) >= 0) & (_side(c, a, corners) >= 0)
     inside[:, ends] = False
-    return np.asarray((_side(a, b, c)[:, 0] > 0) & ~inside.any(axis=1))
+    return np.asarray(~inside.any(axis=1))
 
 
 def _side(
