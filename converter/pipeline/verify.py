@@ -38,7 +38,7 @@ _POSITION = 3e-5
 #: Rotations a half turn apart have this dot product at most, with their rounding.
 _HALF_TURN = 5e-4
 #: Nodes times frames that are composed at once.
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 #: Nodes times frames that are compared in all; of longer clips of more nodes every nth block.
 _MOST_POSES = 1 << 20
 
