@@ -133,6 +133,12 @@ def _import_known(task: ImportTask) -> Outcome:
     if record.kind is not Kind.MODEL:  # nothing but its sidecar can make a map of it
         options = replace(options, use_sidecar=True)
     result = import_gltf(gltf, None, options)
+    if result.source_sha256 not in ("", record.sha256):
+        raise ConversionError(
+            "was made of another model", file=str(gltf), value=result.name, expected=record.name,
+            hint="--add makes a new model of a copy under a name of its own; "
+            "gltf2msh FILE --into ARCHIVE --add --force replaces this one",
+        )  # fmt: skip
     outcome = Outcome(
         task.id,
         "unchanged",

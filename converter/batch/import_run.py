@@ -93,6 +93,8 @@ def import_run(
                 run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
             elif (target, source, name) not in added:
                 run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
+        for path in (path for path in beside.files if path.suffix.lower() == ".obj"):
+            run.skipped.append(Skipped(path.as_posix(), "an OBJ; --into ARCHIVE --add takes one"))
         new_keys = keys.names((f"{source}::{name}", unescape(name)) for _, source, name in added)
         options = replace(options, new_keys=new_keys)
         tasks = _tasks(places, manifest, added, below, history, options=options, force=force)

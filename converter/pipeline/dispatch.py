@@ -255,6 +255,7 @@ def import_gltf(
                 out = import_unit(kept, given, options, gltf)
             else:
                 out = import_edited(gltf, given, stored_model(kept, found), options)
+            out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
     out.warnings[:0] = given.warnings

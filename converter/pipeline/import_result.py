@@ -55,6 +55,7 @@ class ImportResult:
             the game has not an entry is made (``pipeline.new_entries``).
         timing: what the times of the clip were taken for, ``None`` without a clip.
         library: entries of the game's libraries that change, each once.
+        source_sha256: digest of the sidecar's source; empty where there was none.
     """
 
     name: str
@@ -72,6 +73,7 @@ class ImportResult:
     timing: Timing | None = None
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    source_sha256: str = ""
 
     @property
     def own_companions(self) -> list[Companion]:

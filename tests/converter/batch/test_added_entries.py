@@ -43,10 +43,12 @@ def test_a_new_gltf_becomes_an_entry(game: Path, out: Path, tmp_path: Path) -> N
         (out / folder).mkdir(exist_ok=True)
         document.save(out / folder / "дерево.glb")
     shutil.copy(out / "static.rlb/дерево.glb", out / "DATA/Loose/tree.glb")
+    (out / "static.rlb/hut.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 3\n")
     facts = back(tmp_path, "-o", tmp_path / "plain")
     assert snapshot(tmp_path / "plain") == snapshot(game)
     assert {(p["id"], p["reason"]) for p in facts["skipped"]} == {
         ("DATA/Loose/tree.glb", "new, but not in an archive's folder"),
+        ("static.rlb/hut.obj", "an OBJ; --into ARCHIVE --add takes one"),
         *(
             (f"{name}/дерево.glb", "a new glTF; --add makes it an entry")
             for name in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB")

@@ -67,6 +67,21 @@ def same_but_for(old: Path, new: Path, index: int) -> None:
     assert b"\x01forgotten data\xff" in bytes(read_file(new))
 
 
+@pytest.mark.parametrize("edited", [True, False])
+def test_a_copy_over_another_model_is_refused(
+    edited: bool, game: Path, out: Path, tmp_path: Path
+) -> None:
+    """Its sidecar tells that it is the other one; it was taken for unchanged."""
+    second, first = sorted((out / "static.rlb").glob("*.glb"))[:2]
+    document = Editable(first)
+    document.json["nodes"][0]["translation"] = [1, 2, 3]
+    document.save(second) if edited else shutil.copy(first, second)
+    facts = back(tmp_path, "-o", tmp_path / "new", code=1)
+    (failed,) = [item for item in facts["items"] if item["status"] == "failed"]
+    assert "was made of another model" in str(failed)
+    assert snapshot(tmp_path / "new") == snapshot(game)
+
+
 @pytest.mark.parametrize("options", [("-o", "new"), ("--in-place",)])
 @pytest.mark.parametrize(
     ("game_is", "problem"),
