@@ -1,14 +1,16 @@
-"""Find faces without a material, and the rows that names of materials mean."""
+"""Find faces without a material, colours without a table, the rows that names of materials mean."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..errors import plural, printable
 from ..formats.terrain import LEVELS
 from ..scene.differences import NotApplied
-from ..scene.scene import Part, Scene
+from ..scene.scene import ImportedScene, Part, Scene
 from .identify_nodes import Identified
 
 if TYPE_CHECKING:
@@ -58,6 +60,21 @@ def new_faces_without_material(identified: Identified, wear: Sequence[str]) -> l
             instead="assign one named as in Material.lib",
         )
         for part, count in bare
+    ]
+
+
+def colours_without_table(given: ImportedScene) -> list[NotApplied]:
+    """Report vertex colours of a model that has no table for them; white ones show nothing."""
+    colours = given.streams.colours
+    if colours is None or (colours == np.uint8(255)).all():
+        return []
+    return [
+        NotApplied(
+            where="vertex colours",
+            what="are in the file",
+            why="the model has no table for them",
+            instead="use the colour or the picture of a material",
+        )
     ]
 
 

@@ -14,7 +14,11 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
-from ..edits.compare_materials import faces_without_material, new_faces_without_material
+from ..edits.compare_materials import (
+    colours_without_table,
+    faces_without_material,
+    new_faces_without_material,
+)
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import moved_though_animated
 from ..edits.compare_surfaces import (
@@ -131,6 +135,8 @@ def import_edited(
     shown = given.info.get("lod", about.lod), given.info.get("group", about.group)
     refuse_draco(given)
     report_left_out(given, scene)
+    if scene.streams.colours is None:
+        given.not_applied += colours_without_table(given)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))
@@ -284,6 +290,8 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     else:
         out.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
     known, used = identified.scene.materials, materials_in_use(identified.scene)
+    if dialect is Dialect.RETAIL:
+        out.not_applied += colours_without_table(given)
     out.not_applied += one_name_two_looks(known, given.surfaces)
     out.not_applied += looks_without_a_name(known, given.surfaces, used)
     return out

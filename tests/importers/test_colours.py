@@ -9,6 +9,7 @@ import pytest
 
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
+from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
@@ -96,3 +97,20 @@ def stored_colours(data: bytes) -> np.ndarray:
     extra = read_model(read_nres(data, "m"), "m").vertex_extra
     assert extra is not None
     return extra.view(np.uint8).reshape(-1, 4)
+
+
+@pytest.mark.parametrize("with_sidecar", [True, False])
+@pytest.mark.parametrize(("red", "count"), [(255, 1), (0, 0)])
+def test_colours_that_the_model_has_no_table_for_are_reported(
+    with_sidecar: bool, red: int, count: int, tmp_path: Path
+) -> None:
+    """Of the retail dialect none has one; white shows nothing."""
+    document = Editable(to_gltf(sample_called("retail__system__R_H_002"), tmp_path / "m.glb"))
+    attributes = document.primitives()[0]["attributes"]
+    colours = np.full((len(document.arrays[attributes["POSITION"]]), 4), 255, np.uint8)
+    colours[:, 1:3] -= np.uint8(red)
+    attributes["COLOR_0"] = document.add(colours)
+    document.normalized[attributes["COLOR_0"]] = True
+    options = ImportOptions(use_sidecar=with_sidecar, dialect="retail")
+    back = import_gltf(document.save(tmp_path / "m.glb"), options=options)
+    assert [one.where for one in back.not_applied].count("vertex colours") == count
