@@ -65,10 +65,8 @@ def encode_keys(
     return pool
 
 
-def count_identities(pool: Records, order: Sequence[int]) -> int:
-    """Return how many keys are not rotated at all, words read in an order."""
-    identity = np.zeros((1, 4), "<i2")
-    identity[0, order[0]] = UNIT_SCALE
+def count_identities(pool: Records, *orders: Sequence[int]) -> list[int]:
+    """Return how many keys are not rotated at all, words read in each order."""
     # four words compared as one number
     words = np.ascontiguousarray(pool["quaternion"]).view("<u8")
-    return int(np.count_nonzero(words == identity.view("<u8")))
+    return [int(np.count_nonzero(words == UNIT_SCALE << 16 * order[0])) for order in orders]

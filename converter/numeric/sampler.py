@@ -8,7 +8,6 @@ rounded to binary32 (docs/reference/animation.md, The runtime's sampler). Quater
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,7 @@ _TWO = np.float32(2)
 _LERP_BELOW = np.float32(9.9999997e-6)
 
 
-@dataclass(frozen=True)
-class Tracks:
+class Tracks(NamedTuple):
     """What the sampler reads of a model, whatever its dialect.
 
     Attributes:
@@ -110,6 +108,20 @@ def dot4(a: F32, b: F32) -> F32:
 
 def _via64(function: np.ufunc, values: F32) -> F32:
     return np.asarray(function(values.astype(np.float64)), np.float64).astype(np.float32)
+
+
+def keys_at_rest(tracks: Tracks) -> NDArray[np.int64] | None:
+    """Return the key that each node has at frame 0, (N,); ``None``: one is between two keys.
+
+    What :func:`sample` would give for frame 0, in a quarter of the time.
+    """
+    if not tracks.frame_count or not len(tracks.map_words):
+        return tracks.fallback
+    mapped = tracks.map_start != NONE16
+    word = tracks.map_words[np.where(mapped, tracks.map_start, 0)]
+    mapped &= word < tracks.fallback
+    key = np.where(mapped, word, tracks.fallback)
+    return None if np.count_nonzero(tracks.time[key][mapped]) else key
 
 
 def sample(tracks: Tracks, nodes: ArrayLike, times: ArrayLike) -> Samples:

@@ -23,7 +23,7 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
-from ..scene.dialect import Decision, decide
+from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
@@ -110,7 +110,8 @@ def decode_model(
         ConversionError: an error finding.
     """
     model, findings = checked_model(model, options.mode)
-    decision = decide(model, options.dialect)
+    keys = read_keys(model)
+    decision = decide(model, options.dialect, keys)
     if decision.step == "d" and fallback is not None:
         decision = fallback() or decision
     wear = read_wear_names(text)
@@ -121,6 +122,7 @@ def decode_model(
         wear=wear,
         subframes=options.subframes,
         stored_keys=options.stored_keys,
+        keys=keys,
     )
     if options.paths:
         scene.paths = path_segments(model, scene)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from ..formats.model import MshModel, largest_indices
 from ..formats.tables import NODE_COCKPIT
-from ..numeric.arrays import NONE16, cross_products, fill_non_finite
+from ..numeric.arrays import NONE16, F, cross_products, fill_non_finite
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
-from .dialect import Dialect
+from .dialect import Dialect, Readings
 from .scene import (
     MAX_COORDINATE,
     Channel,
@@ -29,6 +29,8 @@ from .scene import (
     in_range,
 )
 
+_WORDS = [f"word{k}" for k in (0, 2, 4, 6)]
+
 
 def decode(
     model: MshModel,
@@ -38,6 +40,7 @@ def decode(
     wear: Sequence[str] = (),
     subframes: int = 1,
     stored_keys: bool = False,
+    keys: Readings | None = None,
 ) -> Scene:
     """Decode a valid model into a scene.
 
@@ -48,6 +51,7 @@ def decode(
         wear: material names by row.
         subframes: samples per frame of the clip.
         stored_keys: the clip holds the stored keys instead of samples.
+        keys: the model's, where they were read already (``dialect.read_keys``).
     """
     materials, material_of = _materials(model, dialect, wear)
     primitives = _primitives(model, material_of)
@@ -61,10 +65,11 @@ def decode(
             scene.meshes = [Mesh("legacy", drawn)]
             scene.parts = [Part(0, 0, 0, 0)]
         return scene
-    tracks = dialects.tracks(model, dialect)
-    scene.nodes = _nodes(model, dialect, tracks)
+    keys = keys or dialects.read_keys(model)
+    scene.nodes = _nodes(model, dialect, keys)
     _parts(model, scene, primitives)
-    if tracks is not None:
+    if keys is not None:
+        tracks = keys.of(dialect)
         scene.tracks = _stored_tracks(tracks) if stored_keys else _sampled_tracks(tracks, subframes)
     return scene
 
@@ -106,16 +111,16 @@ def _materials(
     model: MshModel, dialect: Dialect, wear: Sequence[str]
 ) -> tuple[list[Material], list[int]]:
     """Distinct materials in order of first use, and the material of every batch."""
-    meaning = dialects.batch_materials(model, dialect)
-    words = (model.batches[f"word{k}"].tolist() for k in (2, 4, 6))
     index: dict[tuple[int, ...], int] = {}
-    of_batch = [
-        index.setdefault(key, len(index))
-        for key in zip(*(column.tolist() for column in meaning), *words, strict=True)
-    ]
+    rows = model.batches[_WORDS].tolist()  # every reading tells apart what these tell apart
+    of_batch = [index.setdefault(row, len(index)) for row in rows]
+    first: dict[int, int] = {}
+    for i, material in enumerate(of_batch):
+        first.setdefault(material, i)
+    meaning = dialects.batch_materials(model.batches[[*first.values()]], dialect)
     named = [
-        Material(wear[key[0]] if key[0] < len(wear) else f"material_{key[0]}", *key)
-        for key in index
+        Material(wear[row] if row < len(wear) else f"material_{row}", row, *rest, *words[1:])
+        for row, *rest, words in zip(*(column.tolist() for column in meaning), index, strict=True)
     ]
     return named, of_batch
 
@@ -175,17 +180,16 @@ def corner_vertices(model: MshModel) -> NDArray[np.int64]:
     return corners.reshape(-1, 3)
 
 
-def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Node]:
+def _nodes(model: MshModel, dialect: Dialect, keys: Readings | None) -> list[Node]:
     count = len(model.nodes)
-    if tracks is None:
+    if keys is None:
         rotations = np.tile([1.0, 0.0, 0.0, 0.0], (count, 1))
         translations = np.zeros((count, 3), np.float32)
+        animated = set()
     else:
-        rest = sample(tracks, np.arange(count), [0.0])
-        rotations, translations = rotation(rest.quaternion[:, 0]), rest.position[:, 0]
-        rotations[~np.isfinite(rotations).all(axis=1)] = [1.0, 0.0, 0.0, 0.0]
-        translations[~np.isfinite(translations).all(axis=1)] = 0
-    animated = set(tracks.animated.tolist()) if tracks is not None else set()
+        rotations = _finite(keys.at_rest(dialect), [1.0, 0.0, 0.0, 0.0])
+        translations = _finite(keys.translation, [0.0, 0.0, 0.0])
+        animated = set(keys.of(dialect).animated.tolist())
     names = unique_names(
         [n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))]
     )
@@ -205,6 +209,14 @@ def _nodes(model: MshModel, dialect: Dialect, tracks: Tracks | None) -> list[Nod
         )
         for i in range(count)
     ]
+
+
+def _finite(rows: NDArray[F], instead: list[float]) -> NDArray[F]:
+    """Rows, and something instead of those that are not finite. (n, k)."""
+    finite = np.isfinite(rows)
+    if np.count_nonzero(finite) == finite.size:
+        return rows
+    return np.where(finite.all(axis=1, keepdims=True), rows, np.array(instead, rows.dtype))
 
 
 def unique_names(names: Sequence[str]) -> list[str]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,9 @@ from ..formats.archive import decode_text
 from ..formats.key_pool import count_identities, decode_keys
 from ..formats.model import MshModel
 from ..formats.tables import KEY_DTYPE, NO_LIGHTMAP, NODE_COCKPIT
-from ..numeric.arrays import NONE16, ranges
+from ..numeric.arrays import NONE16, Records, ranges
 from ..numeric.pose import compose, rotation, rotation_matrix
-from ..numeric.sampler import Tracks, sample
+from ..numeric.sampler import Tracks, keys_at_rest, sample
 
 
 class Dialect(StrEnum):
@@ -37,8 +38,36 @@ def last_row(dialect: Dialect) -> int:
     return 0xFF if dialect is Dialect.RETAIL else 0xFFFF
 
 
+_ORDER = list(Dialect)
 #: Column order that turns a stored key quaternion into [w, x, y, z].
 _KEY_ORDER = {Dialect.SPEC: [3, 0, 1, 2], Dialect.RETAIL: [0, 1, 2, 3]}
+#: The same for a quaternion that was read as ``spec``.
+_RETAIL_OF_SPEC = [_KEY_ORDER[Dialect.SPEC].index(k) for k in _KEY_ORDER[Dialect.RETAIL]]
+
+
+class Readings(NamedTuple):
+    """What every dialect reads in the keys of a model, in the order of :class:`Dialect`.
+
+    Made once, for the decision and for the scene.
+
+    Attributes:
+        tracks: the keys.
+        rotation: (D, N, 4) float64, unit rotations of the nodes at rest, relative to the parent.
+        translation: (N, 3) float32, the same under all.
+    """
+
+    tracks: list[Tracks]
+    rotation: NDArray[np.float64]
+    translation: NDArray[np.float32]
+
+    def of(self, dialect: Dialect) -> Tracks:
+        """What one dialect reads."""
+        return self.tracks[_ORDER.index(dialect)]
+
+    def at_rest(self, dialect: Dialect) -> NDArray[np.float64]:
+        """The rotations at rest that one dialect reads. (N, 4)."""
+        rotation: NDArray[np.float64] = self.rotation[_ORDER.index(dialect)]
+        return rotation
 
 
 class BatchMaterials(NamedTuple):
@@ -90,14 +119,29 @@ def tracks(model: MshModel, dialect: Dialect) -> Tracks | None:
     )
 
 
+def read_keys(model: MshModel) -> Readings | None:
+    """Return the keys of a model under every dialect; ``None`` as of :func:`tracks`."""
+    one = tracks(model, Dialect.SPEC)
+    if one is None:
+        return None
+    both = [one, one._replace(quaternion=one.quaternion[:, _RETAIL_OF_SPEC])]
+    if (key := keys_at_rest(one)) is not None:
+        at_rest = np.array([each.quaternion[key] for each in both])
+        return Readings(both, rotation(at_rest), one.position[key])
+    # between two keys: the order in which the sampler sums counts
+    samples = [sample(each, np.arange(len(model.nodes)), [0.0]) for each in both]
+    at_rest = np.array([each.quaternion[:, 0] for each in samples])
+    return Readings(both, rotation(at_rest), samples[0].position[:, 0])
+
+
 def key_order(dialect: Dialect) -> list[int]:
     """Return the columns of a stored key quaternion in ``[w, x, y, z]`` order."""
     return _KEY_ORDER[dialect]
 
 
-def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
-    """Return material row, lightmap row and flags of every batch."""
-    word0, word2, word4 = (model.batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
+def batch_materials(batches: Records, dialect: Dialect) -> BatchMaterials:
+    """Return material row, lightmap row and flags of batches. (B,) ``BATCH_DTYPE``."""
+    word0, word2, word4 = (batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
     if dialect is Dialect.SPEC:
         return BatchMaterials(word2, np.full_like(word0, NO_LIGHTMAP), word0)
     return BatchMaterials(word4 & 0xFF, word4 >> 8, word0 | word2 << 16)
@@ -137,7 +181,7 @@ def vertex_colours(model: MshModel, dialect: Dialect) -> NDArray[np.uint8] | Non
 # ------------------------------------------------------------------ detection
 
 
-def decide(model: MshModel, wanted: str = "auto") -> Decision:
+def decide(model: MshModel, wanted: str = "auto", keys: Readings | None = None) -> Decision:
     """Detect the dialect of a model, from evidence in the file.
 
     In order: (a) the header box, posed under both quaternion orders; (b) identity keys and
@@ -146,10 +190,11 @@ def decide(model: MshModel, wanted: str = "auto") -> Decision:
     Args:
         model: the model.
         wanted: ``auto``, ``spec`` or ``retail``; the latter two decide without looking.
+        keys: its keys, where they were read already (:func:`read_keys`).
     """
     if wanted != "auto":
         return Decision(Dialect(wanted), "given", "given by --dialect")
-    errors = _box_errors(model)
+    errors = _box_errors(model, keys or read_keys(model))
     box = {d.value: e for d, e in errors.items()}
     identity = _identity_keys(model)
     words = _batch_word_vote(model)
@@ -191,19 +236,21 @@ def majority(decisions: Sequence[Decision]) -> Decision | None:
     return Decision(dialect, "archive", reason)
 
 
-def _box_errors(model: MshModel) -> dict[Dialect, float]:
+def _box_errors(model: MshModel, keys: Readings | None) -> dict[Dialect, float]:
     """Largest difference of a box face from the header's, over the header's diagonal."""
     with np.errstate(invalid="ignore"):  # signalling NaNs signal when they are converted
         hull = model.header["hull"][0].astype(np.float64)
     low, high = hull.min(0), hull.max(0)
-    diagonal = float(np.linalg.norm(high - low))
-    if not np.isfinite(diagonal) or diagonal == 0:
+    side = high - low
+    diagonal = sqrt(side.dot(side))
+    if not isfinite(diagonal) or diagonal == 0:
         return {}
-    posed = _posed_at_rest(model)
+    posed = None if keys is None else _posed_at_rest(model, keys)
     if posed is None:
         return {}
-    error = np.maximum(abs(posed.min(2) - low).max(1), abs(posed.max(2) - high).max(1))
-    return dict(zip(Dialect, (error / diagonal).tolist(), strict=True))
+    off = np.concatenate([posed.min(2) - low, posed.max(2) - high], axis=1)
+    error = np.abs(off).max(1) / diagonal
+    return dict(zip(Dialect, error.tolist(), strict=True))
 
 
 def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
@@ -212,30 +259,22 @@ def posed_at_rest(model: MshModel) -> dict[Dialect, NDArray[np.float64]]:
     Returns:
         (n, 3) float64, model space; nothing where there is no such geometry, or no keys.
     """
-    posed = _posed_at_rest(model)
+    keys = read_keys(model)
+    posed = None if keys is None else _posed_at_rest(model, keys)
     return {} if posed is None else {d: posed[k].T for k, d in enumerate(Dialect)}
 
 
-def _posed_at_rest(model: MshModel) -> NDArray[np.float64] | None:
+def _posed_at_rest(model: MshModel, keys: Readings) -> NDArray[np.float64] | None:
     """The same under every dialect in their order, axis after axis in memory. (D, 3, n)."""
     vertices, nodes, counts = header_vertices(model)
-    dialects = list(Dialect)
-    one = tracks(model, dialects[0])
-    if not vertices.size or one is None:
+    if not vertices.size:
         return None
-    order = [_KEY_ORDER[dialects[0]].index(column) for column in _KEY_ORDER[dialects[1]]]
-    every_node = np.arange(len(model.nodes))
-    rest = sample(one, every_node, [0.0])
-    both = [rest.quaternion[:, 0], rest.quaternion[:, 0, order]]
-    if one.time[rest.key[rest.mapped]].any():  # between two keys: the order of sums counts
-        other = replace(one, quaternion=one.quaternion[:, order])
-        both[1] = sample(other, every_node, [0.0]).quaternion[:, 0]
-    translations = np.stack([rest.position[:, 0].astype(np.float64)] * 2)
-    world_r, world_t = compose(model.parents, rotation(np.stack(both)), translations)
+    translations = keys.translation.astype(np.float64)[None].repeat(len(keys.rotation), axis=0)
+    world_r, world_t = compose(model.parents, keys.rotation, translations)
     matrices = rotation_matrix(world_r)
     # axis after axis in memory: the largest of each is found twenty times as fast
     points = model.positions.T.astype(np.float64).take(vertices, axis=1)
-    posed = np.empty((len(dialects), *points.shape))
+    posed = np.empty((len(matrices), *points.shape))
     end = 0
     for node, count in zip(nodes.tolist(), counts.tolist(), strict=True):
         start, end = end, end + count
@@ -265,14 +304,17 @@ def header_vertices(
     corners = rows["index_count"].astype(np.int64)
     base = np.repeat(rows["base_vertex"].astype(np.int64), corners)
     vertices = base + model.indices[ranges(rows["index_start"].astype(np.int64), corners)]
-    before = np.concatenate([[0], np.cumsum(corners)])[np.cumsum(batches)]
-    counts: NDArray[np.int64] = np.diff(before, prepend=0)
-    return vertices, nodes.astype(np.int64), counts
+    before = np.zeros(len(corners) + 1, np.int64)
+    np.cumsum(corners, out=before[1:])
+    counts = before[np.cumsum(batches)]
+    counts[1:] -= counts[:-1].copy()
+    return vertices, nodes, counts
 
 
 def _identity_keys(model: MshModel) -> dict[str, int]:
     pool = np.zeros(0, KEY_DTYPE) if model.keys is None else model.keys
-    return {d.value: count_identities(pool, _KEY_ORDER[d]) for d in Dialect}
+    counts = count_identities(pool, *_KEY_ORDER.values())
+    return dict(zip(_KEY_ORDER, counts, strict=True))
 
 
 def _batch_word_vote(model: MshModel) -> str | None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric import sampler
+from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.importers.msh import read_msh
 from tests.support import scalar_sampler as scalar
@@ -156,3 +157,28 @@ def test_animated_nodes(sample: Sample) -> None:
         return
     expected = [n["index"] for n in sample.truth["nodes"] if n["animated"]]
     assert track.animated.tolist() == expected
+
+
+@given(st.data())
+def test_at_rest_is_frame_0(data: st.DataObject) -> None:
+    """The short way to frame 0 finds the keys that the sampler starts from."""
+    keys, count, frames = 4, 3, data.draw(st.integers(0, 2))
+    words = data.draw(st.lists(st.integers(0, 0xFFFF) | st.integers(0, keys), min_size=2))
+    starts = st.sampled_from([NONE16, *range(max(0, len(words) - frames + 1))])
+    times = st.sampled_from([0.0, -0.0, 1.0])
+    track = sampler.Tracks(
+        map_start=np.array(data.draw(st.lists(starts, min_size=count, max_size=count))),
+        fallback=np.array(data.draw(st.lists(st.integers(0, 3), min_size=count, max_size=count))),
+        map_words=np.array(words, np.uint16),
+        frame_count=frames,
+        position=np.arange(3 * keys, dtype=np.float32).reshape(keys, 3),
+        time=np.array(data.draw(st.lists(times, min_size=keys, max_size=keys)), np.float32),
+        quaternion=np.eye(4, dtype=np.float32),
+    )
+    wanted = sampler.sample(track, range(count), [0.0])
+    between = track.time[wanted.key[wanted.mapped]].any()
+    found = sampler.keys_at_rest(track)
+    assert (found is None) == between
+    if found is not None:
+        np.testing.assert_array_equal(found, wanted.key[:, 0])
+        np.testing.assert_array_equal(track.position[found], wanted.position[:, 0])

@@ -9,6 +9,8 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.numeric import sampler
+from msh_gltf.converter.numeric.pose import rotation
 from msh_gltf.converter.scene import dialect as d
 from msh_gltf.converter.scene.dialect import Dialect, decide
 from msh_gltf.importers.msh import read_msh
@@ -37,7 +39,7 @@ def test_recorded_decision(sample) -> None:
 def test_what_the_dialect_reads(sample) -> None:
     model, truth = read_msh(sample.path, sample.entry), sample.arrays
     dialect = Dialect(sample.dialect)
-    meaning = d.batch_materials(model, dialect)
+    meaning = d.batch_materials(model.batches, dialect)
     np.testing.assert_array_equal(meaning.row, truth["batch_row"])
     np.testing.assert_array_equal(meaning.lightmap, truth["batch_light"])
     np.testing.assert_array_equal(meaning.flags, truth["batch_flags"])
@@ -55,6 +57,22 @@ def test_a_box_of_no_numbers_decides_nothing() -> None:
     broken = decide(replace(model, header=header))
     assert broken.box_error == {}
     assert broken.step == "bc"
+
+
+@every_sample
+def test_both_readings_at_once(sample) -> None:
+    """What is read once for deciding and decoding is what each dialect reads."""
+    model = read_msh(sample.path, sample.entry)
+    keys = d.read_keys(model)
+    if keys is None:
+        assert d.tracks(model, Dialect.SPEC) is None
+        return
+    for dialect in Dialect:
+        track = d.tracks(model, dialect)
+        np.testing.assert_array_equal(keys.of(dialect).quaternion, track.quaternion)
+        rest = sampler.sample(track, range(len(model.nodes)), [0.0])
+        np.testing.assert_array_equal(keys.at_rest(dialect), rotation(rest.quaternion[:, 0]))
+        np.testing.assert_array_equal(keys.translation, rest.position[:, 0])
 
 
 def test_given_dialect_wins() -> None:
@@ -104,8 +122,8 @@ def test_portal_flags_are_one_u32_in_retail() -> None:
     batches = model.batches.copy()
     batches["word0"], batches["word2"] = 0x2001, 0x1
     model.streams[StreamType.BATCHES] = batches
-    assert d.batch_materials(model, Dialect.RETAIL).flags[0] == 0x12001
-    assert d.batch_materials(model, Dialect.SPEC).flags[0] == 0x2001
+    assert d.batch_materials(model.batches, Dialect.RETAIL).flags[0] == 0x12001
+    assert d.batch_materials(model.batches, Dialect.SPEC).flags[0] == 0x2001
 
 
 def test_vertex_extra() -> None:
