@@ -25,7 +25,7 @@ from .gltf_file import Builder, Document
 from .gltf_nodes import (
     add_clip,
     material_object,
-    mesh_object,
+    mesh_text,
     node_object,
     placed,
     point_object,
@@ -205,7 +205,7 @@ class _Writer:
         ids = self.options.vertex_ids
         texts = iter(add_primitives(self.file, scene.streams, primitives, vertex_ids=ids))
         for i in wanted:
-            self.mesh_of[i] = self.file.add_mesh(mesh_object(scene.meshes[i], texts))
+            self.mesh_of[i] = self.file.add_mesh(mesh_text(scene.meshes[i], texts))
 
     def _add_materials(self) -> None:
         """Materials, and the pictures that they need, each once."""

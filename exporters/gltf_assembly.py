@@ -33,7 +33,7 @@ from .gltf_json import json_text
 from .gltf_nodes import (
     add_clip,
     material_object,
-    mesh_object,
+    mesh_text,
     node_object,
     placed,
     point_object,
@@ -198,7 +198,7 @@ class _Writer:
         if not ids:  # they are rows of the whole table
             streams, primitives = used_windows(streams, primitives)
         texts = iter(add_primitives(self.file, streams, primitives, vertex_ids=ids))
-        return {i: self.file.add_mesh(mesh_object(scene.meshes[i], texts)) for i in wanted}
+        return {i: self.file.add_mesh(mesh_text(scene.meshes[i], texts)) for i in wanted}
 
     def _add_materials(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:
         """Add materials of a scene that the document does not have yet; returns their numbers."""

@@ -65,7 +65,7 @@ class Builder:
     def __init__(self) -> None:
         self.scenes: list[Json] = []
         self.nodes: list[Json] = []
-        self.meshes: list[Json] = []
+        self.meshes: list[Json | Text] = []
         self.materials: list[Json] = []
         self.images: list[Json] = []
         self._pixels: list[str] = []
@@ -125,7 +125,7 @@ class Builder:
         dtype = "<u4" if vertex_count > RESTART16 else "<u2"
         return self.add_accessor(array.astype(dtype), target=Target.ELEMENT_ARRAY_BUFFER)
 
-    def add_mesh(self, mesh: Json) -> int:
+    def add_mesh(self, mesh: Json | Text) -> int:
         """Add a mesh; its primitives may be :class:`Text`."""
         self.meshes.append(mesh)
         return len(self.meshes) - 1

@@ -50,6 +50,18 @@ def json_text(value: object) -> str:
     return "".join(chain.from_iterable(zip(between, [*parts, ""], strict=True)))
 
 
+def quoted(text: str) -> str:
+    """Return a string as JSON text."""
+    return encode_basestring(text)
+
+
+def numbers_text(value: object) -> str:
+    """Return a small object of objects and whole numbers as JSON text."""
+    if not isinstance(value, dict):
+        return str(value)
+    return "{" + ",".join([f'"{key}":{numbers_text(part)}' for key, part in value.items()]) + "}"
+
+
 def json_rows(*objects: Json) -> list[str]:
     """Return the texts of n times some objects, alike but for the values that are arrays.
 
@@ -75,7 +87,7 @@ def _template(value: object, columns: list[NDArray[Any]]) -> str:
     if type(value) is int:
         return str(value)
     if type(value) is str:
-        return encode_basestring(value).replace("%", "%%")
+        return quoted(value).replace("%", "%%")
     if not isinstance(value, np.ndarray):
         return json_text(value).replace("%", "%%")
     if value.ndim == 1:

@@ -20,7 +20,7 @@ from ..converter.scene.points import length_of, rotation_of
 from ..converter.scene.scene import Channel, Material, Mesh, Node, Track
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, row_colour
-from .gltf_json import Text
+from .gltf_json import Text, numbers_text, quoted
 
 
 def node_object(
@@ -74,14 +74,14 @@ def point_object(point: ControlPoint) -> Json:
     return {**out, "extras": to_extras(values)}
 
 
-def mesh_object(mesh: Mesh, primitives: Iterator[str]) -> Json:
+def mesh_text(mesh: Mesh, primitives: Iterator[str]) -> Text:
     """Return a mesh; takes its primitives, as JSON text, from those of the model."""
-    text = ",".join(islice(primitives, len(mesh.primitives)))
-    out: Json = {"name": mesh.name, "primitives": [Text(text)]}
+    own = ",".join(islice(primitives, len(mesh.primitives)))
+    extras = ""
     if mesh.slot is not None:
         values = MeshExtras(slot=mesh.slot, lod=mesh.lod or 0, group=mesh.group or 0)
-        out["extras"] = to_extras(values)
-    return out
+        extras = f',"extras":{numbers_text(to_extras(values))}'
+    return Text(f'{{"name":{quoted(mesh.name)},"primitives":[{own}]{extras}}}')
 
 
 def placed(translations: NDArray[Any], rotations: NDArray[np.float64]) -> list[Json]:

@@ -37,15 +37,7 @@ def add_primitives(
     material, start, count, index_start, index_count = table.T[:5]
     positions = game_to_gltf(streams.positions)
     vertices = _vertex_accessors(file, streams, positions, vertex_ids)
-    wide = count > RESTART16
-    narrow_view, wide_view = _index_views(file, streams.indices, wide)
-    index: Json = {
-        "bufferView": np.where(wide, wide_view, narrow_view),
-        "byteOffset": index_start * np.where(wide, 4, 2),
-        "componentType": np.where(wide, ComponentType.UNSIGNED_INT, ComponentType.UNSIGNED_SHORT),
-        "count": index_count,
-        "type": "SCALAR",
-    }
+    index = _index_accessors(file, streams.indices, index_start, index_count, count > RESTART16)
     first: dict[int, int] = {}
     windows_of = enumerate((start << 32 | count).tolist())
     # the primitive that has this one's window first
@@ -102,15 +94,35 @@ def _vertex_accessors(
     return out
 
 
-def _index_views(file: Builder, indices: NDArray[Any], wide: NDArray[np.bool_]) -> tuple[int, int]:
-    """Add the indices as uint16, and as uint32 for primitives that need it; -1 = not needed."""
-    target = Target.ELEMENT_ARRAY_BUFFER
-    narrow_view = wide_view = -1
-    if not wide.all():
-        narrow_view = file.add_buffer_view(indices.astype("<u2"), target=target)
-    if wide.any():
-        wide_view = file.add_buffer_view(indices.astype("<u4"), target=target)
-    return narrow_view, wide_view
+def _index_accessors(
+    file: Builder,
+    indices: NDArray[Any],
+    start: NDArray[np.int64],
+    count: NDArray[np.int64],
+    wide: NDArray[np.bool_],
+) -> Json:
+    """Add the indices as uint16, and as uint32 for primitives that need it; returns accessors."""
+    target, wides = Target.ELEMENT_ARRAY_BUFFER, np.count_nonzero(wide)
+    views = {}
+    if wides < wide.size:
+        views["<u2"] = file.add_buffer_view(indices.astype("<u2"), target=target)
+    if wides:
+        views["<u4"] = file.add_buffer_view(indices.astype("<u4"), target=target)
+    if len(views) == 2:
+        view: Any = np.where(wide, views["<u4"], views["<u2"])
+        kind: Any = np.where(wide, ComponentType.UNSIGNED_INT, ComponentType.UNSIGNED_SHORT)
+        size: Any = np.where(wide, 4, 2)
+    else:
+        [view] = views.values()
+        kind = int(ComponentType.UNSIGNED_INT if wides else ComponentType.UNSIGNED_SHORT)
+        size = 4 if wides else 2
+    return {
+        "bufferView": view,
+        "byteOffset": start * size,
+        "componentType": kind,
+        "count": count,
+        "type": "SCALAR",
+    }
 
 
 def _window_bounds(

@@ -51,8 +51,8 @@ def output_files(
     about = replace(about, source_sha256=digest)
     extras = {**extras, "source": about.source, "digest": digest, "pair": about.pair}
     files = [] if root is not None else picture_files(appearance, target)
-    beside = sidecar_path(target)
     if sidecar:
+        beside = sidecar_path(target)
         extras["sidecar"] = readable(beside.name)
     made = document(extras, appearance)
     if sidecar:

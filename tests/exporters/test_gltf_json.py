@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from msh_gltf.exporters.gltf_json import Text, json_rows, json_text
+from msh_gltf.exporters.gltf_json import Text, json_rows, json_text, numbers_text
 
 
 def test_encoded_parts_take_their_places() -> None:
@@ -32,3 +32,8 @@ def test_rows_are_what_encoding_each_would_write() -> None:
     for text, row, low in zip(texts, rows.tolist(), bounds.tolist(), strict=True):
         expected = [json_text({"name": "50%", "at": {"row": row}}), json_text({"min": low})]
         assert text == ",".join(expected)
+
+
+def test_numbers_are_what_encoding_them_would_write() -> None:
+    value = {"msh": {"slot": 3, "lod": 0}, "more": {}}
+    assert numbers_text(value) == json_text(value)
