@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,8 +128,7 @@ class Finding:
         return str(self.to_error())
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """A table, and where its rows lie.
 
     Attributes:

@@ -191,7 +191,7 @@ def entry_types(entry: Entry, label: str) -> set[int]:
         low, sizes = rows["data_offset"].astype(np.int64), rows["size"].astype(np.int64)
         if ((low < _HEADER_SIZE) | (low + sizes > directory)).any():
             _rows(memoryview(part), directory, label)  # reports it
-        types.update(np.unique(rows["type_id"]).tolist())
+        types.update(rows["type_id"].tolist())
         shared += int(sizes.sum())
     if shared > max_uses(size):
         raise _reused(shared, size, label)

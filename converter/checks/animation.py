@@ -75,10 +75,11 @@ NODE_MAP = _rule(
 
 def _map(model: MshModel) -> Iterator[Finding]:
     start = model.nodes["map_start"].astype(np.int64)
-    end = np.where(start == NONE16, 0, start + model.frame_count)
+    frames = model.frame_count
+    end = np.where(start == NONE16, 0, start + frames)
     words = len(model.frame_map)
     yield from first_bad(
-        NODE_MAP, end > words, f"map of {model.frame_count} frames runs past the table",
+        NODE_MAP, end > words, f"map of {frames} frames runs past the table",
         in_table(model, StreamType.NODES, "map_start"), end, f"at most {words}",
     )  # fmt: skip
 
@@ -93,7 +94,10 @@ KEY_FINITE = _rule(
 
 def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
     finite = in_range(keys["position"]) & np.isfinite(keys["time"])
-    numbers = np.column_stack([keys["position"], keys["time"]])
+
+    def numbers(row: int) -> list[float]:
+        return [*keys["position"][row].tolist(), float(keys["time"][row])]
+
     yield from first_bad(
         KEY_FINITE, ~finite, "key holds a number that is not finite, or too large",
         in_table(model, StreamType.KEYS), numbers, f"at most {MAX_COORDINATE:g}",
@@ -185,8 +189,9 @@ def _words(model: MshModel, keys: Records) -> Iterator[Finding]:
 
 
 def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
+    zero = np.ascontiguousarray(keys["quaternion"]).view("<u8")[:, 0] == 0  # all four words
     yield from first_bad(
-        KEY_ZERO, ~keys["quaternion"].any(1), "all-zero quaternion, read as identity",
+        KEY_ZERO, zero, "all-zero quaternion, read as identity",
         in_table(model, StreamType.KEYS, "quaternion"), "0, 0, 0, 0", "unit length",
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import TABLES, StreamType
 from ..numeric.arrays import NONE16, ranges
-from ..scene.scene import MAX_COORDINATE, in_range
+from ..scene.scene import MAX_COORDINATE
 from .places import in_table
 from .slots import vertices_by_slot
 
@@ -41,8 +41,9 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
     """Yield positions that are not finite, and streams of another length."""
     count = len(model.positions)
     yield from first_bad(
-        VERTEX_FINITE, ~in_range(model.positions), "position is not finite, or too large",
-        in_table(model, StreamType.POSITIONS), model.positions, f"at most {MAX_COORDINATE:g}",
+        VERTEX_FINITE, ~(np.abs(model.positions) <= MAX_COORDINATE),
+        "position is not finite, or too large", in_table(model, StreamType.POSITIONS),
+        model.positions, f"at most {MAX_COORDINATE:g}",
     )  # fmt: skip
     for stream, table in model.streams.items():
         spec = TABLES[stream]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -374,12 +375,12 @@ class TableSpec:
     header: np.dtype[np.void] | None = None
     legacy: np.dtype[np.void] | None = None
 
-    @property
+    @cached_property
     def label(self) -> str:
         """``Res13 (batches)``: number and name, since other tools count in hex."""
         return f"Res{self.stream.value} ({self.title})"
 
-    @property
+    @cached_property
     def start(self) -> int:
         """Where the first record lies in the table, bytes: the size of the header."""
         return 0 if self.header is None else self.header.itemsize

@@ -8,6 +8,8 @@ quaternion and triangle-normal words but -32768.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -76,7 +78,9 @@ def normalise(vectors: NDArray[np.number], zero: ArrayLike) -> NDArray[np.float6
     """Return unit vectors in float64 along the last axis; all-zero vectors become ``zero``."""
     exact = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("...i,...i->...", exact, exact))[..., None]
-    some = length > 0
+    if np.count_nonzero(length) == length.size and math.isfinite(np.add.reduce(length, axis=None)):
+        whole: NDArray[np.float64] = exact / length
+        return whole
     with np.errstate(invalid="ignore", divide="ignore"):
         unit: NDArray[np.float64] = exact / length
-    return unit if some.all() else np.where(some, unit, np.asarray(zero, np.float64))
+    return np.where(length > 0, unit, np.asarray(zero, np.float64))

@@ -81,8 +81,9 @@ class Mesh:
     def common_flags(self) -> int | None:
         """The flags that all of its triangles have, ``None`` where they differ."""
         flags = self.tri_flags
-        same = flags is not None and len(flags) and (flags == flags[0]).all()
-        return int(flags[0]) if flags is not None and same else None
+        if flags is None or not len(flags) or np.count_nonzero(flags != flags[0]):
+            return None
+        return int(flags[0])
 
     @property
     def drawn(self) -> bool:
