@@ -151,7 +151,7 @@ def check_materials(
     if dialect is None:
         return
     retail = dialect is Dialect.RETAIL
-    used = batch_materials(model.batches, dialect)
+    used = batch_materials(model, dialect)
     drawn = model.batches["index_count"] > 0
     if materials:
         yield from _material(model, used, drawn, len(materials), "word4" if retail else "word2")

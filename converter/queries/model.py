@@ -148,7 +148,7 @@ def walk_triangles(
     first_batch = np.cumsum(batch_count) - batch_count
     descriptor = tri_start[part] + before[:-1] - before[first_batch][part]
 
-    flags = dialects.batch_materials(model.batches, dialect).flags[batch].astype(np.uint32)
+    flags = dialects.batch_materials(model, dialect).flags[batch].astype(np.uint32)
     drawn = passes(flags, batch_required, batch_forbidden)
     run, within = _expand(np.where(drawn, index_count // 3, 0))
     triangle = descriptor[run] + within

@@ -117,10 +117,11 @@ def _materials(
     first: dict[int, int] = {}
     for i, material in enumerate(of_batch):
         first.setdefault(material, i)
-    meaning = dialects.batch_materials(model.batches[[*first.values()]], dialect)
+    at = [*first.values()]
+    meaning = [column[at].tolist() for column in dialects.batch_materials(model, dialect)]
     named = [
         Material(wear[row] if row < len(wear) else f"material_{row}", row, *rest, *words[1:])
-        for row, *rest, words in zip(*(column.tolist() for column in meaning), index, strict=True)
+        for row, *rest, words in zip(*meaning, index, strict=True)
     ]
     return named, of_batch
 

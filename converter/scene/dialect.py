@@ -21,7 +21,7 @@ from ..formats.archive import decode_text
 from ..formats.key_pool import count_identities, decode_keys
 from ..formats.model import MshModel
 from ..formats.tables import KEY_DTYPE, NO_LIGHTMAP, NODE_COCKPIT
-from ..numeric.arrays import NONE16, Records, ranges
+from ..numeric.arrays import NONE16, ranges
 from ..numeric.pose import compose, rotation, rotation_matrix
 from ..numeric.sampler import Tracks, keys_at_rest, sample
 
@@ -139,9 +139,9 @@ def key_order(dialect: Dialect) -> list[int]:
     return _KEY_ORDER[dialect]
 
 
-def batch_materials(batches: Records, dialect: Dialect) -> BatchMaterials:
-    """Return material row, lightmap row and flags of batches. (B,) ``BATCH_DTYPE``."""
-    word0, word2, word4 = (batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
+def batch_materials(model: MshModel, dialect: Dialect) -> BatchMaterials:
+    """Return material row, lightmap row and flags of every batch."""
+    word0, word2, word4 = (model.batches[f"word{k}"].astype(np.int64) for k in (0, 2, 4))
     if dialect is Dialect.SPEC:
         return BatchMaterials(word2, np.full_like(word0, NO_LIGHTMAP), word0)
     return BatchMaterials(word4 & 0xFF, word4 >> 8, word0 | word2 << 16)

@@ -39,7 +39,7 @@ def test_recorded_decision(sample) -> None:
 def test_what_the_dialect_reads(sample) -> None:
     model, truth = read_msh(sample.path, sample.entry), sample.arrays
     dialect = Dialect(sample.dialect)
-    meaning = d.batch_materials(model.batches, dialect)
+    meaning = d.batch_materials(model, dialect)
     np.testing.assert_array_equal(meaning.row, truth["batch_row"])
     np.testing.assert_array_equal(meaning.lightmap, truth["batch_light"])
     np.testing.assert_array_equal(meaning.flags, truth["batch_flags"])
@@ -122,8 +122,8 @@ def test_portal_flags_are_one_u32_in_retail() -> None:
     batches = model.batches.copy()
     batches["word0"], batches["word2"] = 0x2001, 0x1
     model.streams[StreamType.BATCHES] = batches
-    assert d.batch_materials(model.batches, Dialect.RETAIL).flags[0] == 0x12001
-    assert d.batch_materials(model.batches, Dialect.SPEC).flags[0] == 0x2001
+    assert d.batch_materials(model, Dialect.RETAIL).flags[0] == 0x12001
+    assert d.batch_materials(model, Dialect.SPEC).flags[0] == 0x2001
 
 
 def test_vertex_extra() -> None:
