@@ -11,7 +11,7 @@ from ..formats.names import without_number
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Scene
 from .compare_parts import compare_parts
-from .compare_poses import compare_poses
+from .compare_poses import PoseChanges
 from .identify_nodes import Identified
 from .plan import Plan
 
@@ -19,6 +19,7 @@ from .plan import Plan
 def compare_model(
     identified: Identified,
     stored: Scene,
+    poses: PoseChanges,
     *,
     lightmap: bool,
     has_names: bool,
@@ -29,8 +30,9 @@ def compare_model(
     """Return every difference between a file and the model in its sidecar.
 
     Args:
-        identified: the file's scene, its nodes identified against ``stored``.
+        identified: the file's scene, its nodes identified against ``stored``, its parts placed.
         stored: decoded from the sidecar's model.
+        poses: what differs in poses.
         lightmap: whether Res18 holds lightmap coordinates.
         has_names: whether the model has a table of node names.
         has_labels: whether it has one of labels.
@@ -50,7 +52,6 @@ def compare_model(
         only_shown=only_shown,
         allow_delete=allow_delete,
     )
-    poses = compare_poses(identified, stored)
     plan.poses |= poses.nodes
     plan.changes += poses.changes
     plan.not_applied += poses.not_applied

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..requirements import needed_for
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import Part, Scene
@@ -65,11 +65,12 @@ class _Comparison:
     def run(self) -> None:
         """Fill the plan's parts."""
         plan, scene = self.plan, self.scene
-        for part in scene.parts:
+        for i, part in enumerate(scene.parts):
             k = plan.identified.stored_of.get(part.node)
             triangles = triangle_list(scene, part, lightmap=self.lightmap)
             cell = None if k is None else (k, part.lod, part.group)
-            plan.parts.append(PartPlan(part, triangles=triangles, cell=cell))
+            why = plan.identified.reasons.get(i, "")
+            plan.parts.append(PartPlan(part, triangles=triangles, cell=cell, placed=why))
         count = range(len(plan.parts))
         for i in count:
             own = self._own(i)
@@ -222,7 +223,7 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
     if not part.match.unchanged:
         what = part.match.describe(len(part.stored))
         if part.part.matrix is not None:
-            what += ", as its object was moved, turned or scaled"
+            what += f", {part.placed or 'as its object was moved, turned or scaled'}"
         plan.changes.append(Change(where, what))
     if part.match.colours_kept:
         plan.warnings.append(
@@ -250,16 +251,21 @@ def _missing_parts(
     came = {part.cell if part.source is None else part.source for part in plan.parts}
     left = {part.source for part in plan.parts if part.source is not None and not part.copied}
     met = {part.cell for part in plan.parts}
-    missing = []
+    missing: list[Cell] = []
+    unseen: list[Cell] = []
     for cell, part in parts.items():
         if cell in met or cell in left:
             continue
         if cell[0] not in present:
             plan.deleted_parts.append(cell)
-        elif (only_shown and is_outside(cell)) or _only_degenerate(stored, part, lightmap):
+        elif only_shown and is_outside(cell):
+            plan.kept_parts.append(cell)
+            unseen.append(cell)
+        elif _only_degenerate(stored, part, lightmap):
             plan.kept_parts.append(cell)
         else:
             missing.append(cell)
+    _left_behind(plan, stored, unseen)
     came &= parts.keys()
     doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
     for cell in missing:
@@ -279,6 +285,22 @@ def _missing_parts(
             plan.deleted_parts.append(cell)
             plan.changes.append(Change(where, "is missing"))
     _replaced_parts(plan, stored)
+
+
+def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
+    """Report the parts that the file never had, and whose nodes were moved or scaled under them."""
+    shifted = {plan.identified.stored_of[node] for node in plan.identified.shifted}
+    cells = [cell for cell in unseen if cell[0] in shifted]
+    if cells:
+        more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        plan.not_applied.append(
+            NotApplied(
+                where=f"{_where(stored, cells[0])}{more}",
+                what="keeps its vertices, though its node was scaled or its origin was moved",
+                why="the file does not have it",
+                instead="export every part, without --parts visible, and edit that file",
+            )
+        )
 
 
 def _where(stored: Scene, cell: Cell) -> str:

@@ -25,6 +25,7 @@ from .compare_points import compare_points
 from .compare_poses import compare_poses, same_rotations
 from .frame_rate import DEFAULT_FPS
 from .identify_nodes import POSE_NOISE, Identified, identify
+from .place_parts import place_parts
 from .placed_nodes import TURN_NOISE, new_title
 
 #: What a held value may drift by, and what times of keys round, seconds.
@@ -99,8 +100,9 @@ class PlacedComparison:
         choose_clip(identified, model.scene, ClipOptions(ignore_scale=True))
         # how to export clips is said where it matters; one warning about all clips is enough
         clips = own.not_applied if self.given.clips else []
-        found = self._structure(identified, model)
         poses = compare_poses(identified, model.scene)
+        place_parts(identified, model.scene, poses.nodes)
+        found = self._structure(identified, model)
         names = {node.name for node in model.scene.nodes}
         points = compare_points(
             identified, model.points, model.shown_points, names, allow_delete=True

@@ -41,8 +41,13 @@ class Identified:
     Attributes:
         scene: nodes in file order; parts carry what to apply to their vertices.
         imported: the file.
+        world: (n, 4, 4), from items to the model, by their own transforms.
         node_of: item of the file -> node.
         part_items: items of the file that are parts of nodes.
+        part_of: index of a part in the scene -> its item, of parts that are objects of their own.
+        exported: indices of those that were exported as parts of their nodes.
+        reasons: index of a part -> how it was placed, where its object was left and its node not.
+        shifted: nodes that were moved or scaled without the parts that the file does not have.
         frames: item -> (4, 4), from the frame that it stands in to the rigid one of the node above;
             only for items that are scaled themselves, or do not stand directly in a rigid frame.
         baked: node -> (3, 3), what its item's frame has beyond a rotation (scale, shear, mirror);
@@ -55,8 +60,13 @@ class Identified:
 
     scene: Scene
     imported: ImportedScene
+    world: F64
     node_of: dict[int, int] = field(default_factory=dict)
     part_items: set[int] = field(default_factory=set)
+    part_of: dict[int, int] = field(default_factory=dict)
+    exported: set[int] = field(default_factory=set)
+    reasons: dict[int, str] = field(default_factory=dict)
+    shifted: set[int] = field(default_factory=set)
     frames: dict[int, F64] = field(default_factory=dict)
     baked: dict[int, F64] = field(default_factory=dict)
     stored_of: dict[int, int] = field(default_factory=dict)
@@ -68,7 +78,8 @@ class Identified:
 def identify(
     imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)
 ) -> Identified:
-    """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``.
+    """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``, and parts
+    that are objects of their own into their frames by ``edits.place_parts``.
 
     Args:
         imported: the file.
@@ -92,9 +103,9 @@ def identify(
     scene = Scene(imported.name, imported.streams, meshes=imported.meshes)
     scene.materials = imported.materials
     _flag_primitives(imported)
-    out = Identified(scene, imported, shown=shown, size=size)
+    out = Identified(scene, imported, world_matrices(imported.nodes), shown=shown, size=size)
     order = parents_first([item.parent for item in imported.nodes], root=-1)
-    builder = _Builder(out, stored, roles, world_matrices(imported.nodes))
+    builder = _Builder(out, stored, roles)
     out.frames = builder.add_nodes(order)
     if stored is None:
         out.size = model_size(scene)
@@ -141,15 +152,10 @@ def world_matrices(items: list[ImportedNode]) -> F64:
 
 
 class _Builder:
-    """Fill the scene of an :class:`Identified` with nodes and parts.
+    """Fill the scene of an :class:`Identified` with nodes and parts."""
 
-    ``world`` holds the (4, 4) matrix of every item, from item to model.
-    """
-
-    def __init__(
-        self, out: Identified, stored: Scene | None, roles: list[Role | None], world: F64
-    ) -> None:
-        self.out, self.stored, self.roles, self.world = out, stored, roles, world
+    def __init__(self, out: Identified, stored: Scene | None, roles: list[Role | None]) -> None:
+        self.out, self.stored, self.roles = out, stored, roles
         self.imported = out.imported
 
     def add_nodes(self, order: list[int]) -> dict[int, F64]:
@@ -159,7 +165,7 @@ class _Builder:
             item -> (4, 4), from the frame that it stands in to the rigid one of the node above;
             only for items that are scaled themselves, or do not stand directly in a rigid frame.
         """
-        items, out, world = self.imported.nodes, self.out, self.world
+        items, out, world = self.imported.nodes, self.out, self.out.world
         chosen = [i for i, role in enumerate(self.roles) if role is not None and not role.is_part]
         out.node_of = node_of = {item: node for node, item in enumerate(chosen)}
         bake: dict[int, F64 | None] = {}  # item -> what its vertices need, None = nothing
@@ -251,10 +257,12 @@ class _Builder:
         return {(p.node, p.lod, p.group): meshes[p.mesh].common_flags for p in self.stored.parts}
 
     def add_parts(self) -> None:
-        """Move parts that are objects of their own into the frames of their nodes."""
+        """Fill in the parts that are objects of their own; ``place_parts`` places them."""
         scene, items, stored = self.out.scene, self.imported.nodes, self.stored
-        owner, place = self._owners(), self._places()
-        at_origin: list[str] = []
+        owner = self._owners()
+        meshes = None if stored is None else StoredMeshes(stored)
+        old = [] if stored is None else stored.parts
+        cells, shown = {(p.node, p.lod, p.group) for p in old}, {(p.node, p.mesh) for p in old}
         for i, role in enumerate(self.roles):
             if role is None or role.owner is None or items[i].mesh < 0:
                 continue
@@ -270,28 +278,24 @@ class _Builder:
                     "delete it, too, or name it NODE.lodL.groupG after a node that is",
                 )
                 continue
-            matrix, was_here = place(i, role, node)
-            still = (self.world[i] == np.eye(4)).all()
-            if was_here and still and matrix is not None:
-                at_origin.append(items[i].name)
-            if was_here and (above := self._node_above(i)) not in (None, node):
-                name = printable(scene.nodes[above].name) if above is not None else ""
-                self._report_part(
-                    i,
-                    f"is below node {name!r}",
-                    "a part belongs to the node that it is called after",
-                    f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
-                )
-            cell = (self.out.stored_of.get(node, -1), role.lod, role.group)
-            flags = self._flags(i, cell)
-            scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, matrix, flags))
-        if at_origin:
-            # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
-            more = f" and {len(at_origin) - 1} more" if len(at_origin) > 1 else ""
-            self.imported.warnings.append(
-                f"part {at_origin[0]!r}{more} came to the origin: so Blender exports what is "
-                "switched off in a .blend that was opened again (switch its collections on, and "
-                "export again)"
+            index, k = len(scene.parts), self.out.stored_of.get(node)
+            self.out.part_of[index] = i
+            mesh = None if meshes is None else meshes.of(self.imported.meshes[items[i].mesh])
+            if (k, role.lod, role.group) in cells or (k, mesh) in shown:
+                self.out.exported.add(index)
+                self._report_parent(i, role, node)
+            flags = self._flags(i, (-1 if k is None else k, role.lod, role.group))
+            scene.parts.append(Part(node, role.lod, role.group, items[i].mesh, None, flags))
+
+    def _report_parent(self, i: int, role: Role, node: int) -> None:
+        """Report a part of a node that is below another one."""
+        if (above := self._node_above(i)) not in (None, node):
+            name = printable(self.out.scene.nodes[above].name) if above is not None else ""
+            self._report_part(
+                i,
+                f"is below node {name!r}",
+                "a part belongs to the node that it is called after",
+                f"name it {name}.lod{role.lod}.group{role.group}, or clear its parent",
             )
 
     def report_flags(self) -> None:
@@ -320,38 +324,6 @@ class _Builder:
             above = self.imported.nodes[above].parent
         return self.out.node_of.get(above)
 
-    def _places(self) -> Callable[[int, Role, int], tuple[F64 | None, bool]]:
-        """How an item becomes a part of a node: the matrix into its frame, and whether it was
-        exported as a part of that node.
-
-        Such a part was exported where the node is at rest in the sidecar, whatever was done to the
-        node since then; one that stands where the node is now was moved with it.
-        """
-        out, stored, meshes = self.out, self.stored, self.imported.meshes
-        own = rest_pose(out.scene)
-        rest = rest_pose(stored) if stored is not None and stored.nodes else None
-        cells = set() if stored is None else {(p.node, p.lod, p.group) for p in stored.parts}
-        shown = {(p.node, p.mesh) for p in stored.parts} if stored is not None else set()
-        known = StoredMeshes(stored) if stored is not None else None
-
-        def place(i: int, role: Role, node: int) -> tuple[F64 | None, bool]:
-            k, mesh = out.stored_of.get(node), meshes[self.imported.nodes[i].mesh]
-            poses = [(own[0][node], own[1][node])]
-            was_here = (k, role.lod, role.group) in cells
-            was_here |= known is not None and (k, known.of(mesh)) in shown
-            if was_here and rest is not None and k is not None:
-                poses.insert(0, (rest[0][k], rest[1][k]))
-            matrices = [self._into(self.world[i], pose) for pose in poses]
-            matrix = None if any(m is None for m in matrices) else matrices[0]
-            if matrix is not None and abs(np.linalg.det(matrix[:3, :3])) < 1e-12:
-                name = printable(self.imported.nodes[i].name)
-                raise ConversionError(
-                    f"part {name!r} is scaled to nothing", hint="delete it, or give it a size"
-                )
-            return matrix, was_here
-
-        return place
-
     def _owners(self) -> Callable[[int | str], int | None]:
         """The node that an owner's name or row means."""
         scene, stored = self.out.scene, self.stored
@@ -369,12 +341,3 @@ class _Builder:
             return node
 
         return node_of
-
-    def _into(self, world: F64, pose: tuple[F64, F64]) -> F64 | None:
-        """The matrix from an item's frame to a pose's, ``None`` where they are the same."""
-        frame = np.eye(4)
-        frame[:3, :3], frame[:3, 3] = rotation_matrix(pose[0]), pose[1]
-        matrix: F64 = np.linalg.inv(frame) @ world
-        unturned = np.abs(matrix[:3, :3] - np.eye(3)).max() <= 4 * ROTATION_NOISE
-        unmoved = np.abs(matrix[:3, 3]).max() <= 2 * POSE_NOISE * max(self.out.size, 1e-6)
-        return None if unturned and unmoved else matrix

@@ -26,6 +26,7 @@ class PartPlan:
         cell: where it is in the stored model; ``None``: in a new node.
         source: the cell that it was in, or is a copy of; ``None``: ``cell``, or it is new.
         copied: a part of the file is still where it was.
+        placed: how it was placed where its object was left and its node was not.
     """
 
     part: Part
@@ -36,6 +37,7 @@ class PartPlan:
     cell: Cell | None = None
     source: Cell | None = None
     copied: bool = False
+    placed: str = ""
 
     @property
     def unchanged(self) -> bool:

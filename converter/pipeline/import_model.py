@@ -20,7 +20,7 @@ from ..edits.compare_materials import (
     new_faces_without_material,
 )
 from ..edits.compare_model import compare_model, label_not_applied
-from ..edits.compare_poses import moved_though_animated
+from ..edits.compare_poses import compare_poses, moved_though_animated
 from ..edits.compare_surfaces import (
     UNRECORDED,
     SurfaceEdits,
@@ -38,6 +38,7 @@ from ..edits.new_materials import (
     one_name_two_looks,
 )
 from ..edits.own_materials import own_materials
+from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
@@ -145,11 +146,14 @@ def import_edited(
         identified, scene, about.materials, dialect=dialect, locked=why_locked(about)
     )
     given.not_applied += wear.not_applied
+    poses = compare_poses(identified, scene)
+    place_parts(identified, scene, poses.nodes)
     _add_lods(identified, scene, options)
     retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
         scene,
+        poses,
         lightmap=retail,
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
@@ -268,6 +272,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     identified = identify(given, None, given.shown)
     timing = choose_clip(identified, None, _clip_options(options))
     given.not_applied += moved_though_animated(identified, None)
+    place_parts(identified, None, set())
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError(

@@ -34,7 +34,7 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
         if part.source is not None and not part.copied:
             say("part", name, "moved", "; ".join(reasons[where]))
         elif part.unchanged:
-            say("part", name, "kept", "; ".join(reasons.get(where, ["unchanged"])))
+            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
         elif part.slot is None:
             say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
         else:

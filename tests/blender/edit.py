@@ -192,8 +192,56 @@ def flags_of_faces(node):
     mesh.polygons[0].material_index = len(mesh.materials) - 1
 
 
+def pick(node):
+    """Select a node's object alone."""
+    bpy.ops.object.select_all(action="DESELECT")
+    found = bpy.data.objects[node]
+    found.select_set(True)
+    bpy.context.view_layer.objects.active = found
+    return found
+
+
+def apply_transforms(node):
+    """*Object > Apply > All Transforms*; what is below stays where it is."""
+    pick(node).data = mesh_of(node).copy()
+    bpy.ops.object.transform_apply(location=True, rotation=True, scale=True)
+
+
+def set_origin(node):
+    """*Object > Set Origin > Origin to 3D Cursor*."""
+    pick(node).data = mesh_of(node).copy()
+    bpy.context.scene.cursor.location = (1, 2, 3)
+    bpy.ops.object.origin_set(type="ORIGIN_CURSOR")
+
+
+def switch_collections_on():
+    """Else Blender exports the objects of the others where they were."""
+    for collection in bpy.context.view_layer.layer_collection.children:
+        collection.exclude = False
+    bpy.context.view_layer.update()
+
+
+def scale_all(node):
+    """The objects of every collection."""
+    switch_collections_on()
+    for found in [o for o in bpy.data.objects if o.parent is None]:
+        found.location *= 1.5
+        found.scale *= 1.5
+
+
+def move_node_and_parts_apart(node):
+    switch_collections_on()
+    for found in bpy.data.objects:
+        if found.name == node or found.name.startswith(f"{node}.lod"):
+            found.location.x += 1 if found.name == node else 2
+
+
 PROPERTIES = {"export_extras": True}
 OPTIONS = {
+    "apply_transforms": PROPERTIES,
+    "set_origin": PROPERTIES,
+    "scale_all": PROPERTIES,
+    "move_node_and_parts_apart": PROPERTIES,
     "move_part": PROPERTIES,
     "move_part_by_properties": PROPERTIES,
     "hide_parts": {"use_visible": True},

@@ -10,24 +10,28 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
+from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called
+from tests.support.gltf_edit import Editable
+from tests.support.part_places import displaced
 from tests.support.runs import to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
 pytestmark = pytest.mark.skipif(
     not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
 )
+#: Edits that place nodes and parts.
+PLACES = ("apply_transforms", "set_origin", "scale_all", "move_node_and_parts_apart")
 EDITS = (
     "move_node", "rotate_at_frame", "move_vertex", "delete_face", "subdivide", "add_mesh_node",
     "rename", "reparent", "assign_material", "delete_part", "add_lod", "delete_cell", "move_part",
     "move_part_by_properties", "hide_parts", "apply_modifier", "flags_of_object",
-    "flags_of_faces",
+    "flags_of_faces", *PLACES,
 )  # fmt: skip
 GEOMETRY = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
 SAMPLE, NODE, ROW = "retail__odd__l_mast_010", "mast_c_m5o2", 5
@@ -69,6 +73,20 @@ def test_move_node(folder: Path) -> None:
     moved = new.keys["position"] - old.keys["position"]
     assert not moved[:ROW].any()
     assert np.linalg.norm(moved[ROW]) == pytest.approx(0.5, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_parts_arrive_where_blender_shows_them(name: str, folder: Path, tmp_path: Path) -> None:
+    back, *_ = edited(folder, name)
+    assert (back.warnings, back.not_applied) == ([], [])
+    (tmp_path / "again.msh").write_bytes(back.data)
+    options = ExportOptions(dialect=back.dialect)
+    loaded = load_file(tmp_path / "again.msh", None, options)
+    for path, data in gltf_files(loaded, tmp_path / "again.glb", options):
+        path.write_bytes(data)
+    away = displaced(Editable(folder / f"{name}.glb"), Editable(tmp_path / "again.glb"))
+    assert len(away) == 10
+    assert max(away.values()) < 1e-4
 
 
 def test_rotate_a_node_at_one_frame(folder: Path) -> None:

@@ -73,15 +73,10 @@ class Comparison:
         edited: after it.
         second: made of the model that was made of ``edited``.
         origin: node of ``edited`` -> the node of ``first`` that it was; new ones are not in it.
-        follow: whether parts follow a node that moved; without the first file, the import cannot
-            know that it did.
     """
 
-    def __init__(
-        self, first: Shown, edited: Shown, second: Shown, origin: dict[int, int], *, follow: bool
-    ) -> None:
+    def __init__(self, first: Shown, edited: Shown, second: Shown, origin: dict[int, int]) -> None:
         self.first, self.edited, self.second, self.origin = first, edited, second, origin
-        self.follow = follow
         self.partner = self._partners()
         for i, _ in edited.channels:
             # who moves a key leaves the node's own transform as it is
@@ -214,42 +209,22 @@ class Comparison:
             for k, p in second.parts.items()
             if p[1:] == cell
         ]
-        there = joined(theirs)
         ours = []
         for i, part in self.edited.parts.items():
             if part[1:] == cell:
-                places = [moved(self.edited.mesh(i), m) for m in self._places(i, b)]
-                left = [len(unmatched(one, there, PLACE * self.size)[0]) for one in places]
-                ours.append(places[left.index(min(left))])
+                ours.append(moved(self.edited.mesh(i), self._place(i, b)))
         return ours, theirs
 
-    def _places(self, i: int, poses: Array) -> list[Array]:
-        """Where the second file may show a part whose nodes are posed by ``poses``.
+    def _place(self, i: int, poses: Array) -> Array:
+        """Where the second file shows a part whose nodes are posed by ``poses``.
 
-        Parts stand where their nodes stood when the file was made, and follow them. Of a part that
-        came to a node that moved, nobody knows whether it was placed before or after.
+        At rest it stands where the edited file shows it, and it follows its node from there.
         """
-        edited, place = self.edited, self.edited.poses()[i]
-        owner = edited.parts[i][0]
+        place, owner = self.edited.poses()[i], self.edited.parts[i][0]
         if owner not in self.partner:
-            return [place]
-        here = self.second.poses()[self.partner[owner]]
-        if not self.follow and not self._is_scaled(owner):
-            here = edited.poses(own=True)[owner]
-        stood = [here]
-        before = self.origin.get(owner, edited.extras(owner).get("node"))  # or a copy of it
-        if self.follow and before is not None:
-            stood.append(self.first.poses()[before])
-            if self._is_its_first(owner, i):
-                del stood[0]
-        return [poses[self.partner[owner]] @ np.linalg.inv(rest) @ place for rest in stood]
-
-    def _is_its_first(self, owner: int, part: int) -> bool:
-        """Whether a part was one of the same node before; of another node's nothing is known."""
-        if owner not in self.origin or part not in self.origin:
-            return False
-        before = self.first.parts.get(self.origin[part])
-        return before is not None and before[0] == self.origin[owner]
+            return place
+        k = self.partner[owner]
+        return poses[k] @ np.linalg.inv(self.second.poses()[k]) @ place
 
     def _parts(self) -> None:
         """Cells of which nothing hangs in the hierarchy: at rest."""

@@ -53,10 +53,12 @@ def identified_file(path: Path) -> Identified:
     """A glTF file without its sidecar, its nodes identified and its clip on them."""
     from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
     from msh_gltf.converter.edits.identify_nodes import identify
+    from msh_gltf.converter.edits.place_parts import place_parts
     from msh_gltf.importers.gltf import read_gltf
 
     out = identify(read_gltf(path), None)
     choose_clip(out, None, ClipOptions())
+    place_parts(out, None, set())
     return out
 
 

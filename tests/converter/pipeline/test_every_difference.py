@@ -98,8 +98,7 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
         before = Shown(Editable(first))
         former = {before.names[k]: i for i, k in document.origin.items() if k in before.nodes}
         shown = Shown(Editable(given), former, document.renamed)
-        follow = mode != "alone"
-        found = Comparison(before, shown, second, document.origin, follow=follow).differences()
+        found = Comparison(before, shown, second, document.origin).differences()
     if found and back.unchanged:
         return found
     return [d for d in found if not d.is_named(messages(back), touched)]

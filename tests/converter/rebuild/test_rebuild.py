@@ -153,7 +153,7 @@ def scene_of(positions: np.ndarray, faces: np.ndarray, materials: np.ndarray) ->
     scene.meshes = [Mesh("n", primitives)]
     scene.parts = [Part(0, 0, 0, 0)]
     scene.materials = [Material(f"m{i}", i, 255, -1, -1, -1, -1) for i in range(4)]
-    return Identified(scene, ImportedScene("", {}))
+    return Identified(scene, ImportedScene("", {}), np.zeros((0, 4, 4)))
 
 
 @st.composite
