@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from ..errors import plural, printable
@@ -33,8 +33,18 @@ def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], b
         given.not_applied.append(_hidden(items, staying, "", "delete it, or show it"))
     if gone:
         given.not_applied.append(_hidden(items, gone, " and left out", "show it and export again"))
+    keep_nodes(given, kept)
+
+
+def keep_nodes(given: ImportedScene, kept: Collection[int]) -> None:
+    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root.
+
+    Args:
+        given: the file. Changed in place.
+        kept: the nodes that stay.
+    """
     row_of = {old: new for new, old in enumerate(sorted(kept))}
-    given.nodes = [items[i] for i in sorted(kept)]
+    given.nodes = [given.nodes[i] for i in sorted(kept)]
     for item in given.nodes:
         item.parent = row_of.get(item.parent, -1)
     given.tracks = _moved(given.tracks, row_of)

@@ -143,12 +143,17 @@ def world_matrices(items: list[ImportedNode]) -> F64:
     """Return (n, 4, 4) matrices from item to model, with scale, shear and mirrors."""
     world = np.tile(np.eye(4), (len(items), 1, 1))
     for i in parents_first([item.parent for item in items], root=-1):
-        item = items[i]
-        local = np.eye(4)
-        local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear
-        local[:3, 3] = item.translation
-        world[i] = local if item.parent < 0 else world[item.parent] @ local
+        local = local_matrix(items[i])
+        world[i] = local if items[i].parent < 0 else world[items[i].parent] @ local
     return world
+
+
+def local_matrix(item: ImportedNode) -> F64:
+    """Return the (4, 4) matrix from an item to the frame above it."""
+    local = np.eye(4)
+    local[:3, :3] = rotation_matrix(item.rotation) if item.linear is None else item.linear
+    local[:3, 3] = item.translation
+    return local
 
 
 class _Builder:

@@ -17,6 +17,7 @@ from ..edits.compare_unit import edit_unit
 from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
 from ..edits.identify_nodes import world_matrices
+from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
@@ -56,13 +57,15 @@ def import_mission(
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
     game = game_for(gltf, options)
+    inside = shown_inside_of(kept)
+    settle_objects(given, mission, inside)
     edit = edit_mission(
         given, mission, known_assets(mission, game, options.new_keys),
         hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
     )  # fmt: skip
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
-    models = with_models_of_game(shown_inside_of(kept), given, about, game)
+    models = with_models_of_game(inside, given, about, game)
     _add_inside(out, given, models, edit.world, others)
     changed = bool(edit.changes)
     _compare_surfaces(given, about, out, options)

@@ -25,7 +25,7 @@ EDIT = """
 import os
 import sys
 import bpy
-from mathutils import Quaternion, Vector
+from mathutils import Matrix, Quaternion, Vector
 source, out = sys.argv[1:]
 
 def load():
@@ -68,6 +68,38 @@ for layer in bpy.context.view_layer.layer_collection.children:
     layer.exclude = False  # Blender does not evaluate what is excluded
 bpy.data.objects["lode_0"].location.x += 1
 save("several")
+
+def shown(name, number):
+    # what one clicks: a component (-1), or a node of its model
+    waiting = [bpy.data.objects[name]]
+    for one in waiting:
+        if one["msh"].get("node", -1) == number and one["msh"].get("kind") != "object":
+            return one
+        waiting += one.children
+
+load()
+for name, number in (("Base", -1), ("S_ROCK", 0)):
+    one = shown(name, number)
+    move = Matrix.Translation((10, 20, 0.5)) @ Matrix.Rotation(0.5, 4, "Z")
+    pivot = Matrix.Translation(bpy.data.objects[name].matrix_world.translation)
+    one.matrix_world = pivot @ move @ pivot.inverted() @ one.matrix_world
+for one in below(shown("Guard", 0)):
+    bpy.data.objects.remove(one)
+save("roots")
+
+load()
+tree = bpy.data.objects["S_ROCK"]
+copies = {one: one.copy() for one in below(tree)}
+for one, copy in copies.items():
+    bpy.context.scene.collection.objects.link(copy)
+    copy.parent = copies.get(one.parent)
+bpy.context.view_layer.update()
+mesh = copies[shown("S_ROCK", 0)]
+mesh.matrix_world = Matrix.Translation((7, 0, 0)) @ mesh.matrix_world
+bpy.ops.object.select_all(action="DESELECT")
+shown("Guard", 0).select_set(True)
+bpy.ops.object.delete()
+save("copied_root")
 
 load()
 mesh = next(o.data for o in below(bpy.data.objects["Base"]) if o.data)
@@ -128,6 +160,35 @@ def test_a_building_is_moved_and_turned(folder: Path, source: bytes) -> None:
     text = [str(one) for one in diff_missions(before, now)]
     assert len(text) == 1
     assert "Base" in text[0] or "'row': 0" in text[0]
+
+
+def test_what_is_clicked_stands_for_its_object(folder: Path, source: bytes) -> None:
+    """The root component of a building, the mesh of a rock, and that of a robot."""
+    back = import_gltf(folder / "roots.glb", sidecar=folder / "mission.msh-sidecar")
+    assert back.not_applied == []
+    assert [str(one) for one in back.changes] == [
+        "object 'Base': moved, turned",
+        "object 'S_ROCK': moved, turned",
+        "object 'Guard': is deleted",
+    ]
+    before, now = read_mission(source, "x"), read_mission(back.data, "x")
+    assert [one.title for one in now.objects] == ["Base", "Герой", ""]
+    for old, new in ((0, 0), (3, 2)):
+        place = before.objects[old].record["position"] + (10, 20, 0.5)
+        np.testing.assert_allclose(now.objects[new].record["position"], place, atol=1e-4)
+        np.testing.assert_allclose(now.objects[new].record["turns"], (0, 0, 0.5), atol=1e-5)
+        assert now.objects[new].scale == before.objects[old].scale
+
+
+def test_a_copy_is_where_its_mesh_was_moved_to(folder: Path, source: bytes) -> None:
+    """Deleting a mesh alone lets go of what is below it: that is reported."""
+    back = import_gltf(folder / "copied_root.glb", sidecar=folder / "mission.msh-sidecar")
+    assert [str(one) for one in back.changes] == ["object 'S_ROCK.001': is new, S_ROCK"]
+    assert "node 'u_robot#2'" in {one.where for one in back.not_applied}
+    before, now = read_mission(source, "x"), read_mission(back.data, "x")
+    place = before.objects[3].record["position"] + (7, 0, 0)
+    np.testing.assert_allclose(now.objects[4].record["position"], place, atol=1e-4)
+    assert now.objects[4].scale == before.objects[3].scale
 
 
 def test_copies_new_objects_deletions_and_markers_arrive(folder: Path, source: bytes) -> None:

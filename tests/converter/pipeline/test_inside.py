@@ -210,7 +210,7 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
         "rock.msh", "materials changed",
     ),
     "in one place": (_in_one, "model 'rock.msh' in node 'S_ROCK'", "coordinates changed on 8 of 8"),
-    "all deleted": (lambda f: f.places("S_ROCK")[0].update(children=[]), "node 'S_ROCK'",
+    "all deleted": (lambda f: f.places("e_gun_1")[0].update(children=[]), "node 'e_gun_1'",
                     "lacks all nodes"),
     "point moved": (lambda f: f.point("S_ROCK").update(translation=[7, 7, 7]), "rock.msh",
                     "control point 'aim.point' moved"),
