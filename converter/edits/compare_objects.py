@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ConversionError, printable
 from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
 from ..formats.names import stem, without_number
-from ..numeric.pose import F64, rotation_matrix
+from ..numeric.pose import F64, multiply, rotation_matrix
 from ..scene.assembly import Pose, property_labels, property_values
 from ..scene.extras import NodeExtras
 from ..scene.placed import object_label, stored_pose
@@ -477,14 +477,16 @@ class _Objects:
     def _require_inside(self, row: int, placed: PlacedObject, where: str) -> None:
         """Report a guest that was moved: it starts at a point of its building all the same."""
         place, shown = place_of(self.edit.world[self.row_items[row]]), self._shown(row)
-        same = same_position(place.position, shown.translation)
-        if same and same_linear(place.linear, shown):
+        if same_position(place.position, shown.translation) and same_linear(place.linear, shown):
             return
         building = self.edit.stored.hosts().get(int(self.stored[row].record["host"]))
-        for k, one in enumerate(self.stored):
-            if one is building and k in self.now:
-                local = stored_pose(one).inverse().apply(shown.translation)
-                if np.abs(stored_pose(self.now[k]).apply(local) - place.position).max() < 1e-2:
+        for k, one in self.now.items():
+            if self.stored[k] is building:
+                now, back = stored_pose(one), stored_pose(self.stored[k]).inverse()
+                away = now.apply(back.apply(shown.translation)) - place.position
+                turn = rotation_matrix(multiply(now.rotation, back.rotation))
+                linears = place.linear, turn.T @ place.linear
+                if np.abs(away).max() < 1e-2 and any(same_linear(m, shown) for m in linears):
                     return  # moved together with it
         self.edit.refuse(
             where, "is moved or turned", f"it starts in building {int(placed.record['host'])}",

@@ -231,3 +231,25 @@ def test_all_roots_missing_delete_no_object_unless_allowed(file: Inside) -> None
     assert [(one.where, one.what) for one in out.not_applied] == [("objects", "all 7 are missing")]
     out = import_gltf(file.path, None, ImportOptions(allow_delete=True))
     assert not mission_of(out).objects
+
+
+@pytest.mark.parametrize("edit", [{"rotation": TURNED}, {"scale": (2.0, 2.0, 2.0)}])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_turned_guest_is_reported(file: Inside, edit: Node, own: bool) -> None:
+    guest = object_of(file, 1)
+    node = guest if own else file.nodes[guest["children"][0]]
+    node.update(edit)
+    out = file.back()
+    assert [one.what for one in out.not_applied] == ["is moved or turned"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(
+    file: Inside, turned: bool
+) -> None:
+    base, guest = object_of(file, 0), object_of(file, 1)
+    move = matrix({"translation": MOVED, "rotation": TURNED if turned else (0, 0, 0, 1)})
+    for node in (base, guest):
+        place(node, move @ matrix(node))
+    what = "moved, turned" if turned else "moved"
+    assert lines(file.back()) == [f"object 'Base': {what}"]
