@@ -148,7 +148,7 @@ def import_edited(
     given.not_applied += wear.not_applied
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
-    _add_lods(identified, scene, options)
+    given.warnings += _add_lods(identified, scene, options)
     retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
@@ -273,7 +273,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     timing = choose_clip(identified, None, _clip_options(options))
     given.not_applied += moved_though_animated(identified, None)
     place_parts(identified, None, set())
-    _add_lods(identified, None, options)
+    given.warnings += _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError(
             "has no nodes to make a model of",
@@ -311,14 +311,16 @@ def _clip_options(options: ImportOptions) -> ClipOptions:
     )
 
 
-def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:
-    if options.lod_ratios:
-        from ..rebuild.lods import generate_lods
+def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> list[str]:
+    """Add the levels of ``--generate-lods``; warnings of those that are not as asked for."""
+    if not options.lod_ratios:
+        return []
+    from ..rebuild.lods import generate_lods
 
-        node_of = {k: i for i, k in identified.stored_of.items()}
-        parts = stored.parts if stored is not None else []
-        taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
-        generate_lods(identified.scene, options.lod_ratios, taken)
+    node_of = {k: i for i, k in identified.stored_of.items()}
+    parts = stored.parts if stored is not None else []
+    taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
+    return generate_lods(identified.scene, options.lod_ratios, taken)
 
 
 def _write(

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import plural, printable
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..requirements import needed_for
 from ..scene.scene import Mesh, Primitive, Scene, Streams
 
 _FEWEST = 4
+#: Parts that a warning names.
+_NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 def generate_lods(
     scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]]
-) -> None:
+) -> list[str]:
     """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
-    coordinates and colours are taken from the nearest old vertex, normals are computed again.
+    coordinates and colours are taken from the nearest old vertex, normals are computed again. No
+    vertex leaves the bounding box of its material in the part: where the simplifier moves one out,
+    the material keeps the triangles of the level before.
 
     Args:
         scene: changed in place.
         ratios: of triangles to those of LOD 0, for LOD 1 and LOD 2.
         taken: cells (node, lod, group) that the sidecar fills.
+
+    Returns:
+        A warning for each LOD that has parts with more triangles than asked for.
 
     Raises:
         MissingPackage: the ``lods`` extra is not installed.
@@ -38,13 +47,20 @@ def generate_lods(
     have = taken | {(part.node, part.lod, part.group) for part in scene.parts}
     pieces = [scene.streams]
     vertex_end, index_end = len(scene.streams.positions), len(scene.streams.indices)
+    refused: dict[int, dict[tuple[int, int], None]] = {}
     for part in [p for p in scene.parts if p.lod == 0]:
+        reduced: dict[int, Streams] = {}  # by primitive, of the LOD before
         for lod, ratio in enumerate(ratios, start=1):
             if (part.node, lod, part.group) in have:
                 continue
             primitives = []
-            for primitive in scene.meshes[part.mesh].primitives:
-                piece = _simplified(scene.streams, primitive, ratio)
+            for i, primitive in enumerate(scene.meshes[part.mesh].primitives):
+                piece = _simplified(scene.streams, primitive, ratio, part.matrix)
+                if piece is None:
+                    refused.setdefault(lod, {})[part.node, part.group] = None
+                    piece = reduced.get(i) or _simplified(scene.streams, primitive, 1.0)
+                assert piece is not None  # with a ratio of 1 no vertex moves
+                reduced[i] = piece
                 if not len(piece.indices):
                     continue
                 pieces.append(piece)
@@ -63,29 +79,70 @@ def generate_lods(
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
+    return [_warning(scene, lod, refused[lod]) for lod in sorted(refused)]
 
 
-def _simplified(streams: Streams, primitive: Primitive, ratio: float) -> Streams:
-    """The streams of a primitive with a ratio of its triangles."""
+def _warning(scene: Scene, lod: int, parts: Iterable[tuple[int, int]]) -> str:
+    """Say which parts of a generated LOD are not reduced as asked for."""
+    names = [f"{printable(scene.nodes[node].name)} (group {group})" for node, group in parts]
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return (
+        f"--generate-lods: LOD {lod} of {plural(len(names), 'part')} keeps more triangles than "
+        f"asked for, as simplifying moved a vertex out of the bounding box: "
+        f"{', '.join(names[:_NAMED])}{more}; model it by hand to reduce it further"
+    )
+
+
+def _simplified(
+    streams: Streams,
+    primitive: Primitive,
+    ratio: float,
+    matrix: NDArray[np.float64] | None = None,
+) -> Streams | None:
+    """The streams of a primitive with a ratio of its triangles.
+
+    ``None``: a vertex left the bounding box of the primitive's triangles, as they are or in the
+    node's frame, which a ``matrix`` takes them to. The simplifier places vertices where planes
+    meet; planes that are nearly parallel meet far away.
+    """
     import fast_simplification
     from scipy.spatial import cKDTree
 
-    window = slice(primitive.vertex_start, primitive.vertex_start + primitive.vertex_count)
-    points = streams.positions[window].astype(np.float64)
     last = primitive.index_start + primitive.index_count
-    faces = streams.indices[primitive.index_start : last].reshape(-1, 3).astype(np.int64)
+    corners = streams.indices[primitive.index_start : last].astype(np.int64)
+    corners += primitive.vertex_start
+    points = streams.positions[corners].astype(np.float64)
+    if not len(points):
+        return Streams(np.empty((0, 3), np.float32), np.empty(0, np.uint32))
     # weld by position: a simplifier tears open what is split for normals or UV
     new_points, inverse = np.unique(points, axis=0, return_inverse=True)
-    new_faces = inverse.reshape(-1)[faces]
-    wanted = max(_FEWEST, int(len(faces) * ratio))
-    if len(faces) > wanted:
+    new_faces = inverse.reshape(-1, 3)
+    wanted = max(_FEWEST, int(len(new_faces) * ratio))
+    if len(new_faces) > wanted:
         new_points, new_faces = fast_simplification.simplify(
             new_points, new_faces, target_count=wanted
         )
+        for frame in [np.eye(4)] if matrix is None else [np.eye(4), matrix]:
+            if not _inside(_placed(new_points, frame), _placed(points, frame)):
+                return None
+        new_points = np.clip(new_points, points.min(0), points.max(0))
     if not len(new_faces):
         return Streams(np.empty((0, 3), np.float32), np.empty(0, np.uint32))
-    nearest = np.asarray(cKDTree(points).query(new_points)[1]) + primitive.vertex_start
+    nearest = corners[np.asarray(cKDTree(points).query(new_points)[1])]
     return _piece(streams, np.asarray(new_points), np.asarray(new_faces), nearest)
+
+
+def _placed(points: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Points (n, 3) in another frame."""
+    moved: NDArray[np.float64] = points @ matrix[:3, :3].T + matrix[:3, 3]
+    return moved
+
+
+def _inside(points: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
+    """Whether points lie in the bounding box of others, but for the rounding of float32."""
+    low, high = others.min(0), others.max(0)
+    rounding = np.spacing(np.maximum(abs(low), abs(high)).astype(np.float32))
+    return bool(((points >= low - rounding) & (points <= high + rounding)).all())
 
 
 def _piece(

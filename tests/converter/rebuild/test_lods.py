@@ -1,0 +1,122 @@
+"""Generated levels of detail stay inside the parts that they are made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.rebuild.lods import generate_lods
+from msh_gltf.converter.scene.decode import decode
+from msh_gltf.converter.scene.dialect import Dialect
+from msh_gltf.converter.scene.scene import Mesh, Node, Part, Primitive, Scene, Streams
+from tests.support.corpus import Sample, every_sample, sample_called
+from tests.support.rebuilt import parse
+from tests.support.runs import to_gltf
+
+RATIOS = (0.5, 0.25)
+#: A model of the data where simplifying moves vertices out.
+LEAVES = "retail__odd__s_rock_009"
+
+
+def boxes(scene: Scene) -> dict[tuple[int, int, int], np.ndarray]:
+    """The bounding box of each part's triangles, (2, 3), in the node's frame."""
+    out = {}
+    for part in scene.parts:
+        corners = np.concatenate(
+            [
+                scene.streams.positions[
+                    p.vertex_start
+                    + scene.streams.indices[p.index_start : p.index_start + p.index_count]
+                ]
+                for p in scene.meshes[part.mesh].primitives
+            ]
+        )
+        if part.matrix is not None:
+            corners = (corners @ part.matrix[:3, :3].T + part.matrix[:3, 3]).astype(np.float32)
+        if len(corners):
+            out[part.node, part.lod, part.group] = np.stack([corners.min(0), corners.max(0)])
+    return out
+
+
+def assert_inside(scene: Scene) -> int:
+    """Every generated part lies in the box of its LOD 0; how many there are."""
+    made = 0
+    found = boxes(scene)
+    for (node, lod, group), box in found.items():
+        whole = found[node, 0, group]
+        assert (box[0] >= whole[0]).all(), (node, lod, group)
+        assert (box[1] <= whole[1]).all(), (node, lod, group)
+        made += lod > 0
+    return made
+
+
+@every_sample
+def test_no_vertex_of_a_generated_lod_leaves_its_part(sample: Sample) -> None:
+    dialect = Dialect.SPEC if sample.dialect == "auto" else Dialect(sample.dialect)
+    scene = decode(parse(sample.source), dialect, "m")
+    scene.parts[:] = [part for part in scene.parts if part.lod == 0]
+    generate_lods(scene, RATIOS, set())
+    assert assert_inside(scene) or not scene.parts
+
+
+def test_a_simplification_that_leaves_its_part_is_reported(tmp_path: Path) -> None:
+    """The part keeps the triangles of the level before; the file is what the report says."""
+    gltf = to_gltf(sample_called(LEAVES), tmp_path / "m.glb")
+    options = ImportOptions(use_sidecar=False, lod_ratios=RATIOS)
+    result = import_gltf(gltf, None, options)
+    (first, *_) = [one for one in result.warnings if one.startswith("--generate-lods")]
+    assert first.startswith("--generate-lods: LOD 1 of 2 parts keeps more triangles")
+    assert "moved a vertex out of the bounding box: BTCP_6 (group 4), CP_7 (group 4)" in first
+    assert_inside(decode(parse(result.data), Dialect(result.dialect), "m"))
+
+
+def test_a_part_that_is_turned_in_its_node_stays_in_the_nodes_box() -> None:
+    """To be inside the box of its own frame is not enough: the node's frame is stored."""
+    random = np.random.default_rng(12)
+    for name in ("spec__system__a_bird_007", LEAVES):
+        scene = decode(parse(sample_called(name).source), Dialect(name.split("__")[0]), "m")
+        matrices = np.zeros((len(scene.parts), 4, 4))
+        matrices[:, :3] = random.normal(size=(len(scene.parts), 3, 4))
+        matrices[:, 3, 3] = 1
+        scene.parts[:] = [
+            part._replace(matrix=matrix)
+            for part, matrix in zip(scene.parts, matrices, strict=True)
+            if part.lod == 0
+        ]
+        generate_lods(scene, RATIOS, set())
+        found = boxes(scene)
+        for (node, _, group), box in found.items():
+            whole = found[node, 0, group]
+            slack = 2 * np.spacing(np.abs(whole).max(0))
+            assert (box[0] >= whole[0] - slack).all(), (name, node, group)
+            assert (box[1] <= whole[1] + slack).all(), (name, node, group)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.integers(3, 9),
+    bend=st.sampled_from([0.0, 1e-7, 1e-5, 1e-3, 0.1, 1.0]),
+    size=st.sampled_from([1e-3, 1.0, 4e3]),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_no_vertex_leaves_nearly_flat_sheets(
+    rows: int, bend: float, size: float, seed: int
+) -> None:
+    """Planes that are nearly parallel meet far away: where a simplifier places vertices."""
+    random = np.random.default_rng(seed)
+    x, y = np.meshgrid(np.arange(rows), np.arange(rows))
+    points = np.stack([x, y, bend * random.normal(size=x.shape)], -1).reshape(-1, 3) * size
+    i = (np.arange(rows - 1)[:, None] * rows + np.arange(rows - 1)).reshape(-1)
+    corners = np.stack([i, i + 1, i + rows, i + rows, i + 1, i + rows + 1], -1)
+    streams = Streams(points.astype(np.float32), corners.reshape(-1).astype(np.uint32))
+    scene = Scene("sheet", streams)
+    scene.nodes.append(Node("sheet", 0, -1, np.array([1.0, 0, 0, 0]), np.zeros(3, np.float32)))
+    scene.meshes.append(Mesh("sheet", [Primitive(0, 0, len(points), 0, corners.size)]))
+    scene.parts.append(Part(0, 0, 1, 0))
+    generate_lods(scene, RATIOS, set())
+    assert assert_inside(scene) == 2
