@@ -191,12 +191,26 @@ def exact_format(rgba: NDArray[np.uint8]) -> int:
 def with_pages_of(texm: Texm, old: Texm) -> Texm | None:
     """A texture with the ``Page`` rectangles of the one that it replaces.
 
+    Of one that is larger by a whole factor across and down, they are multiplied by these.
     ``None``: the old one has rectangles, which do not fit another size.
     """
     if old.rects is None:
         return texm
-    same = (texm.width, texm.height) == (old.width, old.height)
-    return replace(texm, rects=old.rects) if same else None
+    across, left = divmod(texm.width, old.width)
+    down, below = divmod(texm.height, old.height)
+    factors = {"x": across, "width": across, "y": down, "height": down}
+    rects = old.rects.copy()
+    for name, factor in factors.items():
+        wide = old.rects[name].astype(np.int64) * factor
+        if left or below or (wide > np.iinfo(np.uint16).max).any():
+            return None
+        rects[name] = wide
+    return replace(texm, rects=rects)
+
+
+def lost_alpha(rgba: NDArray[np.uint8], old: Texm) -> bool:
+    """Return whether pixels are solid throughout, and those of the texture they replace are not."""
+    return bool((rgba[..., 3] == 255).all()) and bool((old.rgba()[..., 3] != 255).any())
 
 
 def new_texm(

@@ -33,6 +33,7 @@ from ..formats.texture import (
     WRITABLE_FORMATS,
     Texm,
     exact_format,
+    lost_alpha,
     new_texm,
     texture_name,
     with_pages_of,
@@ -157,8 +158,9 @@ class EditedLibrary:
 def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedLibrary:
     """Replace the entry that is called like a file, with or without ``.0``, or add it.
 
-    ``Page`` rectangles of the old texture stay where the size does. The directory's attr1 and
-    attr2 are width and height where the library's textures have them so, attr3 is theirs.
+    ``Page`` rectangles of the old texture stay where the size does, and are multiplied where it
+    grows by whole factors. The directory's attr1 and attr2 are width and height where the
+    library's textures have them so, attr3 is theirs.
 
     Args:
         library: an archive of textures; it is not written.
@@ -187,7 +189,9 @@ def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedL
             value=f"type {printable(entry.type_text)}",
             expected="type Texm",
         )
-    new = in_place_of(entry, texm, read_texm(entry.payload, f"{library}, entry {name}"))
+    old = read_texm(entry.payload, f"{library}, entry {name}")
+    new = in_place_of(entry, texm, old)
+    new.warnings.extend(_alpha_warnings(texm.rgba(), old, entry.name))
     made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
     return EditedLibrary(write_nres(made), name, False, new.warnings)
 
@@ -206,9 +210,9 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
     paged, warnings = with_pages_of(texm, old), []
     if paged is None:
         warnings.append(
-            f"{printable(entry.name)} had {len(old.pages)} rectangles (Page), which do not fit the "
-            f"new size {texm.width} x {texm.height}: they are gone, and materials that name one "
-            "show all"
+            f"{printable(entry.name)} had {plural(len(old.pages), 'rectangle')} (Page), which do "
+            f"not fit the new size {texm.width} x {texm.height}: they are gone, and materials that "
+            f"name one show all (whole multiples of {old.width} x {old.height} keep them)"
         )
     return Replacement(
         write_texm(paged or texm),
@@ -216,6 +220,19 @@ def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
         texm.height if entry.attr2 == old.height else None,
         warnings,
     )
+
+
+def _alpha_warnings(rgba: NDArray[np.uint8], old: Texm, name: str) -> list[str]:
+    """Return a warning where pixels lack the alpha that a texture had.
+
+    Of a texture that is known without its pixels, the format's alpha counts.
+    """
+    if not lost_alpha(rgba, old):
+        return []
+    return [
+        f"{printable(name)} had alpha (format {old.format}), and the picture has none: what was "
+        "clear in it is solid now (save the picture with its alpha channel to keep it)"
+    ]
 
 
 def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | None:
@@ -267,6 +284,7 @@ def over_texture(
             )
     if not old.has_alpha and (rgba[..., 3] != 255).any():
         made.warnings.append(f"its format {old.format} has no alpha: what is clear in it is solid")
+    made.warnings.extend(_alpha_warnings(rgba, old, entry.name))
     return None if made.data == entry.payload else made
 
 

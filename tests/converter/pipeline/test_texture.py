@@ -9,6 +9,7 @@ import struct
 import subprocess
 import tempfile
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,8 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.archive import Archive
+from msh_gltf.converter.formats.tables import PAGE_DTYPE
+from msh_gltf.converter.formats.texture import new_texm, with_pages_of
 from msh_gltf.converter.locks import only_run
 from msh_gltf.exporters.nres import write_nres
 from msh_gltf.importers.nres import read_file, read_nres
@@ -261,11 +264,38 @@ def test_rectangles_stay_with_the_size(library: Path, tmp_path: Path) -> None:
     assert made.pages.tobytes() == old.pages.tobytes()
     np.testing.assert_array_equal(made.rgba(), shown(same))
 
-    save(same, noise(2 * old.height, old.width))
+    save(same, noise(2 * old.height, 4 * old.width))
     out = run("gltf2msh", same, "--into", library)
-    assert "rectangles (Page), which do not fit the new size" in out.stderr
+    assert (out.returncode, out.stderr) == (0, "")
+    grown = read_texm(load(library).entries[at(archive, paged.name)].payload, "x")
+    for name, factor in (("x", 4), ("width", 4), ("y", 2), ("height", 2)):
+        np.testing.assert_array_equal(grown.pages[name], factor * old.pages[name])
+
+    save(same, noise(old.height, 2 * old.width))  # half of what it is by now
+    out = run("gltf2msh", same, "--into", library)
+    assert "(Page), which do not fit the new size" in out.stderr
+    assert f"(whole multiples of {4 * old.width} x {2 * old.height} keep them)" in out.stderr
     made = read_texm(load(library).entries[at(archive, paged.name)].payload, "x")
     assert not len(made.pages)
+
+
+def test_rectangles_beyond_16_bits_do_not_wrap() -> None:
+    old = new_texm(np.zeros((2, 2, 4), np.uint8), 565)
+    rects = np.array([(40000, 1, 0, 2)], PAGE_DTYPE)
+    new = new_texm(np.zeros((4, 4, 4), np.uint8), 565)
+    assert with_pages_of(new, replace(old, rects=rects)) is None
+
+
+def test_alpha_that_a_picture_lost_is_reported_once(library: Path, tmp_path: Path) -> None:
+    """The second time there is nothing to lose."""
+    source, lost = tmp_path / "clear.png", []
+    for pixels in (noise(8, 8), noise(16, 16, alpha=False), noise(8, 8, alpha=False)):
+        out = run("gltf2msh", save(source, pixels), "--into", library)
+        assert out.returncode == 0, out.stderr
+        lost.append(
+            "clear.0 had alpha (format 8888), and the picture has none: what was" in out.stderr
+        )
+    assert lost == [False, True, False]
 
 
 def test_one_run_at_a_time(library: Path, tmp_path: Path) -> None:
