@@ -28,6 +28,7 @@ from .library_edits import add_library_edits
 from .manifest import Manifest, read_manifest
 from .new_keys import NewKeys
 from .outcome import FAILED, Run
+from .pictures import stray_pictures
 from .walk import Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
 from .written import History, history_of, rows_of, still_converted
@@ -95,6 +96,7 @@ def import_run(
                 run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
         for path in (path for path in beside.files if path.suffix.lower() == ".obj"):
             run.skipped.append(Skipped(path.as_posix(), "an OBJ; --into ARCHIVE --add takes one"))
+        run.skipped += stray_pictures(places.out, manifest, beside.files)
         new_keys = keys.names((f"{source}::{name}", unescape(name)) for _, source, name in added)
         options = replace(options, new_keys=new_keys)
         tasks = _tasks(places, manifest, added, below, history, options=options, force=force)

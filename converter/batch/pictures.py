@@ -6,8 +6,9 @@ overwritten and a second run makes only what changed (``gltf-mapping`` page, Mat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path, PurePosixPath
 
 from ...importers.nres import stamp
 from ...importers.wear import read_lightmap_names, read_wear_names
@@ -15,11 +16,18 @@ from ..errors import ConversionError
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
+from ..formats.texture import texture_name
 from ..pipeline.options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
-from ..scene.appearance import picture_path
+from ..scene.appearance import PICTURES, picture_path
+from .manifest import Manifest
 from .sources import archive_of, placed_files, wear_text
-from .walk import Item, text_of
+from .walk import Item, Skipped, text_of
+
+#: Endings of pictures that people save.
+_ENDINGS = frozenset(
+    (".bmp", ".dds", ".gif", ".jpeg", ".jpg", ".png", ".tga", ".tif", ".tiff", ".webp")
+)
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
@@ -84,3 +92,51 @@ def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
         size=entry.size,
         target=target,
     )
+
+
+def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list[Skipped]:
+    """Find pictures beside those of a run that nothing reads, each with the name that counts.
+
+    Args:
+        out: the directory that ``msh2gltf`` wrote.
+        manifest: what is in it.
+        files: all files of it, from there.
+    """
+    known = {o.path for record in manifest.records.values() for o in record.outputs}
+    by_fold = {path.casefold(): path for path in known}
+    found = []
+    for file in files:
+        path = PurePosixPath(text_of(file))
+        if path.parts[0] != PICTURES or path.suffix.lower() not in _ENDINGS:
+            continue
+        same = by_fold.get(str(path).casefold())
+        if str(path) in known or (same and _is_same(out / file, out / same)):
+            continue
+        meant = _meant(path, by_fold)
+        do = (
+            f"save it as {meant} (a PNG) to change that texture"
+            if meant
+            else f"gltf2msh {path.stem}.png --into {TEXTURES} adds it"
+        )
+        found.append(Skipped(str(path), f"not a texture of this run; {do}"))
+    return found
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    """Whether two names are one file, where case does not count."""
+    return other.is_file() and path.samefile(other)
+
+
+def _meant(path: PurePosixPath, known: Mapping[str, str]) -> str | None:
+    """The picture of a run that is called most like another one of its folder."""
+    for name in (path.stem, texture_name(path.stem)):
+        exact = known.get(str(path.with_name(f"{name}.png")).casefold())
+        if exact is not None:
+            return exact
+    stems = {
+        target.stem: str(target)
+        for target in map(PurePosixPath, known.values())
+        if target.parent == path.parent
+    }
+    near = get_close_matches(path.stem, stems, 1, cutoff=0.7)
+    return stems[near[0]] if near else None

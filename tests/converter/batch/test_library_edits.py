@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import shutil
 import subprocess
 import sys
@@ -204,6 +205,40 @@ def test_a_picture_of_the_run_counts_too(edit: Edit) -> None:
     text, files = edit.back()
     assert files == set()
     assert "its picture in out changes armour.0 of Textures.lib in another way" in text
+
+
+@pytest.mark.parametrize("factor", [1, 2])
+def test_a_picture_of_the_run_without_its_alpha_is_reported(edit: Edit, factor: int) -> None:
+    picture = edit.out / "textures/leaf.0.png"
+    pixels = np.asarray(Image.open(picture).convert("RGB")).repeat(factor, 0).repeat(factor, 1)
+    picture.write_bytes(png(pixels))
+    text, files = edit.back("--require-all")
+    assert files == {"Textures.lib"}
+    words = " ".join(text.split())
+    assert "leaf.0 had alpha (format 4444), and the picture has none: what was clear" in words
+
+
+def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(
+    edit: Edit, tmp_path: Path
+) -> None:
+    folder = edit.out / "textures"
+    strays = {
+        "armour.png": "save it as textures/armour.0.png (a PNG) to change that texture",
+        "armour.0 (1).png": "save it as textures/armour.0.png (a PNG) to change that texture",
+        "armour.0.jpg": "save it as textures/armour.0.png (a PNG) to change that texture",
+        "ARMOUR.0.PNG": "save it as textures/armour.0.png (a PNG) to change that texture",
+        "sky of mine.tga": "gltf2msh sky of mine.png --into Textures.lib adds it",
+    }
+    for name in strays:
+        shutil.copy(folder / "wall.0.png", folder / name)
+    (folder / "armour.xcf").write_bytes(b"a painter's own file")
+    report = tmp_path / "report.json"
+    _, files = edit.back("--require-all", "--report", str(report))
+    assert (edit.code, files) == (0, set())
+    skipped = {row["id"]: row["reason"] for row in json.loads(report.read_text("utf-8"))["skipped"]}
+    assert skipped == {
+        f"textures/{name}": f"not a texture of this run; {do}" for name, do in strays.items()
+    }
 
 
 def test_libraries_that_changed_since_are_not_overwritten(edit: Edit, tmp_path: Path) -> None:
