@@ -42,7 +42,6 @@ NEVER = {
     ": gltf2msh ": "messages of files beside a model: the extension has one of its own",
     " --into ": "the same",
     "--game DIR looks": "the same",
-    "and --ignore-scale skips it": "the extension has no such choice",
     "--strict": "the same",
 }
 

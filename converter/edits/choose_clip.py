@@ -98,14 +98,18 @@ def _read(identified: Identified, stored: Scene | None, options: ClipOptions) ->
     chosen = _chosen(clips, options.clip)
     if chosen is None:
         return None
+    left: list[Clip] = []
     if stored is not None and options.clip is None and _is_broadcast(clips):
         tracks = _of_broadcast(identified, clips, stored, options)
     else:
         whole = "part" if stored is not None else "whole"
-        tracks = _merged(imported, clips, chosen, None if options.clip is not None else whole)
+        merge = None if options.clip is not None else whole
+        tracks, left = _merged(imported, clips, chosen, merge)
     ids = {id(track) for track in tracks}
     read = [c for c in clips if c is chosen or any(id(track) in ids for track in c.tracks)]
-    _report(imported, read, options)
+    _require_no_scale(read, options)
+    known = {id(clip) for clip in left} - {id(clip) for clip in read}
+    _report(imported, [clip for clip in clips if id(clip) not in known])
     if not tracks:
         return None
     rate = _rate(identified, stored, tracks)
@@ -124,9 +128,9 @@ def _read(identified: Identified, stored: Scene | None, options: ClipOptions) ->
 
 
 def _chosen(clips: list[Clip], name: str | None) -> Clip | None:
-    """The clip of a name or number, by default the first."""
+    """The clip of a name or number, by default the first that moves a node."""
     if name is None:
-        return clips[0] if clips else None
+        return next((clip for clip in clips if clip.tracks), clips[0] if clips else None)
     for i, clip in enumerate(clips):
         if name in (clip.name, str(i)):
             return clip
@@ -153,15 +157,17 @@ def _merged(
     clips: list[Clip],
     chosen: Clip,
     merge: str | None,
-) -> list[Track]:
+) -> tuple[list[Track], list[Clip]]:
     """The tracks of the chosen clip, and those of others for nodes that it does not move.
 
     ``merge``: of clips that also move other nodes, too (``part``), not of these (``whole``).
+
+    Returns the clips, too, of which something is not read; they are reported.
     """
     taken = {track.node: track for track in chosen.tracks}
     owner = dict.fromkeys(taken, chosen)
     names = [chosen.name]
-    left: list[str] = []
+    left: list[Clip] = []
     for clip in clips:
         if clip is chosen:
             continue
@@ -173,12 +179,12 @@ def _merged(
         owner |= {track.node: clip for track in more}
         names += [clip.name] if more else []
         if rest:
-            left.append(clip.name)
+            left.append(clip)
             if merge == "part":
                 node = rest[0].node
                 imported.not_applied.append(_second(imported, clip, owner.get(node, chosen), node))
     if left and merge != "part":
-        shown = ", ".join(repr(printable(name)) for name in left[:5])
+        shown = ", ".join(repr(printable(clip.name)) for clip in left[:5])
         shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
         imported.not_applied.append(
             NotApplied(
@@ -195,7 +201,7 @@ def _merged(
             f"{plural(len(names), 'animation')} of different nodes are read as one clip: {shown} "
             "(--clip NAME reads one alone)"
         )
-    return list(taken.values())
+    return list(taken.values()), left
 
 
 def _second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> NotApplied:
@@ -226,24 +232,26 @@ def _same(track: Track, other: Track | None) -> bool:
     return equal(track.translation, other.translation) and equal(track.rotation, other.rotation)
 
 
-def _report(imported: ImportedScene, read: list[Clip], options: ClipOptions) -> None:
-    """Report what a model cannot have of the clips that are read.
+def _require_no_scale(read: list[Clip], options: ClipOptions) -> None:
+    """Refuse animated scale in the clips that are read, unless it is ignored."""
+    scaled = [name for clip in read for name in clip.scaled]
+    if scaled and not options.ignore_scale:
+        raise ConversionError(
+            f"node {scaled[0]!r} has animated scale",
+            hint="nodes of a model have none: --ignore-scale skips it",
+        )
 
-    Raises:
-        ConversionError: animated scale, unless it is ignored.
-    """
-    for clip in read:
+
+def _report(imported: ImportedScene, clips: list[Clip]) -> None:
+    """Report what a model cannot have of clips: of those that are read, and of those that hold
+    nothing else."""
+    for clip in clips:
         imported.not_applied += clip.not_applied
-        if clip.scaled and not options.ignore_scale:
-            raise ConversionError(
-                f"node {clip.scaled[0]!r} has animated scale",
-                hint="nodes of a model have none: --ignore-scale skips it",
-            )
         imported.not_applied += [
             NotApplied(
                 where=f"node {printable(name)!r}",
                 what="has animated scale",
-                why="nodes of a model have none, and --ignore-scale skips it",
+                why="nodes of a model have none",
                 instead="move its vertices with nodes of their own",
             )
             for name in clip.scaled

@@ -4,7 +4,8 @@
 
 Writes ``OUT_DIR/before30.glb`` (the scene was at 30 frames per second when the file was imported),
 ``after30.glb`` (it was set to 30 afterwards), ``.extras.glb`` with custom properties on, a file per
-option of the exporter, and ``edited30.glb``, where one key was turned in a scene at 30.
+option of the exporter, ``scaled.glb``, where an object has an action of its own that scales it, and
+``edited30.glb``, where one key was turned in a scene at 30.
 """
 
 from __future__ import annotations
@@ -58,6 +59,13 @@ for name, options in OPTIONS.items():
 load()
 bpy.context.scene.frame_set(7)
 save("current_frame")
+load()
+still = next(o for o in bpy.data.objects if not o.animation_data)
+for frame, size in ((0, 1.0), (10, 2.0)):
+    still.scale = size, size, size
+    still.keyframe_insert("scale", frame=frame)
+(out / "scaled").write_text(still.name)
+save("scaled")
 load(30)
 turned = next(o for o in bpy.data.objects if o.animation_data and ".lod" not in o.name)
 bpy.context.scene.frame_set(2)

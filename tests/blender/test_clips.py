@@ -85,3 +85,12 @@ def test_an_edited_clip_at_30_keeps_its_length(exported: tuple[Sample, Path]) ->
     assert {change.where for change in back.changes} == {f"animation of node '{node}'"}
     before, after = (read_model(read_nres(d, "m"), "m") for d in (sample.source, back.data))
     assert after.frame_count == before.frame_count
+
+
+def test_an_action_of_scale_alone_is_reported(exported: tuple[Sample, Path]) -> None:
+    sample, folder = exported
+    back = import_gltf(folder / "scaled.glb", folder / "model.msh-sidecar")
+    (one,) = back.not_applied
+    node = (folder / "scaled").read_text()
+    assert (one.where, one.what) == (f"node '{node}'", "has animated scale")
+    assert first_difference(sample.source, back.data) is None

@@ -310,6 +310,65 @@ def test_ignored_scale_is_reported(tmp_path: Path) -> None:
     assert reported(back) == [("node 'n'", "has animated scale")]
 
 
+def scale_clip(document: Editable, node: int, name: str = "grow") -> dict:
+    """A clip that holds scale and nothing else, as Blender makes of an action of its own."""
+    times = document.add(np.float32([[0], [1]]))
+    sampler = {"input": times, "output": document.add(np.float32([[1, 1, 1], [2, 2, 2]]))}
+    target = {"node": node, "path": "scale"}
+    return {"name": name, "channels": [{"sampler": 0, "target": target}], "samplers": [sampler]}
+
+
+@pytest.mark.parametrize("sidecar", [True, False])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_clip_of_scale_alone_is_reported(tmp_path: Path, place: int, sidecar: bool) -> None:
+    """First or last: the clip that moves nodes is read, and nothing is said of merging."""
+    document = opened(WALKING, tmp_path)
+    (whole,) = document.json["animations"]
+    node = whole["channels"][0]["target"]["node"]
+    document.json["animations"].insert(place, scale_clip(document, node))
+    path = document.save(tmp_path / "e.glb")
+    back = import_gltf(path, *((tmp_path / "m.msh-sidecar",) if sidecar else (None, ALONE)))
+    name = document.json["nodes"][node]["name"]
+    assert reported(back) == [(f"node '{name}'", "has animated scale")]
+    assert not any("read as one clip" in text for text in back.warnings)
+    if sidecar:
+        assert first_difference(WALKING.source, back.data) is None
+    else:
+        assert parse(back.data).frame_count == FRAMES
+
+
+def test_scale_in_a_clip_that_is_read_is_refused(tmp_path: Path) -> None:
+    document = opened(WALKING, tmp_path)
+    (whole,) = document.json["animations"]
+    scaled = scale_clip(document, whole["channels"][0]["target"]["node"])
+    whole["channels"].append(scaled["channels"][0] | {"sampler": len(whole["samplers"])})
+    whole["samplers"] += scaled["samplers"]
+    with pytest.raises(ConversionError, match="has animated scale"):
+        imported(document, tmp_path)
+
+
+def test_a_clip_of_shape_keys_alone_is_reported(tmp_path: Path) -> None:
+    document = opened(WALKING, tmp_path)
+    clip = scale_clip(document, document.json["animations"][0]["channels"][0]["target"]["node"])
+    clip["channels"][0]["target"]["path"] = "weights"
+    document.json["animations"].append(clip)
+    back = imported(document, tmp_path)
+    assert back.changes == []
+    ((where, what),) = reported(back)
+    assert (where, "changes shape keys of" in what) == ("animation 'grow'", True)
+
+
+def test_a_copy_of_the_clip_with_scale_is_reported(tmp_path: Path) -> None:
+    document = opened(WALKING, tmp_path)
+    clip = copied_clip(document, "copy")
+    scaled = scale_clip(document, clip["channels"][0]["target"]["node"])
+    clip["channels"].append(scaled["channels"][0] | {"sampler": len(clip["samplers"])})
+    clip["samplers"] += scaled["samplers"]
+    back = imported(document, tmp_path)
+    assert back.changes == []
+    assert [what for _, what in reported(back)] == ["has animated scale"]
+
+
 @pytest.mark.parametrize(("scale", "count"), [(1, 0), (2, 1)])
 def test_a_constant_scale_that_is_not_the_nodes_is_reported(
     tmp_path: Path, scale: int, count: int
