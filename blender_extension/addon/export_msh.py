@@ -39,6 +39,8 @@ GLTF_OPTIONS = {
     "export_apply": True,
     "use_active_scene": True,
 }
+#: What the scene plays at while it is exported: a frame of Blender is a frame of the game.
+GAME_FPS = int(ExportOptions().fps)
 REBUILD = BoolProperty(
     name="Rebuild Everything",
     description="Make a new model of what is seen, and leave the imported one aside",
@@ -86,6 +88,7 @@ def export_model(
                 dialect,
                 use_sidecar=use_sidecar,
                 allow_delete=True,
+                fps=GAME_FPS,
                 own_materials=scene.msh_gltf.own_materials,
                 game=_game_of(context),
             )
@@ -109,7 +112,7 @@ def _game_time(scene: bpy.types.Scene) -> Iterator[None]:
     """A frame of Blender is a frame of the game, whatever the scene plays at."""
     render = scene.render
     before = render.fps, render.fps_base
-    render.fps, render.fps_base = int(ExportOptions().fps), 1.0
+    render.fps, render.fps_base = GAME_FPS, 1.0
     try:
         yield
     finally:

@@ -80,6 +80,7 @@ def compare_inside(
     shown: Shown,
     new: Collection[int],
     exchanged: Collection[int] = (),
+    fps: float | None = None,
 ) -> InsideEdits:
     """Return what a file changes of the models, the terrain and the clips that it shows.
 
@@ -89,8 +90,9 @@ def compare_inside(
         shown: what the export showed.
         new: nodes of new objects and components, below which nothing may be.
         exchanged: nodes that place another thing than what is still shown below them.
+        fps: frames per second of the file's clip; default by evidence.
     """
-    return _Inside(given, world, shown, new, exchanged).run()
+    return _Inside(given, world, shown, new, exchanged, fps).run()
 
 
 class _Inside:
@@ -111,7 +113,9 @@ class _Inside:
         shown: Shown,
         new: Collection[int],
         exchanged: Collection[int],
+        fps: float | None,
     ) -> None:
+        self.fps = fps
         self.given, self.world, self.shown, self.inside = given, world, shown, shown.inside
         self.new, self.exchanged = set(new), self._all_below(set(exchanged))
         self.out = InsideEdits()
@@ -208,7 +212,7 @@ class _Inside:
 
     def _compare_models(self) -> None:
         """Compare every placed model with its file; what differs is reported once per file."""
-        comparison = PlacedComparison(self.given, self.world)
+        comparison = PlacedComparison(self.given, self.world, self.fps)
         places: dict[str, set[int]] = defaultdict(set)
         found: dict[tuple[str, NotApplied], set[int]] = defaultdict(set)
         for i, item in enumerate(self.given.nodes):

@@ -65,11 +65,13 @@ class PlacedComparison:
     Args:
         given: the file.
         world: (n, 4, 4) places of its nodes.
+        fps: frames per second of its clip; default by evidence.
     """
 
-    def __init__(self, given: ImportedScene, world: F64) -> None:
+    def __init__(self, given: ImportedScene, world: F64, fps: float | None = None) -> None:
         self.given, self.world = given, world
-        self.fps = given.info.get("fps") or given.fps or DEFAULT_FPS
+        self.options = ClipOptions(fps=fps, ignore_scale=True)
+        self.fps = fps or given.info.get("fps") or given.fps or DEFAULT_FPS
         self.tracks: dict[int, list[tuple[int, Track]]] = defaultdict(list)
         for number, clip in enumerate(given.clips):
             for track in clip.tracks:
@@ -97,7 +99,7 @@ class PlacedComparison:
         identified = identify(own, model.scene, model.cell)
         identified.size, identified.turn_noise = max(identified.size, here), TURN_NOISE
         refused, own.not_applied = own.not_applied, []
-        choose_clip(identified, model.scene, ClipOptions(ignore_scale=True))
+        choose_clip(identified, model.scene, self.options)
         # how to export clips is said where it matters; one warning about all clips is enough
         clips = own.not_applied if self.given.clips else []
         poses = compare_poses(identified, model.scene)

@@ -66,7 +66,7 @@ def import_mission(
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
     models = with_models_of_game(inside, given, about, game)
-    _add_inside(out, given, models, edit.world, others)
+    _add_inside(out, given, models, edit.world, others, options)
     changed = bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
@@ -94,13 +94,14 @@ def _add_inside(
     shown: Shown,
     world: F64,
     others: tuple[set[int], set[int]],
+    options: ImportOptions,
 ) -> None:
     """Add what a file changes of the models that it shows; ``others``: new and exchanged nodes.
 
     Raises:
         ConversionError: everything is turned, as Blender exports it without +Y Up.
     """
-    found = compare_inside(given, world, shown, *others)
+    found = compare_inside(given, world, shown, *others, options.fps)
     if out.changes or out.not_applied or found.not_applied:
         refuse_turned(given, shown.positions, None)
     out.not_applied += found.not_applied
@@ -223,7 +224,7 @@ def import_unit(
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     world, others = world_matrices(given.nodes), (edit.new, edit.exchanged)
     models = with_models_of_game(shown_inside_of(kept), given, about, game)
-    _add_inside(out, given, models, world, others)
+    _add_inside(out, given, models, world, others, options)
     written, changed = write_unit(edit.unit), bool(edit.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
