@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import ConversionError
-from .storage import TEMPORARY, cannot_read, cannot_write
+from .storage import TEMPORARY, cannot_read, cannot_write, no_follow
 
 #: How often Windows is asked to remove the file of a lock.
 _TRIES = 10
@@ -21,8 +21,8 @@ def only_run(directory: Path) -> Iterator[None]:
     """Keep other runs out of an output directory; the lock goes with the process.
 
     Raises:
-        ConversionError: another run is at work there, the directory cannot be made, or it was
-            taken away meanwhile.
+        ConversionError: another run is at work there, the directory cannot be made, the file of
+            its lock is a link (Windows), or the directory was taken away meanwhile.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ def no_run(directory: Path) -> Iterator[None]:
     """Keep runs from writing into a directory while it is read; others may read it too.
 
     Raises:
-        ConversionError: a run is at work there.
+        ConversionError: a run is at work there, or the file of its lock is a link (Windows).
     """
     try:
         handle = _lock(directory, shared=True)
@@ -85,7 +85,7 @@ def _lock(directory: Path, shared: bool = False) -> int:
         import msvcrt
 
         # Windows opens no directories; the byte is locked for as long as the process lives
-        handle = os.open(directory / f"{TEMPORARY}lock", os.O_RDWR | os.O_CREAT)
+        handle = no_follow(str(directory / f"{TEMPORARY}lock"), os.O_RDWR | os.O_CREAT)
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError:

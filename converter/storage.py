@@ -275,9 +275,42 @@ def _remove_abandoned(path: str) -> None:
         return
     import fcntl
 
-    with contextlib.suppress(OSError), open(path, "r+b") as file:
+    with (
+        contextlib.suppress(OSError, ConversionError),
+        open(path, "r+b", opener=no_follow) as file,
+    ):
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
+
+
+def require_no_link(path: str | Path) -> None:
+    """Stop where a file that lies in an output directory under a fixed name is a link.
+
+    Output directories come from anybody; what a link names, there or not, is not part of them.
+
+    Raises:
+        ConversionError: it is a link.
+    """
+    if os.path.islink(path):
+        raise ConversionError(
+            "is a link, and is not followed",
+            file=str(path),
+            hint="delete it, or put the file itself in its place",
+        )
+
+
+def no_follow(path: str, flags: int) -> int:
+    """Open a file, but not through a link: for ``opener`` of :func:`open`.
+
+    Every file that is not written under a temporary name (:func:`write_outputs`) is opened with
+    this: journal, locks, logs, and what killed processes left.
+
+    Raises:
+        ConversionError: it is a link.
+        OSError: as of :func:`os.open`.
+    """
+    require_no_link(path)  # Windows has no flag for it
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
 
 
 def _is_temporary(name: str) -> bool:

@@ -11,11 +11,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConversionError, printable
-from ..storage import write_outputs
+from ..storage import no_follow, write_outputs
 from .engine import Progress
 from .outcome import FAILED, Outcome, Run
 
@@ -72,15 +73,24 @@ def progress_bar(verb: str, total: int, quiet: bool) -> Iterator[Progress]:
         yield update
 
 
+class _LogFile(logging.FileHandler):
+    """A log that is not written through a link; /dev/stderr and the like are streams."""
+
+    def _open(self) -> TextIOWrapper:
+        path = Path(self.baseFilename)
+        opener = None if path.is_relative_to("/dev") else no_follow
+        return open(path, "a", encoding=self.encoding, errors=self.errors, opener=opener)
+
+
 def open_log(path: Path) -> None:
     """Start a log file; it is appended to.
 
     Raises:
-        ConversionError: it cannot be written.
+        ConversionError: it cannot be written, or is a link.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+        handler = _LogFile(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         problem = f"cannot be written ({error.strerror or error})"
         raise ConversionError(problem, file=str(path)) from error

@@ -16,7 +16,7 @@ from ...importers.nres import read_file
 from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.kinds import Kind
-from ..storage import TEMPORARY, read_json, write_outputs
+from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
 from .walk import Folder, Skipped
 
 FORMAT = 1
@@ -123,9 +123,11 @@ def read_manifest(directory: Path) -> Manifest | None:
         ``None`` where there is none.
 
     Raises:
-        ConversionError: it cannot be read, or is of a newer converter.
+        ConversionError: it cannot be read, is of a newer converter, or one of the two is a link.
     """
     path, journal = directory / MANIFEST, directory / JOURNAL
+    require_no_link(path)
+    require_no_link(journal)
     manifest = None
     if path.is_file():
         manifest = _parse(bytes(read_file(path)), path)

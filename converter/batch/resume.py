@@ -27,6 +27,7 @@ from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
 from ..pipeline.appearance import find_appearance
 from ..pipeline.options import ExportOptions
+from ..storage import no_follow
 from .manifest import JOURNAL, Output, Record, as_row
 from .outcome import Outcome, known_at_once
 from .sources import archive_of, payload_of, placed_files, wear_text
@@ -215,10 +216,15 @@ class Journal:
         self._archives = archives
 
     def add(self, record: Record) -> None:
-        """Append a record. A full disk loses the line, not the run: the output is compared."""
+        """Append a record. A full disk loses the line, not the run: the output is compared.
+
+        Raises:
+            ConversionError: the journal is a link.
+        """
         try:
             if self._file is None:
-                self._file = self._path.open("ab")
+                # a new file: the run has written an older journal into the manifest
+                self._file = open(self._path, "xb", opener=no_follow)  # noqa: SIM115 - close()
                 self._write(self._archives)
             self._write([record])
         except OSError:

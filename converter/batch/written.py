@@ -21,7 +21,7 @@ from ...importers.nres import Stamp, is_nres, read_file, read_nres
 from ..errors import ConversionError
 from ..formats.archive import Archive, Entry
 from ..formats.sidecar import sha256
-from ..storage import read_json, write_outputs
+from ..storage import read_json, require_no_link, write_outputs
 from .sources import open_archive
 from .walk import BACKUP
 
@@ -342,9 +342,10 @@ def history_of(directory: Path) -> History:
     """Return what runs wrote with the glTF files of a directory.
 
     Raises:
-        ConversionError: ``written.json`` cannot be read.
+        ConversionError: ``written.json`` cannot be read, or is a link.
     """
     path = directory / WRITTEN
+    require_no_link(path)
     return read_history(bytes(read_file(path)), str(path)) if path.is_file() else {}
 
 

@@ -1,0 +1,173 @@
+"""Links in an output directory that came from somebody else: nothing is written through them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter import MANIFEST, cli, storage
+from msh_gltf.converter.batch.manifest import JOURNAL
+from msh_gltf.converter.batch.written import WRITTEN
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.storage import TEMPORARY, no_follow
+from tests.converter.batch.test_import_run import move
+from tests.support.game import make_game, snapshot
+from tests.support.runs import SCRIPTS, call, run
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_game(tmp_path_factory.mktemp("made") / "game")
+
+
+@pytest.fixture(scope="module")
+def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What an undisturbed run makes."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
+    return out
+
+
+@pytest.fixture
+def places(game: Path, whole: Path, tmp_path: Path) -> tuple[Path, Path]:
+    """A game of the test's own, and glTF with an edit of one of its archives."""
+    shutil.copytree(game, tmp_path / "game")
+    shutil.copytree(whole, tmp_path / "out")
+    move(tmp_path / "out/static.rlb/s_rock_057.glb")
+    return tmp_path / "game", tmp_path / "out"
+
+
+def link(path: Path, live: bool) -> Path:
+    """Put a link at a path; returns what it leads to, outside."""
+    outside = path.parents[1] / "outside" / path.name
+    outside.parent.mkdir()
+    if live and path.exists():
+        path.rename(outside)
+    elif live:
+        outside.write_bytes(b"somebody's\n")
+    path.unlink(missing_ok=True)
+    path.symlink_to(outside)
+    return outside
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("name", [JOURNAL, MANIFEST, WRITTEN])
+def test_files_of_a_run_are_not_opened_through_links(
+    name: str, live: bool, places: tuple[Path, Path]
+) -> None:
+    """Neither written nor read; one line says what to do, and after that the run succeeds."""
+    game, out = places
+    outside = link(out / name, live)
+    before = snapshot(outside.parent), snapshot(game)
+    commands = [
+        ("msh2gltf", game, "-o", out, "-q"),
+        ("msh2gltf", game, "-o", out, "-q", "--force"),
+        ("gltf2msh", out, "--game", game, "--in-place", "-q"),
+    ]
+    for command in commands[2:] if name == WRITTEN else commands:
+        done = run(*command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert f"{name}: is a link, and is not followed; delete it" in done.stderr
+        assert done.stderr.count("\n") == 1
+        assert (snapshot(outside.parent), snapshot(game)) == before
+    (out / name).unlink()
+    assert run(*commands[1]).returncode == 0
+
+
+def test_the_journal_of_a_run_is_a_new_file(game: Path, tmp_path: Path) -> None:
+    """Whatever is there by its name is not appended to: a hard link, for one."""
+    other, out = tmp_path / "other", tmp_path / "out"
+    other.write_bytes(b"somebody's\n")
+    out.mkdir()
+    os.link(other, out / JOURNAL)
+    assert run("msh2gltf", game, "-o", out, "-q").returncode == 0
+    assert other.read_bytes() == b"somebody's\n"
+    assert not (out / JOURNAL).exists()
+
+
+@pytest.mark.parametrize("live", [True, False])
+@pytest.mark.parametrize("system", ["with a flag", "without"])
+def test_the_file_of_a_lock_is_not_opened_through_a_link(
+    system: str, live: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Windows opens it, which has no flag for that; other systems lock the directory."""
+    if system == "without":
+        monkeypatch.delattr(os, "O_NOFOLLOW")
+    path = tmp_path / "out" / f"{TEMPORARY}lock"
+    path.parent.mkdir()
+    outside = link(path, live)
+    before = snapshot(outside.parent)
+    with pytest.raises(ConversionError, match="is a link, and is not followed; delete it"):
+        no_follow(str(path), os.O_RDWR | os.O_CREAT)
+    assert snapshot(outside.parent) == before
+
+
+def test_what_killed_runs_left_is_not_looked_for_through_links(places: tuple[Path, Path]) -> None:
+    _, out = places
+    path = out / f"{TEMPORARY}0123456789ab.tmp"
+    outside = link(path, True)
+    storage.remove_temporary(out)
+    assert path.is_symlink()  # no run left it
+    assert outside.read_bytes() == b"somebody's\n"
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_log_is_not_written_through_a_link(live: bool, places: tuple[Path, Path]) -> None:
+    """A line of it may hold names that somebody chose."""
+    game, out = places
+    outside = link(out / "run.log", live)
+    before = snapshot(outside.parent)
+    done = run("msh2gltf", game, "-o", out, "-q", "--log-file", out / "run.log")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "run.log: is a link, and is not followed; delete it" in done.stderr
+    assert snapshot(outside.parent) == before
+
+
+def test_a_log_may_go_to_a_stream(places: tuple[Path, Path], tmp_path: Path) -> None:
+    """Whose name is a link, on Linux: to a pipe, or to the file that the shell opened."""
+    game, out = places
+    command = [SCRIPTS / "msh2gltf", game, "-o", out, "-q", "--force", "--log-file"]
+    done = subprocess.run([*command, "/dev/stderr"], capture_output=True, check=True)
+    assert b"INFO" in done.stderr
+    with (tmp_path / "log").open("wb") as log:
+        subprocess.run([*command, "/dev/stdout"], stdout=log, check=True)
+    assert "INFO" in (tmp_path / "log").read_text("utf-8")
+
+
+def test_files_are_opened_for_writing_in_one_place() -> None:
+    """By ``storage``, or with its ``no_follow``; the extension writes into folders of its own."""
+    found = []
+    for package in ("converter", "importers", "exporters", "msh_gltf"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            if path != ROOT / "converter/storage.py":
+                tree = ast.parse(path.read_text("utf-8"))
+                found += [f"{path.name}:{one.lineno}" for one in ast.walk(tree) if _writes(one)]
+    assert found == []
+    assert _writes(ast.parse('path.open("ab")').body[0].value)  # type: ignore[attr-defined]
+
+
+def _writes(node: ast.AST) -> bool:
+    """Whether a call opens a file for writing, links followed."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+    if name in ("write_text", "write_bytes", "touch", "FileHandler", "mkstemp"):
+        return True
+    if name != "open" or any(keyword.arg == "opener" for keyword in node.keywords):
+        return False
+    said = [one.value for one in [*node.args, *(k.value for k in node.keywords)]
+            if isinstance(one, ast.Constant) and isinstance(one.value, str)]  # fmt: skip
+    flags = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    modes = [text for text in said if set(text) <= set("rwaxbt+U") and set(text) & set("wax+")]
+    return bool(modes) or bool(flags & {"O_CREAT", "O_APPEND", "O_TRUNC"})
