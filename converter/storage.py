@@ -12,6 +12,7 @@ import signal
 import stat
 import sys
 import threading
+import zlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -398,3 +399,23 @@ def read_json(data: bytes) -> Any:
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     return value
+
+
+def inflate(data: bytes | memoryview, most: int, *, raw: bool = False) -> tuple[bytes, bool]:
+    """Unpack a Deflate stream as far as a bound: a thousandth of what it holds may be its size.
+
+    Args:
+        data: the stream; bytes after it do not count.
+        most: how many bytes are unpacked at most, from 1.
+        raw: it has no header of zlib.
+
+    Returns:
+        The bytes, none of a stream that is broken, and whether the stream ends with them; if not,
+        it is broken, cut off, or holds more than ``most``.
+    """
+    stream = zlib.decompressobj(-zlib.MAX_WBITS if raw else zlib.MAX_WBITS)
+    try:
+        content = stream.decompress(data, most)
+    except zlib.error:
+        return b"", False
+    return content, stream.eof

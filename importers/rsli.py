@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,6 +26,7 @@ from ..converter.formats.rsli import (
     XOR_LZSS,
     RsliLibrary,
 )
+from ..converter.storage import inflate
 
 _HEADER, _ROW = RSLI_HEADER_DTYPE.itemsize, RSLI_ENTRY_DTYPE.itemsize
 #: The window of LZSS: its size, where it starts, and what fills it.
@@ -116,7 +116,7 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     if method in (LZSS, XOR_LZSS):
         content = _lzss(bytes(data), size)
     elif method == DEFLATE:
-        content = _inflate(data, size)
+        content, _ = inflate(data, size + 1, raw=True)
     else:
         assert method in (STORED, XOR)
         content = bytes(data[:size])
@@ -143,14 +143,6 @@ def _error(
         problem, file=library.label, entry=printable(library.name(row)), table=ENTRIES, row=row,
         value=value, expected=expected, code=code,
     )  # fmt: skip
-
-
-def _inflate(data: memoryview, size: int) -> bytes:
-    """A raw Deflate stream, at most one byte more than it should have; what it has if broken."""
-    try:
-        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size + 1)
-    except zlib.error:
-        return b""
 
 
 def _lzss(data: bytes, size: int) -> bytes:

@@ -25,6 +25,8 @@ from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
 from .converter.pipeline.import_result import ImportResult
+from .converter.storage import inflate
+from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender
 
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
@@ -143,7 +145,7 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
     """The sidecar of a scene.
 
     Raises:
-        ConversionError: the text is gone, or was edited.
+        ConversionError: the text is gone, was edited, or unpacks to far more than it holds.
     """
     text = scene.msh_gltf.sidecar
     if text is None:
@@ -153,12 +155,23 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
         )
     body = "".join(line.body for line in text.lines[1:])
     try:
-        return zlib.decompress(base64.b64decode(body, validate=True))
-    except (binascii.Error, ValueError, zlib.error):
+        packed = base64.b64decode(body, validate=True)
+    except (binascii.Error, ValueError):
+        packed = b""
+    most = max(UNPACKED_FLOOR, UNPACKED * len(packed))  # as of what a glTF holds
+    data, ended = inflate(packed, most + 1)
+    if len(data) > most:
+        raise ConversionError(
+            f"the sidecar text {text.name!r} unpacks to far more than it holds",
+            expected=f"at most {UNPACKED} times its size",
+            hint="it is not one that the extension made; import the model again",
+        )
+    if not ended:
         raise ConversionError(
             f"the sidecar text {text.name!r} was edited",
             hint="undo that, or import the model again",
-        ) from None
+        )
+    return data
 
 
 def show_warnings(state: MshState, warnings: list[str]) -> None:

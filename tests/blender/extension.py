@@ -9,10 +9,13 @@ to ``OUT/facts.json``; files go to ``OUT/STEP``.
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
+import textwrap
 import types
+import zlib
 from pathlib import Path
 
 import bpy
@@ -59,6 +62,24 @@ def gltf(path):
     """The scene as the extension hands it to the converter, for the command line to convert."""
     with module("export_msh")._all_evaluated(bpy.context):
         bpy.ops.export_scene.gltf(filepath=str(path), **module("export_msh").GLTF_OPTIONS)
+
+
+def bomb(size):
+    """A text of a sidecar that unpacks to very many zeros."""
+    stream, block = zlib.compressobj(), bytes(1 << 20)
+    packed = b"".join(stream.compress(block) for _ in range(size >> 20)) + stream.flush()
+    text = bpy.data.texts.new("bomb.msh-sidecar")
+    text.write("\n".join(["", *textwrap.wrap(base64.b64encode(packed).decode(), 100)]))
+    return text
+
+
+def peak_mib():
+    """What this process has taken at most; no number where the system does not say."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 # ------------------------------------------------------------------ steps
@@ -255,6 +276,11 @@ def errors(out):
     facts["empty"] = error_of(export, filepath=str(out / "empty.msh"))
     scene = read("walker")
     target = {"filepath": str(out / "never.msh")}
+    kept, before = scene.msh_gltf.sidecar, peak_mib()
+    scene.msh_gltf.sidecar = bomb(1 << 30)
+    facts["bomb"] = error_of(export, **target)
+    facts["bomb_mib"] = peak_mib() - before
+    scene.msh_gltf.sidecar = kept
     scene.msh_gltf.sidecar.lines[3].body = "x" + scene.msh_gltf.sidecar.lines[3].body
     facts["edited_sidecar"] = error_of(export, **target)
     bpy.data.texts.remove(scene.msh_gltf.sidecar)

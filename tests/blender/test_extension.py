@@ -381,6 +381,7 @@ def test_a_new_model(seen: Seen) -> None:
         ("entry", "nobody"),
         ("empty", "is empty"),
         ("edited_sidecar", "the sidecar text 'walker.msh-sidecar' was edited; undo that"),
+        ("bomb", "the sidecar text 'bomb.msh-sidecar' unpacks to far more than it holds"),
         ("no_sidecar", "the sidecar of scene 'walker' is missing from this .blend; import"),
         ("other_sidecar", "scene 'walker': sidecar belongs to another model"),
         ("shape_keys", "scene 'retail__static__i_room_006'"),
@@ -394,6 +395,10 @@ def test_errors_are_one_line(seen: Seen, name: str, said: str) -> None:
     assert len(text.splitlines()) == 1
     assert "internal error" not in text
     assert "Traceback" not in text
+
+
+def test_a_sidecar_that_unpacks_to_a_gigabyte_takes_little_memory(seen: Seen) -> None:
+    assert seen.facts["errors"]["bomb_mib"] < 160
 
 
 def test_errors_leave_nothing_behind(seen: Seen) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.storage import copy_output, write_outputs
+from msh_gltf.converter.storage import copy_output, inflate, write_outputs
 
 
 def test_writes_all_and_makes_directories(tmp_path: Path) -> None:
@@ -68,3 +71,38 @@ def test_a_copy_names_the_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match=r"there.bin: cannot be read"):
         copy_output(tmp_path / "not_there.bin", tmp_path / "copy.bin")
     assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------ compressed bytes
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_stream_is_unpacked_as_far_as_the_bound(raw: bool) -> None:
+    data = bytes(range(256)) * 8
+    stream = zlib.compressobj(wbits=-zlib.MAX_WBITS if raw else zlib.MAX_WBITS)
+    packed = stream.compress(data) + stream.flush()
+    assert inflate(packed, len(data) + 1, raw=raw) == (data, True)
+    assert inflate(packed, 100, raw=raw) == (data[:100], False)
+    assert inflate(packed[:-6], len(data) + 1, raw=raw)[1] is False
+    assert inflate(b"\xff" + packed, len(data) + 1, raw=raw) == (b"", False)
+    assert inflate(b"", 1, raw=raw) == (b"", False)
+
+
+def test_a_small_stream_takes_little_memory() -> None:
+    """A quarter of a megabyte that would be 256 MiB, where 32 MiB are left."""
+    pytest.importorskip("resource", reason="no limits of memory on this system")
+    code = """
+import resource, zlib
+from msh_gltf.converter.storage import inflate
+stream, block = zlib.compressobj(), bytes(1 << 20)
+packed = b"".join(stream.compress(block) for _ in range(256)) + stream.flush()
+pages = int(open("/proc/self/statm").read().split()[0])
+limit = pages * resource.getpagesize() + (32 << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+content, ended = inflate(packed, 8 << 20)
+print(len(content), ended)
+"""
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("this system does not say how large a process is")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == f"{8 << 20} False\n", done.stderr
