@@ -26,6 +26,8 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 #: What names of unfinished files start with.
 TEMPORARY = ".msh-gltf-"
 _ENDING = ".tmp"
+#: What to do about an output that exists: it may be somebody's work.
+IN_THE_WAY = "move it away, or name another place"
 
 
 def refuse_existing(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
@@ -45,7 +47,7 @@ def refuse_existing(files: Sequence[tuple[Path, bytes]], force: bool) -> None:
 
 
 def _exists(path: Path) -> ConversionError:
-    return ConversionError("output exists already", file=str(path), hint="--force replaces it")
+    return ConversionError("output exists already", file=str(path), hint=IN_THE_WAY)
 
 
 def _holds(path: Path, data: bytes) -> bool:
@@ -115,13 +117,14 @@ def write_outputs(
     return [path for path, _ in files]
 
 
-def copy_output(source: Path, target: Path, *, durable: bool = False) -> None:
+def copy_output(source: Path, target: Path, *, durable: bool = False, force: bool = True) -> None:
     """Copy a file with its times and permissions; the copy appears whole or not at all.
 
     Args:
         source: the file.
         target: its copy.
         durable: as of :func:`write_outputs`.
+        force: replace a file that is there.
 
     Raises:
         ConversionError: it cannot be copied.
@@ -141,7 +144,7 @@ def copy_output(source: Path, target: Path, *, durable: bool = False) -> None:
                 if durable:
                     os.fsync(unfinished.file.fileno())
                 with _undisturbed():
-                    unfinished.appear(force=True)
+                    unfinished.appear(force)
                     if durable:
                         _sync_directory(target)
     except OSError as error:

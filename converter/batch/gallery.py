@@ -27,7 +27,7 @@ from ..formats.names import stem
 from ..formats.sidecar import sha256
 from ..locks import only_run
 from ..requirements import needed_for
-from ..storage import require_inside, write_outputs
+from ..storage import IN_THE_WAY, require_inside, write_outputs
 from .engine import Engine, Progress
 from .manifest import Record, read_manifest
 from .outcome import FAILED, Outcome, Run, guarded
@@ -91,7 +91,7 @@ def require_preview(out: Path, force: bool) -> None:
     """
     page = out / PAGE
     if not force and page.exists() and not (page.is_file() and _starts(page, MARK)):
-        raise ConversionError("output exists already", file=str(page), hint="--force replaces it")
+        raise ConversionError("output exists already", file=str(page), hint=IN_THE_WAY)
     with needed_for("--thumbnails", "preview"):
         import vtkmodules  # noqa: F401
     with closing(run_here(try_out, [0], 1)) as results:

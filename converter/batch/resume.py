@@ -27,7 +27,7 @@ from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
 from ..pipeline.appearance import find_appearance
 from ..pipeline.options import ExportOptions
-from ..storage import no_follow
+from ..storage import IN_THE_WAY, no_follow
 from .manifest import JOURNAL, Output, Record, as_row
 from .outcome import Outcome, known_at_once
 from .sources import archive_of, payload_of, placed_files, wear_text
@@ -201,9 +201,9 @@ def refuse_to_lose(
             raise ConversionError(
                 "output was edited since it was written" if known else "output exists already",
                 file=output.path,
-                hint="put the edit back with gltf2msh first, or replace it with --force"
+                hint="name another directory, or move the edited file away first"
                 if known
-                else "--force replaces it",
+                else IN_THE_WAY,
             )
 
 

@@ -20,7 +20,11 @@ from .import_result import Companion
 
 
 def wear_beside(
-    target: Path, names: Sequence[str], force: bool, *, hint: str = "--force replaces it"
+    target: Path,
+    names: Sequence[str],
+    force: bool,
+    *,
+    hint: str = "move it away and repeat the command to get a new one",
 ) -> tuple[list[tuple[Path, bytes]], list[str]]:
     """The ``.wea`` to write beside a new model, if any, and what to say.
 

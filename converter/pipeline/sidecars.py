@@ -81,8 +81,8 @@ def open_sidecar(
             file=str(found),
             value=f"digest {about.pair}",
             expected=f"{pair}, as {gltf.name} says",
-            hint="convert the model again with the options of the glTF; if a run was interrupted, "
-            "repeat it with --force",
+            hint="convert the model again into another directory, with the options of the glTF; if "
+            "a command was interrupted, repeat it",
         )
     if about.kind is Kind.MODEL and options.dialect not in ("auto", about.dialect):
         raise ConversionError(

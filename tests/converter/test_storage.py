@@ -24,7 +24,7 @@ def test_writes_all_and_makes_directories(tmp_path: Path) -> None:
 def test_existing_outputs_are_refused(tmp_path: Path) -> None:
     a, b = tmp_path / "a", tmp_path / "b"
     b.write_bytes(b"mine")
-    with pytest.raises(ConversionError, match="output exists already; --force"):
+    with pytest.raises(ConversionError, match="output exists already; move it away"):
         write_outputs([(a, b"1"), (b, b"2")], force=False)
     assert not a.exists()
     assert b.read_bytes() == b"mine"
@@ -41,7 +41,7 @@ def test_an_output_with_the_same_bytes_is_not_in_the_way(tmp_path: Path) -> None
     assert a.stat() == before
     assert write_outputs([(a, b"1"), (b, b"2")], force=False) == []
     b.write_bytes(b"3")
-    with pytest.raises(ConversionError, match="b: output exists already; --force"):
+    with pytest.raises(ConversionError, match="b: output exists already; move it away"):
         write_outputs([(a, b"1"), (b, b"2")], force=False)
 
 

@@ -226,7 +226,7 @@ def test_somebody_elses_page(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     (out / "index.html").write_text("<!doctype html><title>mine</title>")
     arguments = (WALKER.parent, "-o", out, "--thumbnails", "-q")
     assert call(cli.msh2gltf, *arguments) == 2
-    assert "output exists already; --force replaces it" in capsys.readouterr().err
+    assert "output exists already; move it away" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["index.html"]
     assert call(cli.msh2gltf, *arguments, "--force") == 0
     assert (out / "index.html").read_bytes().startswith(MARK)

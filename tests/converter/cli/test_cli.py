@@ -43,7 +43,7 @@ def test_there_and_back_with_defaults(tmp_path: Path) -> None:
     assert "  робот.glb is there already, with the same bytes" in again.stdout.splitlines()
     other = run("gltf2msh", "робот.glb", "--no-sidecar", cwd=tmp_path)
     assert other.returncode == 2
-    assert "робот.msh: output exists already; --force replaces it" in other.stderr
+    assert "робот.msh: output exists already; move it away, or name another place" in other.stderr
     back = run("gltf2msh", "робот.glb", "-o", "back/", cwd=tmp_path)
     assert back.returncode == 0, back.stderr
     assert "unchanged, restored byte for byte" in back.stdout

@@ -124,7 +124,7 @@ def test_one_name_twice(tmp_path: Path) -> None:
     done = snapshot(tmp_path)
     code, errors = go_on(job)
     assert code == 2
-    assert "x.msh-sidecar: output exists already; --force replaces it" in errors
+    assert "x.msh-sidecar: output exists already; move it away" in errors
     assert {k: v for k, v in done.items() if not k.startswith(".")} == snapshot(tmp_path)
 
 

@@ -143,7 +143,7 @@ def test_a_wea_that_is_there(tmp_path: Path) -> None:
         out = run("gltf2msh", source, "-o", target)
         assert out.returncode == 0
         assert "Tower.WEA is there already and stays" in out.stderr
-        assert "wall, roof (--force replaces it)" in out.stderr
+        assert "wall, roof (move it away" in out.stderr
         assert wear.read_bytes() == other
     out = run("gltf2msh", source, "-o", target, "--force")
     assert (out.returncode, out.stderr) == (0, "")
