@@ -6,7 +6,7 @@ That belongs to the files of these models: it is reported, not written.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,20 +15,35 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, plural, printable
 from ..formats.terrain import Terrain
 from ..numeric.pose import F64, parents_first
-from ..scene.assembly import root_pose
+from ..scene.assembly import Pose, root_pose
 from ..scene.differences import Change, NotApplied
+from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
 from ..scene.scene import ImportedNode, ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_materials import terrain_faces_without_material
 from .compare_placed import PlacedComparison, ShownModel, elsewhere
-from .compare_poses import same_rotations
 from .compare_terrain import compare_terrain
 from .compare_terrain_objects import compare_terrain_objects
-from .placed_nodes import TURN_NOISE, same_position
+from .identify_nodes import local_matrix
+from .placed_nodes import same_linear, same_position
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")
+#: Why a component has no place of its own, and what to do, by the kind of what it is below.
+_NO_PLACE = {
+    "object": (
+        "a mission stores where objects are, not their components",
+        "move the object's own node",
+    ),
+    "component": ("only a part on a socket has a place", "undo it, or parent it to a socket"),
+    "unit": ("a unit has no place: missions say where it is", "undo it, or move it in a mission"),
+    "": ("it is below nothing that has a place", "undo it"),
+}
+#: What to do where an object lost only a part of what it shows.
+_DELETE_ALL = "to delete the object, delete its own node and all below it"
+#: How far what is scaled may be from what is not.
+_EVEN = 1e-4
 #: How many are named; the others are counted.
 _NAMED = 20
 #: How many of the places of a model are named.
@@ -79,7 +94,7 @@ def compare_inside(
     world: F64,
     shown: Shown,
     new: Collection[int],
-    exchanged: Collection[int] = (),
+    exchanged: Mapping[int, str],
     fps: float | None = None,
 ) -> InsideEdits:
     """Return what a file changes of the models, the terrain and the clips that it shows.
@@ -89,7 +104,8 @@ def compare_inside(
         world: (n, 4, 4) places of its nodes.
         shown: what the export showed.
         new: nodes of new objects and components, below which nothing may be.
-        exchanged: nodes that place another thing than what is still shown below them.
+        exchanged: nodes that place another thing than what is still shown below them, and the key
+            of that; of a new one, empty.
         fps: frames per second of the file's clip; default by evidence.
     """
     return _Inside(given, world, shown, new, exchanged, fps).run()
@@ -102,6 +118,7 @@ class _Inside:
         items_of: the nodes below each node that places a model.
         parents: the nodes that others are below; around: those that placed objects are below.
         assets: models as new objects show them.
+        keys: those of what exchanged nodes still show.
         foreign: names of nodes that are not of anything that is placed.
         ground: nodes of the terrain.
     """
@@ -112,12 +129,13 @@ class _Inside:
         world: F64,
         shown: Shown,
         new: Collection[int],
-        exchanged: Collection[int],
+        exchanged: Mapping[int, str],
         fps: float | None,
     ) -> None:
         self.fps = fps
         self.given, self.world, self.shown, self.inside = given, world, shown, shown.inside
         self.new, self.exchanged = set(new), self._all_below(set(exchanged))
+        self.keys = exchanged
         self.out = InsideEdits()
         self.items_of: dict[int, list[int]] = defaultdict(list)
         self.rows_of: dict[int, list[int | None]] = defaultdict(list)
@@ -162,6 +180,8 @@ class _Inside:
         for i in range(len(self.given.nodes)):
             if i not in self.exchanged:
                 self._sort_in(i)
+            elif self.keys.get(i) and self.given.nodes[i].extras.get("kind") == "component":
+                self._require_in_place(i)
         self._compare_models()
         self._compare_components()
         self._compare_ground()
@@ -180,7 +200,7 @@ class _Inside:
             model = self.shown.models.get(object_key(self.given.nodes[above].extras))
             if model is None or not model.of_game:
                 self.items_of[above].append(i)
-        elif kind is None and i not in self.new:
+        elif (kind is None or (kind == "point" and above is None)) and i not in self.new:
             placed = above is not None and object_key(self.given.nodes[above].extras)
             if above is not None and placed in self.shown.models:
                 self.items_of[above].append(i)
@@ -224,7 +244,7 @@ class _Inside:
             if model is None or (not items and bare):
                 continue
             if not items and model.scene.nodes:
-                self.report(_quoted(item), "lacks all nodes of its model")
+                self.report(_quoted(item), "lacks all nodes of its model", _DELETE_ALL)
                 continue
             places[model.file].add(i)
             shown = self._as_asset(items, model, comparison.tracks) if self._is_new(i) else model
@@ -261,9 +281,11 @@ class _Inside:
             self.assets[key] = out
         return self.assets[key]
 
-    def report(self, where: str, what: str) -> None:
-        """Add what belongs to another file."""
-        self.out.not_applied.append(elsewhere(where, what))
+    def report(self, where: str, what: str, instead: str = "") -> None:
+        """Add what belongs to another file; ``instead``: what to do but edit that."""
+        found = elsewhere(where, what)
+        more = f"; {instead}" if instead else ""
+        self.out.not_applied.append(replace(found, instead=f"{found.instead}{more}"))
 
     def _is_bare(self, i: int) -> bool:
         """Whether a component showed nothing though its key has a model."""
@@ -293,8 +315,7 @@ class _Inside:
     def _compare_component(self, i: int, above: int | None) -> None:
         """Compare a component of an object of a mission with that of its unit."""
         item = self.given.nodes[i]
-        if not self._in_place(i):
-            self.report(_quoted(item), "is moved on its socket")
+        self._require_in_place(i)
         owner = self._owner(i)
         if owner is None or owner in self.new:
             return
@@ -316,21 +337,57 @@ class _Inside:
             expected = self.rows_in.get(object_key(item.extras))
             rows = self.rows_of.get(i, [])
             if expected is not None and sorted(map(str, rows)) != sorted(expected):
-                self.report(_quoted(item), "has other components than its unit")
+                self.report(_quoted(item), "has other components than its unit", _DELETE_ALL)
 
-    def _in_place(self, i: int) -> bool:
-        """Whether a component takes the pose of its socket."""
-        item = self.given.nodes[i]
-        model = self.shown.models.get(object_key(item.extras))
-        above = self.given.nodes[item.parent] if item.parent >= 0 else None
-        if item.linear is not None:
-            return False
-        if model is None or above is None or "node" not in above.extras:
-            return True  # it shows nothing, or is not on a socket: that is compared elsewhere
-        pose = root_pose(model.scene).inverse()
-        same = same_rotations(item.rotation, pose.rotation, TURN_NOISE).all()
-        position = item.translation.astype(np.float64)
-        return bool(same) and same_position(position, pose.translation, self.world[i])
+    def _require_in_place(self, i: int) -> None:
+        """Report a component that is not where the export puts it."""
+        title = _quoted(self.given.nodes[i])
+        above, local = self._place_in(i, lambda one: "node" in one or one.get("kind") in PLACES)
+        on_socket = above >= 0 and "node" in self.given.nodes[above].extras
+        if above < 0 and self.given.nodes[i].extras.get("index") != 0:
+            return  # what is on nothing is reported as such; a chassis may be
+        poses = self._poses(i, on_socket)
+        if poses and not any(
+            same_linear(local[:3, :3], pose)
+            and same_position(local[:3, 3], pose.translation, self.world[i])
+            for pose in poses
+        ):
+            if on_socket:
+                self.report(title, "is moved on its socket")
+            else:
+                kind = None if above < 0 else self.given.nodes[above].extras.get("kind")
+                why, instead = _NO_PLACE.get(kind or "", _NO_PLACE[""])
+                self.out.not_applied.append(
+                    NotApplied(
+                        where=title, what="is moved, turned or scaled", why=why, instead=instead
+                    )
+                )
+        elif on_socket:
+            linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
+            if np.abs(linear.T @ linear - np.eye(3)).max() > _EVEN:
+                self.report(title, "is scaled by a node that it is mounted on")
+
+    def _place_in(self, i: int, ends: Callable[[NodeExtras], bool]) -> tuple[int, F64]:
+        """The first node above one whose extras end the search, -1 = none; the place in it."""
+        nodes, local = self.given.nodes, local_matrix(self.given.nodes[i])
+        above = nodes[i].parent
+        while above >= 0 and not ends(nodes[above].extras):
+            local = local_matrix(nodes[above]) @ local
+            above = nodes[above].parent
+        return above, local
+
+    def _poses(self, i: int, on_socket: bool) -> list[Pose]:
+        """Where a component may be, none if that is not known.
+
+        On a socket, the root of its model is there, or that of the model that it showed before.
+        """
+        if not on_socket or self._is_bare(i):
+            return [Pose()]
+        own = object_key(self.given.nodes[i].extras)
+        models = [self.shown.models.get(key) for key in {own, self.keys.get(i, own).lower()}]
+        if None in models and self._is_new(i):
+            return []
+        return [Pose() if one is None else root_pose(one.scene).inverse() for one in models]
 
     # -------------------------------------------------------------- terrain and clips
 

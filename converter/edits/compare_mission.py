@@ -43,8 +43,24 @@ def edit_mission(
     edit.not_applied += take_typed(given.nodes, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)
+    _report_loose(edit)
     _report_head(edit)
     return edit
+
+
+def _report_loose(edit: MissionEdit) -> None:
+    """Report components that are below no object."""
+    nodes = edit.given.nodes
+    for i in edit.of_kind("component"):
+        above = nodes[i].parent
+        while above >= 0 and nodes[above].extras.get("kind") not in ("object", "unit"):
+            above = nodes[above].parent
+        if above < 0:
+            edit.refuse(
+                f"node {printable(nodes[i].name)!r}", "is below no object",
+                "a mission places objects, not their components",
+                "delete it, or parent it to its object; copy the object's own node for one more",
+            )  # fmt: skip
 
 
 def _report_head(edit: MissionEdit) -> None:

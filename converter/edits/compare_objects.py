@@ -144,7 +144,7 @@ class _Objects:
         before = placed.host
         self._set_path(placed, where, node.extras)
         if placed.path != self.stored[row].path:
-            self.edit.exchanged.add(item)
+            self.edit.exchanged[item] = self.stored[row].reference
         set_kind(self.edit, placed, where, node.extras, self.stored[row].kind)
         self._set_words(placed, where, node.extras)
         self._set_properties(placed, where, node.extras)
@@ -371,8 +371,8 @@ class _Objects:
         if copied and isinstance(row, int):
             made = deepcopy(self.stored[row])
             if extras.get("path", made.reference) != made.reference:
+                self.edit.exchanged[item] = made.reference
                 exchange(made, self._asset(where, extras["path"]), self.stored)
-                self.edit.exchanged.add(item)
         else:
             path = extras.get("path", without_number(node.name))
             made = self._from_asset(self._asset(where, path))

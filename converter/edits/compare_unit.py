@@ -36,7 +36,8 @@ class UnitEdit:
         unit: the edited one.
         changes, not_applied, warnings: about every difference.
         new: nodes that became new components.
-        exchanged: nodes of components that show another object than before.
+        exchanged: nodes of components that show another object than before, and its key; of new
+            ones, empty.
     """
 
     unit: Unit
@@ -44,7 +45,7 @@ class UnitEdit:
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     new: set[int] = field(default_factory=set)
-    exchanged: set[int] = field(default_factory=set)
+    exchanged: dict[int, str] = field(default_factory=dict)
 
 
 def edit_unit(given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
@@ -185,9 +186,9 @@ class _Parts:
             record = self.stored.records[index].copy()
             key = str(extras.get("key", self.stored.key(index)))
             if key != self.stored.key(index):
-                self.out.exchanged.add(item)
+                self.out.exchanged[item] = self.stored.key(index)
         else:
-            self.out.exchanged.add(item)
+            self.out.exchanged[item] = ""
             key = str(extras.get("key", without_number(node.name)))
             kinds = [c for start, c in _CLASSES.items() if key.lower().startswith(start)]
             _set_text(record, "archive", REGISTRY)

@@ -49,7 +49,7 @@ class MissionEdit:
         allow_delete: delete objects even where none is left.
         changes, not_applied, warnings: about every difference.
         new_items: nodes that became new objects.
-        exchanged: nodes of objects that place something else than before.
+        exchanged: nodes of objects that place something else than before, and what that was.
     """
 
     given: ImportedScene
@@ -63,7 +63,7 @@ class MissionEdit:
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     new_items: set[int] = field(default_factory=set)
-    exchanged: set[int] = field(default_factory=set)
+    exchanged: dict[int, str] = field(default_factory=dict)
     world: F64 = field(init=False)
 
     def __post_init__(self) -> None:

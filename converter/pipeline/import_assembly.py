@@ -93,7 +93,7 @@ def _add_inside(
     given: ImportedScene,
     shown: Shown,
     world: F64,
-    others: tuple[set[int], set[int]],
+    others: tuple[set[int], dict[int, str]],
     options: ImportOptions,
 ) -> None:
     """Add what a file changes of the models that it shows; ``others``: new and exchanged nodes.

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import copy
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import Mission
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.mission import read_mission
 from tests.support.assembled_game import BASE, ROBOT
-from tests.support.inside_game import Inside, Node, convert, make
+from tests.support.inside_game import Inside, Node, convert, make, robot_of
 
 #: How a root is found: the row of its object, and the number of its node, -1 = the component.
 ROOTS = {
@@ -24,15 +26,18 @@ ROOTS = {
     "the mesh of a robot": (2, 0), "the mesh of a rock": (3, 0), "the mesh of a house": (5, 0),
 }  # fmt: skip
 MOVED, TURNED = (3.0, -0.5, 2.0), (0.0, 0.6, 0.0, 0.8)
+Edit = Callable[[Inside], Any]
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The mission as glTF, and with clips."""
+    """The mission and a unit as glTF, and the mission with all components."""
     folder = tmp_path_factory.mktemp("roots")
     mission = make(folder / "GAME")
     convert(mission, folder / "mission.glb")
+    convert(mission, folder / "all.glb", internal=True)
     convert(mission, folder / "clips.glb", clips=True)
+    convert(robot_of(mission), folder / "robot.glb")
     return folder
 
 
@@ -168,6 +173,13 @@ def test_what_a_mission_cannot_hold_is_reported(file: Inside, edit: Node, what: 
     assert [(one.where, one.what) for one in out.not_applied] == [("object 'Guard'", what)]
 
 
+def test_a_root_that_is_scaled_to_nothing_is_reported(file: Inside) -> None:
+    root_of(file, "a robot")["scale"] = (0.0, 0.0, 0.0)
+    out = file.back()
+    assert out.kept_all
+    assert "node 'u_robot#2': is moved, turned or scaled" in str(out.not_applied[0])
+
+
 def test_an_object_below_another_stays_where_it_is(file: Inside) -> None:
     """What an editor parents to a building is not moved by an edit that is not of its parent."""
     base, rock = object_of(file, 0), object_of(file, 3)
@@ -223,6 +235,20 @@ def test_an_object_of_another_path_may_show_nothing(file: Inside) -> None:
     assert lines(file.back()) == [f"object 'Base': {BASE} became {ROBOT.lower()}"]
 
 
+def test_children_that_a_deleted_root_let_go_keep_the_object(file: Inside) -> None:
+    """As Blender leaves them when an object alone is deleted."""
+    root = root_of(file, "the mesh of a building")
+    file.remove(root)
+    file.file.json["scenes"][0]["nodes"] += root["children"]
+    out = file.back()
+    assert out.kept_all
+    where = {one.where: one for one in out.not_applied}
+    assert where["node 'fr_base'"].instead.endswith(
+        "to delete the object, delete its own node and all below it"
+    )
+    assert any(one.what == "is new" for one in out.not_applied)
+
+
 def test_all_roots_missing_delete_no_object_unless_allowed(file: Inside) -> None:
     for row in range(7):
         object_of(file, row).pop("children")
@@ -253,3 +279,86 @@ def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(
         place(node, move @ matrix(node))
     what = "moved, turned" if turned else "moved"
     assert lines(file.back()) == [f"object 'Base': {what}"]
+
+
+UNIT_EDITS: dict[str, tuple[Edit, str, str]] = {
+    "the chassis moved": (lambda f: _part(f, 0).update(translation=MOVED), "u_robot",
+                          "a unit has no place"),
+    "the chassis turned": (lambda f: _part(f, 0).update(rotation=TURNED), "u_robot",
+                           "a unit has no place"),
+    "an internal part moved": (lambda f: _part(f, 2).update(translation=MOVED), "i_comp",
+                               "only a part on a socket has a place"),
+    "an exchanged gun moved": (lambda f: _exchange(f), "e_gun_1", "is moved on its socket"),
+    "a socket scaled": (lambda f: f.above(_part(f, 1)).update(scale=(2, 2, 2)), "e_gun_1",
+                        "is scaled by a node"),
+}  # fmt: skip
+
+
+def _part(file: Inside, row: int) -> Node:
+    found = [n for n in file.nodes if file.extras(n).get("kind") == "component"]
+    return next(n for n in found if file.extras(n)["index"] == row)
+
+
+def _exchange(file: Inside) -> None:
+    file.extras(_part(file, 1))["key"] = "s_lit"
+    _part(file, 1)["translation"] = MOVED
+
+
+@pytest.mark.parametrize("name", UNIT_EDITS)
+def test_a_moved_part_of_a_unit_is_reported(made: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(made / "GAME", tmp_path / "GAME")
+    file = opened(made, tmp_path / "GAME", "robot")
+    edit, where, what = UNIT_EDITS[name]
+    edit(file)
+    found = [str(one) for one in file.back().not_applied]
+    assert [one for one in found if f"node '{where}'" in one and what in one], found
+
+
+def test_an_exchanged_gun_that_was_not_moved_is_no_further_edit(made: Path, tmp_path: Path) -> None:
+    shutil.copytree(made / "GAME", tmp_path / "GAME")
+    file = opened(made, tmp_path / "GAME", "robot")
+    file.extras(_part(file, 1))["key"] = "s_lit"
+    assert lines(file.back()) == ["component 1 'e_gun_1': became 's_lit'"]
+
+
+def test_components_below_no_object_are_reported(file: Inside) -> None:
+    extra = copy.deepcopy(root_of(file, "a building"))
+    extra.pop("children")
+    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
+    file.nodes.append(extra | {"name": "fr_base.001"})
+    out = file.back()
+    assert out.kept_all
+    assert "node 'fr_base.001': is below no object" in str(out.not_applied[0])
+
+
+def test_control_points_below_no_object_are_reported(file: Inside) -> None:
+    extra = copy.deepcopy(file.point("S_ROCK"))
+    file.file.json["scenes"][0]["nodes"].append(len(file.nodes))
+    file.nodes.append(extra | {"name": "aim.001"})
+    out = file.back()
+    assert [(one.where, one.what) for one in out.not_applied] == [("node 'aim.001'", "is new")]
+
+
+@pytest.mark.parametrize("name", ["all", "robot"])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_no_edit_of_a_node_is_silent(made: Path, tmp_path: Path, name: str, deleted: bool) -> None:
+    """Every node of the file by itself; of models only the roots, as they are compared alike."""
+    count = len(opened(made, tmp_path, name).nodes)
+    silent = []
+    for number in range(count):
+        file = opened(made, tmp_path, name)
+        node = file.nodes[number]
+        if file.extras(node).get("node", 0) > 0:
+            continue
+        if deleted:
+            delete(file, node)
+        else:
+            before = node.get("translation", (0.0, 0.0, 0.0))
+            node["translation"] = np.add(before, MOVED).tolist()
+        try:
+            out = file.back()
+        except ConversionError:
+            continue  # a unit without its chassis
+        if out.unchanged or not lines(out):
+            silent.append(node["name"])
+    assert silent == []
