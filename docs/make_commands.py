@@ -56,7 +56,7 @@ class Reference:
 REFERENCES = (
     Reference(
         to_gltf.command,
-        "GAME, GAME/MISSIONS, robot.msh, broken.msh",
+        "GAME, robot.msh, broken.msh",
         (),
         "msh2gltf robot.msh -o new/",
         "msh2gltf GAME -o out/",
@@ -64,7 +64,7 @@ REFERENCES = (
     ),
     Reference(
         to_msh.command,
-        "GAME, GAME/MISSIONS, GAME_COPY, robot.msh, tower.glb, tower.obj, WALL.png",
+        "GAME, GAME_COPY, robot.msh, tower.glb, tower.obj, WALL.png",
         ("msh2gltf robot.msh", "msh2gltf robot.msh -o obj/robot.obj", "msh2gltf GAME -o out/"),
         "gltf2msh robot.glb",
         "gltf2msh out/ --game GAME_COPY --in-place",

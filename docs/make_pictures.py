@@ -34,8 +34,9 @@ BLENDER = "examples/blender"
 MODELS = tuple(f"examples/{name}.msh" for name in ("walker", "hangar", "tree"))
 GAME = (
     *MODELS,
-    *(f"examples/make_{name}.py" for name in ("game", "models", "level", "textures")),
+    *(f"examples/make_{name}.py" for name in ("game", "entries", "models", "level", "textures")),
 )
+PLACED = (*GAME, "examples/make_mission.py")
 
 
 class Work:
@@ -207,28 +208,16 @@ def level_picture(work: Work, target: Path) -> None:
     save(beside(shown), target)
 
 
-PLACED = (*GAME, "examples/make_mission.py")
-
-
-def with_mission(work: Work) -> Path:
-    """The example game with a walker of parts and a mission."""
-    game = work.folder / "with_mission"
-    if not game.is_dir():
-        shutil.copytree(work.game, game)
-        run([sys.executable, ROOT / "examples/make_mission.py", game])
-    return game
-
-
 @recipe("docs/pictures/walker.png", *PLACED, f"{BLENDER}/preview.py")
 def walker_picture(work: Work, target: Path) -> None:
-    unit = work.to_gltf("walker.glb", with_mission(work), "--unit", "walker")
+    unit = work.to_gltf("walker.glb", work.game, "--unit", "walker")
     look = ("--size", "500x440", "--turn", "145")
     save(beside([work.preview(unit, "--frame", frame, *look) for frame in (0, 6)]), target)
 
 
 @recipe("docs/pictures/mission.png", *PLACED, f"{BLENDER}/preview.py", f"{BLENDER}/scene.py")
 def mission_picture(work: Work, target: Path) -> None:
-    mission = work.to_gltf("mission.glb", with_mission(work) / "MISSIONS/Single.01")
+    mission = work.to_gltf("mission.glb", work.game / "MISSIONS/Single.01")
     shown = work.scene(
         f"{mission}@0,0,0",
         *("--size", "760x420", "--turn", "25", "--pitch", "42", "--near", "0.2", "--no-ground"),
@@ -295,7 +284,7 @@ def hill_picture(work: Work, target: Path) -> None:
 SWITCHES = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
 
-@recipe("docs/pictures/gallery.png", *GAME)
+@recipe("docs/pictures/gallery.png", *PLACED)
 def gallery_picture(work: Work, target: Path) -> None:
     from playwright.sync_api import sync_playwright
 

@@ -2,33 +2,32 @@
 
     python examples/make_game.py GAME
 
-Makes the folder ``GAME`` with archives, libraries and a level that are laid out like those of the
-real game: ``turrets.rlb``, ``static.rlb``, ``fortif.rlb``, ``Material.lib``, ``Textures.lib``,
-``BuildDat.lst``, ``DATA/MAPS/Tut_1``. The tutorials in ``docs/tutorials`` work on it, so that they
-can be followed without the game. The same bytes every time.
+Makes the folder ``GAME`` with archives, libraries, a level, units and a mission that are laid out
+like those of the real game: ``turrets.rlb``, ``static.rlb``, ``fortif.rlb``, ``Material.lib``,
+``Textures.lib``, ``BuildDat.lst``, ``DATA/MAPS/Tut_1``, and what ``make_mission.py`` adds. The
+README's commands and the tutorials in ``docs/tutorials`` work on it, so that they can be followed
+without the game. The same bytes every time.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-import tempfile
 from pathlib import Path
 
 import make_level
+import make_mission
 import make_textures
 import numpy as np
+from make_entries import made, pair
 from make_models import ARMOUR, GLASS, GLOW, JOINT, Model, Shape
 from make_textures import Paint, flat, grain, noise
 
-from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.archive import Entry
 from msh_gltf.converter.formats.build_dat import CATEGORIES
-from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.exporters.nres import new_archive, write_nres
 
 HERE = Path(__file__).parent
-MESH, WEAR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR"))
 
 
 # ------------------------------------------------------------------ the turrets
@@ -130,23 +129,6 @@ def build_dat() -> bytes:
 # ------------------------------------------------------------------ the folder
 
 
-def entry(type_id: int, name: str, payload: bytes) -> Entry:
-    return Entry(type_id, 0, 0, 0, name_field(name.encode("cp1251")), 0, 0, payload)
-
-
-def pair(name: str, model: bytes, wear: bytes) -> list[Entry]:
-    """A model and its material list, as entries of an archive."""
-    return [entry(MESH, f"{name}.msh", model), entry(WEAR, f"{name}.wea", wear)]
-
-
-def made(model: Model) -> list[Entry]:
-    """A model of ``make_models``, through glTF."""
-    with tempfile.TemporaryDirectory() as folder:
-        model.save(Path(folder))
-        back = import_gltf(Path(folder) / f"{model.name}.glb", None, ImportOptions("retail"))
-        return pair(model.name, back.data, (Path(folder) / f"{model.name}.wea").read_bytes())
-
-
 def kept(source: str, name: str) -> list[Entry]:
     """One of the models that lie beside this script."""
     return pair(name, *((HERE / f"{source}.{suffix}").read_bytes() for suffix in ("msh", "wea")))
@@ -180,6 +162,7 @@ def make_game(root: Path) -> None:
         (loose / f"Дом.{suffix}").write_bytes((HERE / f"hangar.{suffix}").read_bytes())
     make_level.write_level(root / "DATA" / "MAPS" / "Tut_1")
     (root / "BuildDat.lst").write_bytes(build_dat())
+    make_mission.add_mission(root)
     (root / "readme.txt").write_text("A small game to try msh-gltf on.\n", "ascii")
 
 

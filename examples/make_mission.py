@@ -1,20 +1,15 @@
-"""Add a walker, its parts and a mission to the game of ``make_game.py``.
-
-    python examples/make_game.py GAME
-    python examples/make_mission.py GAME
+"""The units and the mission of the game that ``make_game.py`` makes: a walker and its parts.
 
 Makes ``bases.rlb`` and ``guns.rlb`` (a chassis, a turret, a gun), ``objects.rlb``,
-``UNITS/ROBOTS/walker.dat``, ``UNITS/BUILDS/hangar.dat`` and ``MISSIONS/Single.01/data.tma``. The
-same bytes every time.
+``UNITS/ROBOTS/walker.dat``, ``UNITS/BUILDS/hangar.dat`` and ``MISSIONS/Single.01/data.tma``.
 """
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
-from make_game import entry, made
+from make_entries import entry, made
 from make_models import ARMOUR, GLOW, JOINT, Model, Shape, walker
 
 from msh_gltf.converter.formats.assembly_tables import (
@@ -197,15 +192,8 @@ def mission(game: Path) -> bytes:
     )
 
 
-def make_mission(game: Path) -> None:
-    """All of it.
-
-    Raises:
-        SystemExit: the game has such files already.
-    """
-    for name in ("bases.rlb", "guns.rlb", "objects.rlb", "UNITS", "MISSIONS"):
-        if (game / name).exists():
-            raise SystemExit(f"{game / name} is there: name a game of make_game.py")
+def add_mission(game: Path) -> None:
+    """All of it; the game's other archives and its level are there."""
     archives = {"bases.rlb": made(chassis()), "guns.rlb": [*made(dome()), *made(gun())]}
     for name, entries in archives.items():
         (game / name).write_bytes(write_nres(new_archive(entries, name)))
@@ -225,10 +213,3 @@ def make_mission(game: Path) -> None:
     folder = game / "MISSIONS/Single.01"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "data.tma").write_bytes(mission(game))
-
-
-if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit(__doc__)
-    make_mission(Path(sys.argv[1]))
-    print(f"added units and a mission to {sys.argv[1]}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -24,16 +23,6 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="is not empty"):
         call_example("make_game.py", "make_game", tmp_path)
     assert snapshot(tmp_path).keys() == {"static.rlb"}
-
-
-def test_the_mission_is_the_same_every_time_and_replaces_nothing(tmp_path: Path) -> None:
-    for name in ("one", "two"):
-        shutil.copytree(example_game(), tmp_path / name)
-        call_example("make_mission.py", "make_mission", tmp_path / name)
-    assert snapshot(tmp_path / "one") == snapshot(tmp_path / "two")
-    with pytest.raises(SystemExit, match=r"bases.rlb is there"):
-        call_example("make_mission.py", "make_mission", tmp_path / "one")
-    assert snapshot(tmp_path / "one") == snapshot(tmp_path / "two")
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ PAGES = [
     ]
     if not path.name.endswith(".ru.md")
 ]
+#: Pages that are typed from top to bottom.
+READERS = [path for path in PAGES if path.name == "README.md" or path.parent.name == "tutorials"]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
 RUN = [
@@ -35,6 +37,21 @@ def test_page(path: Path, tmp_path: Path) -> None:
     page.run()
     for line in page.skipped:
         print(f"{path.name}: not run: {line}")
+
+
+@pytest.mark.parametrize("path", READERS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages_to_follow_begin_with_what_their_readers_have(path: Path) -> None:
+    """The README with a checkout, which its first command makes a game of; a tutorial with both.
+
+    The test above runs them so: all else they must make themselves.
+    """
+    text = path.read_text("utf-8")
+    assert "<!-- skip:" not in text
+    begins = BEGINS.findall(text)
+    assert begins == (["GAME"] if path.parent.name == "tutorials" and path.stem != "index" else [])
+    making = "$ python examples/make_game.py GAME\n"
+    for page in (ROOT / "README.md", ROOT / "docs/tutorials/index.md"):
+        assert making in page.read_text("utf-8")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=NAMES)

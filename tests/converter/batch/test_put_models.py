@@ -15,17 +15,16 @@ from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.nres import read_file, read_nres
-from tests.docs.materials import EXAMPLES, call_example, example_game
+from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot, write
 
 
 @pytest.fixture
 def game(tmp_path: Path) -> Path:
-    """The example game with its registry."""
+    """A copy of the example game."""
     for path in example_game().rglob("*"):
         if path.is_file():
             write(tmp_path / "GAME" / path.relative_to(example_game()), path.read_bytes())
-    call_example("make_mission.py", "make_mission", tmp_path / "GAME")
     return tmp_path / "GAME"
 
 

@@ -18,8 +18,12 @@ from tests.support.runs import run
 
 
 @pytest.fixture(scope="module")
-def packed() -> Path:
-    return example_game()
+def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example game without units and missions, which need the archives."""
+    ignored = shutil.ignore_patterns("UNITS", "MISSIONS")
+    return Path(
+        shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME", ignore=ignored)
+    )
 
 
 @pytest.fixture

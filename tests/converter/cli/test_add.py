@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.importers.nres import read_file, read_nres
 from msh_gltf.importers.registry import read_registry
-from tests.docs.materials import EXAMPLES, call_example, example_game
+from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call, run
@@ -19,12 +20,8 @@ ROBOT = EXAMPLES / "edits/my_robot.glb"
 
 @pytest.fixture
 def game(tmp_path: Path) -> Path:
-    """The example game with its units and its mission."""
-    import shutil
-
-    game = shutil.copytree(example_game(), tmp_path / "GAME")
-    call_example("make_mission.py", "make_mission", game)
-    return game
+    """A copy of the example game."""
+    return shutil.copytree(example_game(), tmp_path / "GAME")
 
 
 def test_as_a_run_over_the_game_does(game: Path, tmp_path: Path) -> None:
