@@ -15,7 +15,7 @@ from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import escape
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..pipeline.library_edits import edited_entry, merged
-from ..pipeline.new_entries import NewEntries, NewEntry, no_library
+from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..scene.differences import Change, NotApplied
 from .import_item import Edited
 from .manifest import Manifest
@@ -99,6 +99,7 @@ def _add_new_materials(
 ) -> None:
     """Make the materials that the game does not have, each once."""
     groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
+    done = []
     for outcome, one in new:
         groups.setdefault(one.name.casefold(), []).append((outcome, one))
     for group in groups.values():
@@ -115,8 +116,10 @@ def _add_new_materials(
         for outcome, one in group:
             made = entries.material(one)
             outcome.not_applied += made.not_applied
+            done.append(made)
             if one is first:
                 run.textures += [_added(game, entry) for entry in made.entries]
+    run.notes += meant_message(done)
 
 
 def _added(game: Path, entry: NewEntry) -> Outcome:

@@ -20,7 +20,7 @@ from ..formats.sidecar import sha256
 from ..locks import only_run
 from ..pipeline.import_result import ImportResult
 from ..pipeline.library_edits import edited_entry
-from ..pipeline.new_entries import NewEntries, NewEntry, no_library
+from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..scene.differences import NotApplied
 from .replace_entry import HINT_OF_COPY, changed_since, entry_to_replace, replace_file
 from .written import Converted, History, as_converted, remember, written
@@ -125,13 +125,16 @@ def plan_libraries(
         named, texture = entries.with_picture(edit)
         _edit(plan, named, history)
         _add(plan, [] if texture is None else [texture])
+    materials = []
     for one in result.new_materials:
         if entries.materials is None:
             plan.not_applied += no_library(one, "the game's folder")
             continue
         made = entries.material(one)
         plan.not_applied += made.not_applied
+        materials.append(made)
         _add(plan, made.entries)
+    plan.messages += meant_message(materials)
     return plan
 
 

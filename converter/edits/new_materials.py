@@ -47,6 +47,7 @@ class NewMaterial:
         picture: what it shows and no texture that was exported shows.
         not_applied: what no material holds.
         certain: the file shows it as a material of its own: it is made without a game at hand, too.
+        lightmapped: its emission shows a lightmap, not light of its own.
     """
 
     name: str
@@ -58,6 +59,7 @@ class NewMaterial:
     picture: NewPicture | None = None
     not_applied: tuple[NotApplied, ...] = ()
     certain: bool = False
+    lightmapped: bool = False
 
     @property
     def content(self) -> tuple[object, ...]:
@@ -102,7 +104,15 @@ def new_material(
     return NewMaterial(
         name, where, values=values, picture=picture, not_applied=tuple(left),
         certain=surface.picture is not None and not surface.own,
+        lightmapped=_is_lightmap(surface.light, surface.picture),
     )  # fmt: skip
+
+
+def _is_lightmap(light: FilePicture | None, picture: FilePicture | None) -> bool:
+    """Return whether an emission picture is another one than the base colour's."""
+    if light is None or picture is None:
+        return light is not None
+    return light.uri != picture.uri or light.pixels() != picture.pixels()
 
 
 def texture_of_run(shown: FilePicture) -> str:
@@ -162,8 +172,7 @@ def _unheld(surface: Surface[FilePicture], where: str) -> list[NotApplied]:
     what = [name for name in surface.others if name not in _HARMLESS]
     if not unchosen(surface):
         what.append(f"metallic {surface.metallic:.3g}, roughness {surface.roughness:.3g}")
-    light, picture = surface.light, surface.picture
-    if light is not None and (picture is None or light.pixels() != picture.pixels()):
+    if _is_lightmap(surface.light, surface.picture):
         what.append("emission picture")
     why, instead = NO_SUCH_VALUE
     return (

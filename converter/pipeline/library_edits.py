@@ -32,7 +32,7 @@ from ..formats.names import escape, readable, unescape
 from ..formats.texture import TEXM_TYPE
 from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
-from .new_entries import NewEntries, NewEntry
+from .new_entries import NewEntries, NewEntry, meant_message
 from .options import ImportOptions
 from .texture import EditedLibrary, Replacement, over_texture
 
@@ -196,13 +196,16 @@ def files_beside(target: Path, result: ImportResult, game: NewEntries | None = N
         _add_edited(out, target, named)
         if texture is not None:
             _add_new(out, target, texture, known=True)
+    materials = []
     for one in result.new_materials:
         if game is None and not one.certain:
             continue
         found = made.material(one)
+        materials.append(found)
         out.not_applied += found.not_applied
         for entry in found.entries:
             _add_new(out, target, entry, known=game is not None and game.materials is not None)
+    out.messages += meant_message(materials)
     return out
 
 

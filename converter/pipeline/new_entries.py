@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from ..formats.library import (
     TEXTURES,
     LibraryEdit,
     NewPicture,
+    first_phase,
     with_values,
 )
 from ..formats.material import (
@@ -38,11 +39,21 @@ from ..formats.material import (
 from ..formats.surface import pixel_digest
 from ..formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, texture_name
+from ..numeric.colours import colour_of_row, to_bytes
 from ..scene.differences import NotApplied
 
 #: Characters that some system refuses in the name of a file.
 _REFUSED = re.compile(r'[\x00-\x1f<>:"/\\|?*%~]')
 _NUMBER = re.compile(r"\.[0-9]+$")
+#: Colours, as bytes, that nobody chose: of glTF, of Blender's new materials, of msh2gltf without a
+#: game.
+_UNCHOSEN = {
+    "colour": {
+        bytes(to_bytes(colour))
+        for colour in ((1, 1, 1), (0.8, 0.8, 0.8), *map(colour_of_row, range(256)))
+    },
+    "light": {bytes(3)},
+}
 _TRANSLUCENT = (MaterialKind.ALPHA_BLEND, MaterialKind.ADDITIVE)
 #: Longest side of a new texture.
 _LARGEST = 4096
@@ -80,10 +91,13 @@ class Made:
     Attributes:
         entries: textures first, then the material; empty where the game has it already.
         not_applied: what does not arrive.
+        meant: the game's material that is meant, where the file shows it otherwise though nobody
+            chose that; see :func:`meant_message`.
     """
 
     entries: list[NewEntry] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
+    meant: str = ""
 
 
 class NewEntries:
@@ -123,13 +137,14 @@ class NewEntries:
     def material(self, new: NewMaterial) -> Made:
         """Make the entries of a new material.
 
-        A name that the game has is that material: its colours stay, and so does its picture.
+        A name that the game has is that material: its colours stay, and so does its picture. What
+        the file shows otherwise is not applied where somebody chose it, else it is ``meant``.
         """
         found = None if self.materials is None else self.materials.find(new.name)
         if found is not None:
             assert self.materials is not None
             entry = self.materials.entries[found]
-            return Made([], self._kept(new, entry))
+            return self._kept(new, entry)
         out = Made([], list(new.not_applied))
         values, warnings = dict(new.values), list[str]()
         if new.picture is not None:
@@ -166,24 +181,69 @@ class NewEntries:
         )
         return out
 
-    def _kept(self, new: NewMaterial, entry: Entry) -> list[NotApplied]:
+    def _kept(self, new: NewMaterial, entry: Entry) -> Made:
         """Report what a name that the game has does not show."""
-        what = []
-        if new.picture is not None and not self._shows(entry, new.picture):
-            what.append(f"its picture {printable(new.picture.name)}")
+        compare = self._copy_differs if new.like else self._differs
+        try:
+            chosen, differs = compare(new, entry)
+        except ConversionError:  # what the game has is broken: nobody knows what it shows
+            chosen, differs = self._other_picture(new, entry), True
+        if not chosen:
+            return Made(meant=entry.name if differs else "")
+        return Made(
+            not_applied=[
+                NotApplied(
+                    where=new.where,
+                    what=", ".join(dict.fromkeys(chosen)),
+                    why=f"the game has a material {printable(entry.name)!r}, which is meant",
+                    instead="give the material a name that the game does not have",
+                )
+            ]
+        )
+
+    def _copy_differs(self, new: NewMaterial, entry: Entry) -> tuple[list[str], bool]:
+        """What was edited of a copy and an entry does not show; whether it differs at all."""
+        chosen = self._other_picture(new, entry)
         rest = {name: value for name, value in new.values.items() if name != "picture"}
-        if new.like and with_values(entry.payload, rest) != entry.payload:
-            what.append(new.what)
-        if not what:
+        if with_values(entry.payload, rest) != entry.payload:
+            chosen.append(new.what)
+        data, kind, _ = self._base(new)
+        return chosen, (with_values(data, rest), kind) != (entry.payload, entry.attr1)
+
+    def _differs(self, new: NewMaterial, entry: Entry) -> tuple[list[str], bool]:
+        """What somebody chose of a new material and an entry does not show; whether it differs at
+        all."""
+        if not new.values:
+            return [], False
+        chosen, differs = self._other_picture(new, entry), False
+        material = read_material(entry, MATERIALS)
+        values = dict(new.values)
+        if not new.picture:
+            texture = decode_text(values["texture"])
+            differs = texture.lower() != material.texture.lower()
+            if differs and texture:
+                chosen.append(f"its picture {printable(texture)}")
+        is_clear = values["kind"] != bytes([MaterialKind.OPAQUE])
+        differs |= is_clear != material.translucent
+        if is_clear and not material.translucent:
+            chosen.append("its alpha mode")
+        elif is_clear and values["alpha"][0] != round(100 * material.alpha):
+            chosen.append(f"its alpha {values['alpha'][0]}%")
+        lit_by_others = new.lightmapped or material.additive
+        for name, title in (("colour", "colour"), ("light", "emission")):
+            value = values[name]
+            if value == first_phase(entry.payload, name) or (name == "light" and lit_by_others):
+                continue
+            differs = True
+            if value not in _UNCHOSEN[name]:
+                chosen.append(f"its {title} #{value.hex()}")
+        return chosen, differs or bool(chosen)
+
+    def _other_picture(self, new: NewMaterial, entry: Entry) -> list[str]:
+        """The new picture of a material, where an entry shows another one."""
+        if new.picture is None or self._shows(entry, new.picture):
             return []
-        return [
-            NotApplied(
-                where=new.where,
-                what=", ".join(dict.fromkeys(what)),
-                why=f"the game has a material {printable(entry.name)!r}, which is meant",
-                instead="give the material a name that the game does not have",
-            )
-        ]
+        return [f"its picture {printable(new.picture.name)}"]
 
     def _shows(self, entry: Entry, picture: NewPicture) -> bool:
         """Whether a material of the game has a picture."""
@@ -308,6 +368,18 @@ def _library(folder: Path | None, name: str) -> Archive | None:
     if path is None:
         return None
     return (open_unpacked if path.is_dir() else open_nres)(path, str(path))
+
+
+def meant_message(made: Iterable[Made]) -> list[str]:
+    """Return a message on the materials that were found by name and look otherwise in the game."""
+    names = list(dict.fromkeys(printable(one.meant) for one in made if one.meant))
+    if not names:
+        return []
+    have = "has this material" if len(names) == 1 else "has these materials"
+    shown = (
+        "its colours and picture count" if len(names) == 1 else "their colours and pictures count"
+    )
+    return [f"{MATERIALS} {have} already, and {shown}, not the file's: {', '.join(names)}"]
 
 
 def no_library(new: NewMaterial, game: str) -> list[NotApplied]:

@@ -443,7 +443,7 @@ def switched_off(out):
 # steps, which use this file
 from extension_clips import clips  # noqa: E402, F401
 from extension_maps import areals, ground, maps  # noqa: E402, F401
-from extension_materials import libraries, materials  # noqa: E402, F401
+from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401

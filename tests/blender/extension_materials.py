@@ -83,6 +83,31 @@ def libraries(out):
     return facts
 
 
+def namesakes(out):
+    """Two files of Blender, each with a new material of one name and a colour of its own."""
+    facts, folder = {}, Path(FILES["turrets"]).parent
+
+    def put(name):
+        assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
+        (out / f"{name}.lib").write_bytes((folder / "Material.lib").read_bytes())
+        facts[name] = report()
+
+    for entry, colour in (("e_tur_01.msh", (1, 0, 0, 1)), ("e_tur_02.msh", (0, 0, 1, 1))):
+        bpy.ops.wm.read_homefile(use_empty=True)
+        scene = read("turrets", entry=entry)
+        mesh = next(o for o in scene.objects if o.type == "MESH").data
+        material = bpy.data.materials.new("namesake")
+        material.use_nodes = True
+        shader = next(n for n in material.node_tree.nodes if n.type == "BSDF_PRINCIPLED")
+        shader.inputs["Base Color"].default_value = colour
+        mesh.materials[0] = material
+        put(entry)
+        if entry == "e_tur_01.msh":
+            shader.inputs["Base Color"].default_value = (0, 1, 0, 1)
+            put("again")
+    return facts
+
+
 def new_look(name, image_name, size):
     """A new material with a new picture, as the shader editor makes it."""
     material = bpy.data.materials.new(name)

@@ -9,6 +9,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.archive import Entry
+from msh_gltf.importers.material import read_material
 from msh_gltf.importers.nres import read_nres
 from msh_gltf.importers.wear import read_wear_names
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
@@ -20,7 +21,9 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries"))
+    return see(
+        zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries", "namesakes")
+    )
 
 
 def entries_of(path: Path) -> Sequence[Entry]:
@@ -92,3 +95,22 @@ def test_materials_and_textures_go_into_the_libraries_and_back(seen: Seen) -> No
     }
     assert differing("reassigned") == {"turrets.rlb": ["e_tur_01.msh"]}
     assert call(cli.msh_inspect, "--check", out / "new", "--strict", "-q") == 0
+
+
+def test_a_new_material_called_like_another_models_is_reported(seen: Seen) -> None:
+    """The first model's second edit arrives; the second model's look is reported, not taken."""
+    facts, out = seen.facts["namesakes"], seen.out / "namesakes"
+
+    def diffuse(name: str) -> list[tuple[float, ...]]:
+        entries = entries_of(out / f"{name}.lib")
+        return [read_material(e, "x").diffuse for e in entries if e.name == "namesake"]
+
+    reported = {
+        name: [row for row in fact["warnings"] if "not applied" in row]
+        for name, fact in facts.items()
+    }
+    assert (diffuse("e_tur_01.msh"), reported["e_tur_01.msh"]) == ([(1, 0, 0)], [])
+    assert (diffuse("again"), reported["again"]) == ([(0, 1, 0)], [])
+    assert diffuse("e_tur_02.msh") == [(0, 1, 0)]
+    (line,) = reported["e_tur_02.msh"]
+    assert "its colour #0000ff; the game has a material 'namesake', which is meant" in line

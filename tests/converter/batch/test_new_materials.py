@@ -6,6 +6,7 @@ import base64
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.support.runs import run
 
 ROOT = Path(__file__).resolve().parents[3]
 Json = dict[str, Any]
+MEANT = "Material.lib has this material already, and its colours and picture count, not the file's"
 BRICK = np.random.default_rng(19).integers(0, 256, (16, 32, 4), np.uint8)
 BRICK[..., 3] = 255
 
@@ -198,7 +200,7 @@ def read_png(path: Path) -> np.ndarray:
 
 
 def test_a_name_of_the_game_is_a_reference(edit: NewEdit) -> None:
-    """Colours of a new material and a missing picture change nothing; a picture is reported."""
+    """Colours that nobody chose and a missing picture change nothing; a picture is reported."""
     edit.rename(TURRETS[0], "armour", "BARK", bare=True)
     document = Editable(edit.out / TURRETS[0])
     for one in document.json["materials"]:
@@ -207,6 +209,8 @@ def test_a_name_of_the_game_is_a_reference(edit: NewEdit) -> None:
     document.save(edit.out / TURRETS[0])
     text, files = edit.back("--require-all")
     assert files == {"turrets.rlb"}, text
+    words = " ".join(text.split())
+    assert f"{MEANT}: bark" in words
     edit.assign(TURRETS[0], "BARK", "BRICK", BRICK)
     text, files = edit.back()
     assert files == {"turrets.rlb"}, text
@@ -221,6 +225,86 @@ def test_two_materials_of_one_name_are_none(edit: NewEdit) -> None:
     assert files == {"turrets.rlb"}, text
     for number in "12":
         assert f"turrets.rlb::e_tur_0{number}.msh has another material of the name 'rust'" in text
+
+
+def look(
+    edit: NewEdit, name: str, paint: Callable[[Json], None] | None, folder: str = "turrets.rlb"
+) -> Path:
+    """A new model that has a new material ``Material``; ``None``: as Blender makes it."""
+    document = Editable(edit.out / TURRETS[0])
+    for node in document.json["nodes"]:
+        node.pop("extras", None)
+    document.json["scenes"][0].pop("extras", None)
+    armour = next(one for one in document.json["materials"] if one["name"] == "armour")
+    armour.clear()
+    armour |= {"name": "Material", "doubleSided": True}
+    plain = {"baseColorFactor": [0.8, 0.8, 0.8, 1], "metallicFactor": 0, "roughnessFactor": 0.5}
+    armour["pbrMetallicRoughness"] = plain
+    if paint is not None:
+        paint(armour)
+    return document.save(edit.out / folder / f"{name}.glb")
+
+
+def translucent(material: Json) -> None:
+    colour(0.8, 0.8, 0.8, 0.5)(material)
+    material["alphaMode"] = "BLEND"
+
+
+def glowing(material: Json) -> None:
+    material["emissiveFactor"] = [1, 0, 0]
+
+
+RED, BLUE = colour(1, 0, 0, 1), colour(0, 0, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("paint", "line"),
+    [
+        (BLUE, "not applied: material 'Material': its colour #0000ff; the game has a material "),
+        (glowing, "not applied: material 'Material': its emission #ff0000; the game has a"),
+        (translucent, "not applied: material 'Material': its alpha mode; the game has a material"),
+        (None, f"{MEANT}: Material"),
+        (RED, ""),
+    ],
+)
+def test_a_second_model_does_not_take_the_first_ones_look_in_silence(
+    edit: NewEdit, tmp_path: Path, paint: Callable[[Json], None] | None, line: str
+) -> None:
+    """One file after another into a game, and a run over a game that has the first one's."""
+    shutil.copytree(edit.game, edit.new)
+    one, two = look(edit, "one", RED), look(edit, "two", paint)
+    into = ("--into", edit.new / "turrets.rlb", "--add")
+    first = run("gltf2msh", one, *into)
+    assert (first.returncode, "Material'" in first.stderr) == (0, False), first.stderr
+    made = edit.entry("Material.lib", "Material").payload
+    assert read_material(edit.entry("Material.lib", "Material"), "").diffuse == (1, 0, 0)
+    second = run("gltf2msh", two, *into, "--require-all")
+    said = second.stdout + second.stderr
+    assert second.returncode == line.startswith("not applied"), said
+    assert line in said
+    assert ("Material'" in said) == line.startswith("not applied")
+    assert (MEANT in said) == line.startswith(MEANT)
+    assert edit.entry("Material.lib", "Material").payload == made
+    one.unlink()
+    edit.game = edit.new
+    edit.new = tmp_path / "NEWER"
+    text, _ = edit.back("--add")
+    text = " ".join(text.split())
+    assert line.removeprefix("not applied: ") in text
+    assert ("Material'" in text) == line.startswith("not applied")
+    assert (MEANT in text) == line.startswith(MEANT)
+
+
+def test_a_second_edit_of_a_new_material_arrives(edit: NewEdit) -> None:
+    """What an earlier run made of it is not another one's."""
+    shutil.copytree(edit.game, edit.new)
+    for paint, diffuse in ((RED, (1, 0, 0)), (BLUE, (0, 0, 1))):
+        look(edit, "one", paint)
+        done = run("gltf2msh", edit.out, "--game", edit.new, "--in-place", "--add", "--require-all")
+        assert done.returncode == 0, done.stderr
+        assert "Material'" not in done.stdout + done.stderr
+        assert read_material(edit.entry("Material.lib", "Material"), "").diffuse == diffuse
+        assert edit.names("Material.lib").count("Material") == 1
 
 
 def test_a_model_gets_materials_of_its_own(edit: NewEdit) -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import msh_gltf
-from tests.converter.batch.test_library_edits import TURRETS, colour
-from tests.converter.batch.test_new_materials import BRICK, NewEdit, made
+from msh_gltf.converter.batch.put_libraries import plan_libraries
+from msh_gltf.converter.batch.written import History
+from msh_gltf.importers.material import read_material
+from tests.converter.batch.test_library_edits import TURRETS, Json, colour
+from tests.converter.batch.test_new_materials import BLUE, BRICK, RED, NewEdit, look, made
 
 __all__ = ["made"]
 
@@ -36,6 +40,30 @@ def test_edits_and_new_entries_are_written_once(edit: NewEdit) -> None:
     again = msh_gltf.import_gltf(edit.out / TURRETS[0])
     assert msh_gltf.write_libraries(again, edit.new) == []
     assert again.not_applied == []
+
+
+def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_changes(
+    edit: NewEdit,
+) -> None:
+    """Two scenes of Blender, each of which remembers what it wrote."""
+    shutil.copytree(edit.game, edit.new)
+    first, second = History(), History()
+
+    def put(name: str, paint: Callable[[Json], None], history: History) -> list[str]:
+        options = msh_gltf.ImportOptions(new=True)
+        result = msh_gltf.import_gltf(look(edit, name, paint), options=options)
+        plan = plan_libraries([edit.new], result, history)
+        plan.write()
+        return [f"{one.what}; {one.why}" for one in plan.not_applied]
+
+    def diffuse() -> tuple[float, ...]:
+        return read_material(edit.entry("Material.lib", "Material"), "").diffuse
+
+    assert (put("one", RED, first), diffuse()) == ([], (1, 0, 0))
+    other = "its colour #0000ff; the game has a material 'Material', which is meant"
+    assert (put("two", BLUE, second), diffuse()) == ([other], (1, 0, 0))
+    assert (put("two", RED, second), diffuse()) == ([], (1, 0, 0))
+    assert (put("one", BLUE, first), diffuse()) == ([], (0, 0, 1))
 
 
 def test_a_library_that_somebody_changed_is_not_overwritten(edit: NewEdit) -> None:
