@@ -35,6 +35,7 @@ converter.queries
 converter.checks
 importers exporters
 converter.pipeline
+converter.game
 converter.batch
 converter.cli
 msh_gltf

@@ -1,0 +1,1 @@
+"""Changes of a game: differences between versions of what it holds."""
