@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..errors import ConversionError
 from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
+from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, touched_tables
 from .packing import Packed, most_bytes, pack, require_size, unpack
+from .table_changes import (
+    MEASURED,
+    TableChanges,
+    find_changes,
+    make_exactly,
+    pack_changes,
+    unpack_changes,
+)
 
-#: Above this size, bytes, it is not measured whether literals repeat the base.
-_MEASURED = 1 << 22
-
-
-class Conflict(ConversionError):
-    """What a difference changes is neither as it was nor as it is to be.
-
-    ``table`` and ``row`` are those of the first such place.
-
-    Attributes:
-        places: all of them.
-    """
-
-    places: tuple[Touched, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Touched:
-    """What a difference changes of one table.
-
-    Attributes:
-        table: what messages call it: ``Res3 (positions)``.
-        rows: (n,) ascending; empty where ``kind`` is not ``rows``.
-        kind: ``rows``; ``bytes``: the table by a binary difference; ``whole``: all by one, without
-            tables; ``new``: there was nothing.
-    """
-
-    table: str
-    rows: NDArray[np.int64]
-    kind: str
+__all__ = ["Conflict", "Touched", "apply", "difference", "digests", "overlap", "touched"]
 
 
 def difference(before: bytes | None, after: bytes, *, type_id: int | None = None) -> bytes:
@@ -50,19 +27,17 @@ def difference(before: bytes | None, after: bytes, *, type_id: int | None = None
     Args:
         before: the base, as the original game has it; ``None``: there was nothing.
         after: what it is to be.
-        type_id: the type of its directory entry, where it has one.
+        type_id: the type of its directory entry, or of the entry that a file is like.
     """
-    old = b"" if before is None else before
     facts = ("" if before is None else _digest(before), _digest(after), len(after))
     if before is None:
         return pack(Packed(*facts, {"kind": "new"}, after))
-    for shortest in SHORTEST:
-        delta = encode_delta(old, after, shortest)
-        bare = decode_delta(delta, bytes(len(old)), len(after))
-        if len(old) > _MEASURED or not repeats_base(bare, old):
-            break
-    packed = pack(Packed(*facts, {"kind": "whole"}, delta))
-    if len(after) > most_bytes(len(old) + len(packed)):  # nobody would apply it
+    changes = find_changes(before, after, type_id) if before != after else None
+    if changes is not None:
+        packed = pack(Packed(*facts, *pack_changes(changes)))
+    else:
+        packed = pack(Packed(*facts, {"kind": "whole"}, _whole_delta(before, after)))
+    if len(after) > most_bytes(len(before) + len(packed)):  # nobody would apply it
         packed = pack(Packed(*facts, {"kind": "new"}, after))
     return packed
 
@@ -71,7 +46,9 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
     """Return what a difference makes of a base.
 
     Of the base that it was made from, exactly what it was made from; the result's digest is
-    checked. What it made already stays. Of any other base, a merge.
+    checked. What it made already stays. Of any other base, a merge: rows that it changes must be
+    as they were, or as they are to be; bounds, normals and the header of models and terrains are
+    computed again where both versions changed what they follow from.
 
     Args:
         diff: the difference; anybody's.
@@ -84,14 +61,21 @@ def apply(diff: bytes, before: bytes | None) -> bytes:
     """
     packed = unpack(diff)
     found = "" if before is None else _digest(before)
-    if found == packed.after:
-        assert before is not None
+    if before is not None and found == packed.after:
         return before
+    base = b"" if before is None else before
+    require_size(packed.size, len(diff) + len(base))
+    changes = _changes(packed)
     if found != packed.before:
-        raise Conflict("is neither as it was nor as it is to be", table="the whole entry")
-    old = b"" if before is None else before
-    require_size(packed.size, len(diff) + len(old))
-    result = _exact(packed, old)
+        if changes is None or before is None:
+            raise conflict([Touched(WHOLE, np.zeros(0, np.int64), "whole")])
+        return merge(changes, before)
+    if changes is not None:
+        result = make_exactly(changes, base, packed.size)
+    elif packed.description["kind"] == "new":
+        result = bytes(packed.payload)
+    else:
+        result = decode_delta(packed.payload, base, packed.size)
     if _digest(result) != packed.after:
         raise damaged("does not give what its digest says")
     return result
@@ -103,8 +87,11 @@ def touched(diff: bytes) -> list[Touched]:
     Raises:
         ConversionError: the difference is damaged.
     """
-    kind = _kind(unpack(diff))
-    return [Touched("the whole entry", np.zeros(0, np.int64), kind)]
+    packed = unpack(diff)
+    changes = _changes(packed)
+    if changes is not None:
+        return touched_tables(changes)
+    return [Touched(WHOLE, np.zeros(0, np.int64), str(packed.description["kind"]))]
 
 
 def overlap(one: bytes, other: bytes) -> list[Touched]:
@@ -115,9 +102,13 @@ def overlap(one: bytes, other: bytes) -> list[Touched]:
     Raises:
         ConversionError: a difference is damaged.
     """
-    if digests(one)[1] == digests(other)[1]:
+    first, second = unpack(one), unpack(other)
+    if first.after == second.after:
         return []
-    return touched(one)
+    mine, theirs = _changes(first), _changes(second)
+    if mine is None or theirs is None or mine.content != theirs.content:
+        return [Touched(WHOLE, np.zeros(0, np.int64), "whole")]
+    return shared_places(mine, theirs)
 
 
 def digests(diff: bytes) -> tuple[str, str]:
@@ -130,17 +121,24 @@ def digests(diff: bytes) -> tuple[str, str]:
     return packed.before, packed.after
 
 
-def _exact(packed: Packed, before: bytes) -> bytes:
-    if _kind(packed) == "new":
-        return bytes(packed.payload)
-    return decode_delta(packed.payload, before, packed.size)
+def _whole_delta(before: bytes, after: bytes) -> bytes:
+    delta = b""
+    for shortest in SHORTEST:
+        delta = encode_delta(before, after, shortest)
+        bare = decode_delta(delta, bytes(len(before)), len(after))
+        if len(before) > MEASURED or not repeats_base(bare, before):
+            break
+    return delta
 
 
-def _kind(packed: Packed) -> str:
+def _changes(packed: Packed) -> TableChanges | None:
+    """The changes of tables; ``None`` where there are none."""
     kind = packed.description.get("kind")
+    if kind == "tables":
+        return unpack_changes(packed.description, packed.payload)
     if kind not in ("new", "whole"):
         raise damaged(f"is of the unknown kind {str(kind)[:40]!r}")
-    return str(kind)
+    return None
 
 
 def _digest(data: bytes) -> str:

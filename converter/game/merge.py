@@ -1,0 +1,288 @@
+"""Merge a difference into another version of its base: row by row, then what follows from rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from .byte_delta import decode_delta
+from .derived import NotComputed, compute_again, states
+from .rows import RowChange, line_check, row_checks
+from .split import Split, Table, label_of, split
+from .table_changes import REFERS, TableChanges, own_digest, rows_written, short_digest
+
+_NONE = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Touched:
+    """What a difference changes of one table.
+
+    Attributes:
+        table: what messages call it: ``Res3 (positions)``.
+        rows: (n,) ascending; empty where ``kind`` is not ``rows``.
+        kind: ``rows``; ``bytes``: the table by a binary difference; ``whole``: all by one, without
+            tables; ``new``: there was nothing.
+    """
+
+    table: str
+    rows: NDArray[np.int64]
+    kind: str
+
+
+WHOLE, DIRECTORY, LAYOUT = "the whole entry", "the directory", "the layout"
+
+
+class Conflict(ConversionError):
+    """What a difference changes is neither as it was nor as it is to be.
+
+    ``table`` and ``row`` are those of the first such place.
+
+    Attributes:
+        places: all of them.
+    """
+
+    places: tuple[Touched, ...] = ()
+
+
+def conflict(places: list[Touched]) -> Conflict:
+    """Return the error about some places, at least one."""
+    first = places[0]
+    row = int(first.rows[0]) if len(first.rows) else None
+    error = Conflict(
+        "what the difference changes was changed by something else", table=first.table, row=row,
+        hint="undo the other change first",
+    )  # fmt: skip
+    error.places = tuple(places)
+    return error
+
+
+def merge(changes: TableChanges, before: bytes) -> bytes:
+    """Return another version of the base with the changes.
+
+    Args:
+        changes: what the difference changes.
+        before: the entry, which other changes were made to.
+
+    Raises:
+        Conflict: something is neither as it was nor as it is to be, or cannot be computed.
+        ConversionError: the changes cannot be true.
+    """
+    current = split(changes.content, before)
+    if current is None:
+        raise conflict([Touched(WHOLE, _NONE, "whole")])
+    job = _Merge(changes, current, before)
+    made = job.result()
+    again = {key: rows for key, rows in job.again.items() if len(rows)}
+    if not again:
+        return made
+    try:
+        tables = compute_again(changes.content, made, before, again)
+    except NotComputed as error:
+        label = label_of(changes.content, error.key)
+        raise conflict([Touched(label, np.array([error.row]), "rows")]) from None
+    found = split(changes.content, made)
+    assert found is not None
+    return found.join(tables, {})
+
+
+class _Merge:
+    """One merge.
+
+    Attributes:
+        again: derived rows that both changed, by table.
+    """
+
+    def __init__(self, changes: TableChanges, current: Split, before: bytes) -> None:
+        self.changes, self.current = changes, current
+        self.places: list[Touched] = []
+        self.again: dict[str, NDArray[np.int64]] = {}
+        self._kept: dict[str, NDArray[np.int64]] = {}  # derived rows that only we changed
+        self._find_units(before)
+
+    def result(self) -> bytes:
+        """Return what comes out, before derived rows are computed."""
+        changes, data = self.changes, {}
+        for key, change in changes.rows.items():
+            table = self._table(key)
+            if table is not None and (new := self._rows(change, table)) is not None:
+                data[key] = new
+        for key, blob in changes.blobs.items():
+            table = self._table(key)
+            if table is None:
+                continue
+            digest = short_digest(table.data)
+            if digest == blob.was and self._as_they_were(blob.near):
+                data[key] = decode_delta(blob.delta, bytes(table.data), blob.size)
+            elif digest != blob.becomes:
+                self._refuse(key)
+        for key, size in changes.sizes.items():
+            table = self._table(key)
+            if table is not None and len(table.data) != size:
+                self._refuse(key)
+        if changes.layout:
+            self.places.append(Touched(LAYOUT, _NONE, "bytes"))
+        attributes = self._attributes()
+        if self.places:
+            raise conflict(self.places)
+        return self.current.join(data, attributes)
+
+    def _table(self, key: str) -> Table | None:
+        if key not in self.current.tables:
+            self._refuse(key)
+            return None
+        return self.current.tables[key]
+
+    def _refuse(self, key: str, rows: NDArray[np.int64] = _NONE) -> None:
+        kind = "rows" if len(rows) else "bytes"
+        self.places.append(Touched(label_of(self.changes.content, key), rows, kind))
+
+    def _as_they_were(self, near: object) -> bool:
+        assert isinstance(near, dict)
+        return all(
+            key in self.current.tables
+            and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
+            for key, digest in near.items()
+        )
+
+    def _attributes(self) -> dict[int, tuple[int, int, int]]:
+        out, now = {}, self.current.attributes
+        wrong = []
+        for index, (was, becomes) in self.changes.attributes.items():
+            if index >= len(now) or now[index] not in (was, becomes):
+                wrong.append(index)
+            else:
+                out[index] = becomes
+        if wrong:
+            self.places.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
+        return out
+
+    # -------------------------------------------------------------- rows
+
+    def _rows(self, change: RowChange, table: Table) -> bytes | None:
+        derived = self.changes.derived.get(change.key)
+        if not change.stride:
+            return self._lines(change, table)
+        if table.stride != change.stride or table.count != change.count:
+            self._refuse(change.key)
+            return None
+        own = change.own(derived)
+        bits = np.ones(change.stride, np.bool_) if derived is None else ~derived
+        rows = table.matrix[change.rows]
+        was = row_checks(rows * bits) == change.was
+        rest = row_checks(rows * (bits & ~change.mask)).astype(np.uint16) == change.rest
+        becomes = np.zeros_like(change.mask)
+        becomes[change.mask] = np.frombuffer(b"".join(change.values), np.uint8) != rows[change.mask]
+        there = rest & ~(becomes & bits).any(axis=1)
+        bad = own & ~was & ~there
+        if bad.any():
+            self._refuse(change.key, change.rows[bad])
+            return None
+        new = rows_written(change, table, own & ~there, bits)
+        if derived is None:
+            return new
+        ours = np.isin(change.rows, self._kept.get(change.key, _NONE))
+        return rows_written(change, Table(new, table.stride), ours, derived)
+
+    def _lines(self, change: RowChange, table: Table) -> bytes | None:
+        if table.stride != 0:
+            self._refuse(change.key)
+            return None
+        lines, bad, new = table.lines, [], np.zeros(len(change.rows), np.bool_)
+        most = len(lines)
+        for at, row in enumerate(change.rows.tolist()):
+            if row < most and lines[row] == change.values[at]:
+                continue
+            new[at] = True
+            if row >= change.count:
+                same = most == change.count
+            else:
+                same = row < most and line_check(lines[row]) == int(change.was[at])
+            if not same:
+                bad.append(row)
+        if bad:
+            self._refuse(change.key, np.array(bad))
+            return None
+        return rows_written(change, table, new)
+
+    # -------------------------------------------------------------- derived rows
+
+    def _find_units(self, before: bytes) -> None:
+        """Tell derived rows that only we changed from those that something else changed too."""
+        units = self.changes.units
+        if not units:
+            return
+        now = states(self.changes.content, before)
+        for key, unit in units.items():
+            table = self._table(key)
+            if table is None:
+                continue
+            if len(table.data) != unit.size or key not in now or unit.rows[-1] >= len(now[key]):
+                self._refuse(key)
+                continue
+            untouched = now[key][unit.rows] == unit.was
+            self._kept[key] = unit.rows[untouched]
+            self.again[key] = unit.rows[~untouched]
+
+
+# ------------------------------------------------------------------ what two differences share
+
+
+def touched_tables(changes: TableChanges) -> list[Touched]:
+    """Return what changes of each table."""
+    out = [
+        Touched(label_of(changes.content, key), change.rows, "rows")
+        for key, change in changes.rows.items()
+    ]
+    out += [Touched(label_of(changes.content, key), _NONE, "bytes") for key in changes.blobs]
+    if changes.attributes:
+        out.append(Touched(DIRECTORY, np.array(sorted(changes.attributes)), "rows"))
+    if changes.layout:
+        out.append(Touched(LAYOUT, _NONE, "bytes"))
+    return out
+
+
+def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
+    """Return what two changes of the same base both change, and not to the same."""
+    out: list[Touched] = []
+
+    def label(key: str) -> str:
+        return label_of(one.content, key)
+
+    for key, change in one.rows.items():
+        derived = one.derived.get(key)
+        if key in other.rows:
+            rows = change.overlaps(other.rows[key], derived)
+            if len(rows):
+                out.append(Touched(label(key), rows, "rows"))
+    for key, blob in one.blobs.items():
+        if key in other.blobs and other.blobs[key].becomes != blob.becomes:
+            out.append(Touched(label(key), _NONE, "bytes"))
+    for a, b in ((one, other), (other, one)):
+        for key in a.blobs:
+            if key in b.rows:
+                out.append(Touched(label(key), b.rows[key].rows, "rows"))
+            elif key in b.units or _is_named(key, b):
+                out.append(Touched(label(key), _NONE, "bytes"))
+    wrong = [
+        index
+        for index in one.attributes.keys() & other.attributes.keys()
+        if one.attributes[index] != other.attributes[index]
+    ]
+    if wrong:
+        out.append(Touched(DIRECTORY, np.array(sorted(wrong)), "rows"))
+    if one.layout or other.layout:
+        out.append(Touched(LAYOUT, _NONE, "bytes"))
+    return out
+
+
+def _is_named(table: str, changes: TableChanges) -> bool:
+    """Whether changed rows name rows of a table."""
+    refers = REFERS.get(changes.content, {})
+    return any(
+        table in refers.get(key, ()) and bool(change.own(changes.derived.get(key)).any())
+        for key, change in changes.rows.items()
+    )

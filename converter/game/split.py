@@ -1,0 +1,276 @@
+"""Split an entry into tables of rows, and join them: what differences name and merge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exporters.nres import replace_entry, write_nres
+from ...importers.nres import is_nres, read_nres
+from ..errors import ConversionError
+from ..formats.archive import Archive
+from ..formats.control_points import POINTS_TYPE
+from ..formats.kinds import Kind, archive_kind
+from ..formats.material import MATERIAL_TYPE
+from ..formats.tables import (
+    FACE_DTYPE,
+    HEADER_DTYPE,
+    MATERIAL_HEADER_DTYPE,
+    MATERIAL_TRACK_DTYPE,
+    NAME_DTYPE,
+    NRES_MAGIC,
+    PHASE_DTYPE,
+    POINT_DTYPE,
+    SLOT_DTYPE,
+    TABLES,
+    TERRAIN_TABLES,
+    TRIANGLE_DTYPE,
+    StreamType,
+    TableSpec,
+    TerrainStream,
+)
+from ..formats.wear import WEAR_TYPE
+
+Bools = NDArray[np.bool_]
+
+_SPECS: dict[str, Mapping[int, TableSpec]] = {"model": TABLES, "terrain": TERRAIN_TABLES}
+_BOX = ("aabb_min", "aabb_max", "sphere_center", "sphere_radius")
+
+
+def _bytes_of(dtype: np.dtype[np.void], *names: str) -> Bools:
+    """Which bytes of a record its fields of these names are."""
+    out = np.zeros(dtype.itemsize, np.bool_)
+    assert dtype.fields is not None
+    for name in names:
+        kind, at = dtype.fields[name][:2]
+        out[at : at + kind.itemsize] = True
+    return out
+
+
+def _heights_of_hull() -> Bools:
+    """Which bytes of a header are the z of its corners: x and y are the grid's."""
+    at = _bytes_of(HEADER_DTYPE, "hull")
+    return np.asarray(at & (np.arange(len(at)) % 12 >= 8))
+
+
+def header_key(stream: int) -> str:
+    """Return the key of the record in front of a table's rows."""
+    return f"{int(stream)}.0h"
+
+
+def table_key(stream: int) -> str:
+    """Return the key of the first table of a type."""
+    return f"{int(stream)}.0"
+
+
+#: Bytes of rows that follow from other tables and are computed again after a merge.
+DERIVED: dict[str, dict[str, Bools]] = {
+    "model": {
+        header_key(StreamType.SLOTS): np.ones(HEADER_DTYPE.itemsize, np.bool_),
+        table_key(StreamType.SLOTS): _bytes_of(SLOT_DTYPE, *_BOX, "area", "volume"),
+        table_key(StreamType.TRIANGLES): _bytes_of(TRIANGLE_DTYPE, "normal"),
+    },
+    "terrain": {
+        header_key(TerrainStream.SLOTS): _heights_of_hull(),
+        table_key(TerrainStream.SLOTS): _bytes_of(SLOT_DTYPE, *_BOX),
+        table_key(TerrainStream.FACES): _bytes_of(FACE_DTYPE, "normal"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of an entry.
+
+    Attributes:
+        data: its bytes.
+        stride: size of a row; 0: rows are lines; ``None``: it has no rows.
+    """
+
+    data: memoryview | bytes
+    stride: int | None
+
+    @property
+    def count(self) -> int:
+        """The number of rows."""
+        if self.stride is None:
+            return 0
+        return len(self.data) // self.stride if self.stride else len(self.lines)
+
+    @property
+    def lines(self) -> list[bytes]:
+        """Rows that are lines, with their ends."""
+        return bytes(self.data).splitlines(keepends=True)
+
+    @property
+    def matrix(self) -> NDArray[np.uint8]:
+        """Rows of fixed size. (count, stride)."""
+        assert self.stride
+        return np.frombuffer(self.data, np.uint8).reshape(-1, self.stride)
+
+
+@dataclass(frozen=True)
+class Split:
+    """An entry as tables.
+
+    Attributes:
+        content: ``model``, ``terrain``, ``container``, ``wear``, ``material``, ``points``.
+        tables: by key, in their order.
+        archive: the container, of those that are one.
+    """
+
+    content: str
+    tables: dict[str, Table]
+    archive: Archive | None = None
+    _entries: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def attributes(self) -> list[tuple[int, int, int]]:
+        """The attributes of every directory entry."""
+        entries = () if self.archive is None else self.archive.entries
+        return [(e.attr1, e.attr2, e.attr3) for e in entries]
+
+    def join(
+        self, changed: Mapping[str, bytes], attributes: Mapping[int, tuple[int, int, int]]
+    ) -> bytes:
+        """Return the bytes of the entry with other tables and attributes.
+
+        Args:
+            changed: bytes of tables by key.
+            attributes: new ones by directory index.
+        """
+        data = {key: changed.get(key, table.data) for key, table in self.tables.items()}
+        if self.archive is None:
+            return b"".join(data.values())
+        archive = replace(self.archive, entries=list(self.archive.entries))
+        for index, (attr1, attr2, attr3) in attributes.items():
+            archive.entries[index] = replace(
+                archive.entries[index], attr1=attr1, attr2=attr2, attr3=attr3
+            )
+        payloads: dict[int, list[memoryview | bytes]] = {}
+        for key, index in self._entries.items():
+            payloads.setdefault(index, []).append(data[key])
+        for index in sorted({self._entries[key] for key in changed}):
+            archive = replace_entry(archive, index, b"".join(payloads[index]))
+        return write_nres(archive)
+
+
+def label_of(content: str, key: str) -> str:
+    """Return what messages call a table."""
+    stream, _, occurrence = key.partition(".")
+    spec = _SPECS.get(content, {}).get(int(stream) if stream.isdecimal() else -1)
+    if spec is not None and occurrence in ("0", "0h"):
+        return f"Res{stream} (header)" if occurrence == "0h" else spec.label
+    if content in ("model", "terrain", "container"):
+        return f"entry {occurrence} of type {stream}"
+    return key
+
+
+def split(content: str, data: bytes) -> Split | None:
+    """Return the tables of an entry; ``None`` where it is not what it should be.
+
+    Args:
+        content: one of ``Split.content``.
+        data: the entry's bytes.
+    """
+    if content in ("model", "terrain", "container"):
+        if not is_nres(data):
+            return None
+        try:
+            archive = read_nres(data, "")
+        except ConversionError:
+            return None
+        return _container(archive) if content_of(data, None, archive) == content else None
+    tables = _PLAIN[content](data)
+    return None if tables is None else Split(content, tables)
+
+
+def content_of(data: bytes, type_id: int | None, archive: Archive | None = None) -> str | None:
+    """Return what an entry is split as, or ``None``: it has no tables.
+
+    Args:
+        data: its bytes.
+        type_id: the type of its directory entry.
+        archive: what was read of it, where that was done.
+    """
+    if bytes(data[:4]) == NRES_MAGIC:
+        try:
+            kind = archive_kind(archive or read_nres(data, ""))
+        except ConversionError:
+            return None
+        return {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}.get(kind, "container")
+    return {WEAR_TYPE: "wear", MATERIAL_TYPE: "material", POINTS_TYPE: "points"}.get(type_id or 0)
+
+
+def _container(archive: Archive) -> Split:
+    kind = archive_kind(archive)
+    content = {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}.get(kind, "container")
+    specs = _SPECS.get(content, {})
+    tables: dict[str, Table] = {}
+    entries: dict[str, int] = {}
+    seen: dict[int, int] = {}
+    for index, entry in enumerate(archive.entries):
+        number = seen.get(entry.type_id, 0)
+        seen[entry.type_id] = number + 1
+        key, spec = f"{entry.type_id}.{number}", specs.get(entry.type_id)
+        payload, stride = memoryview(entry.payload), None
+        if spec is not None and number == 0 and (record := spec.record(entry.attr3)) is not None:
+            if len(payload) >= spec.start and (len(payload) - spec.start) % record.itemsize == 0:
+                stride = record.itemsize
+            if spec.start and len(payload) >= spec.start:
+                tables[f"{key}h"] = Table(payload[: spec.start], spec.start)
+                entries[f"{key}h"] = index
+                payload = payload[spec.start :]
+        tables[key], entries[key] = Table(payload, stride), index
+    return Split(content, tables, archive, entries)
+
+
+def _wear(data: bytes) -> dict[str, Table] | None:
+    """The line of the count, materials, and from the line ``LIGHTMAPS`` on the rest."""
+    lines = data.splitlines(keepends=True)
+    if not lines or not lines[0].strip().isdigit():
+        return None
+    end = next((i for i, row in enumerate(lines) if row.strip().upper() == b"LIGHTMAPS"), None)
+    end = len(lines) if end is None else end
+    return {
+        "count of materials": Table(lines[0], 0),
+        "materials": Table(b"".join(lines[1:end]), 0),
+        "lightmaps": Table(b"".join(lines[end:]), 0),
+    }
+
+
+def _material(data: bytes) -> dict[str, Table] | None:
+    start = MATERIAL_HEADER_DTYPE.itemsize
+    end = start + PHASE_DTYPE.itemsize * int.from_bytes(data[:2], "little")
+    if len(data) < end or len(data) < start:
+        return None
+    rest = len(data) - (len(data) - end) % MATERIAL_TRACK_DTYPE.itemsize
+    return {
+        "header": Table(data[:start], start),
+        "phases": Table(data[start:end], PHASE_DTYPE.itemsize),
+        "tracks and keys": Table(data[end:rest], MATERIAL_TRACK_DTYPE.itemsize),
+        "rest": Table(data[rest:], None),
+    }
+
+
+def _points(data: bytes) -> dict[str, Table] | None:
+    count = int.from_bytes(data[:4], "little")
+    end = 4 + count * POINT_DTYPE.itemsize
+    if len(data) < 4 or len(data) != end + count * NAME_DTYPE.itemsize:
+        return None
+    return {
+        "count of points": Table(data[:4], 4),
+        "points": Table(data[4:end], POINT_DTYPE.itemsize),
+        "names": Table(data[end:], NAME_DTYPE.itemsize),
+    }
+
+
+_PLAIN: dict[str, Callable[[bytes], dict[str, Table] | None]] = {
+    "wear": _wear,
+    "material": _material,
+    "points": _points,
+}
+CONTENTS = ("model", "terrain", "container", *_PLAIN)
