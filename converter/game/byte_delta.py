@@ -17,6 +17,8 @@ SHORTEST = (8, 4)
 _DENSE = 1 << 22
 #: How many windows of the target are looked up at a time, after a match and at most.
 _FIRST_CHUNK, _CHUNK = 1 << 9, 1 << 16
+#: How many copies are made at a time.
+_ROWS = 1 << 12
 #: What must not be repeated: this many bytes with more than so many different values.
 WINDOW, FEW_VALUES = 64, 8
 
@@ -74,12 +76,14 @@ def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
         raise damaged("does not give the size that it states")
     if (start + length > len(before)).any():
         raise damaged("copies from past the end of its base")
-    base, at, parts = memoryview(before), end, []
-    for gap, source, run in copies.T.tolist():
-        parts.append(view[at : at + gap])
-        parts.append(base[source : source + run])
-        at += gap
-    return b"".join(parts)
+    out, base, to, at = bytearray(size), memoryview(before), 0, end
+    for first in range(0, count, _ROWS):
+        for gap, source, run in copies[:, first : first + _ROWS].T.tolist():
+            out[to : to + gap] = view[at : at + gap]
+            at, to = at + gap, to + gap
+            out[to : to + run] = base[source : source + run]
+            to += run
+    return bytes(out)
 
 
 def damaged(problem: str) -> ConversionError:

@@ -68,15 +68,36 @@ def states(content: str, data: bytes) -> States:
     return _model_states(file) if isinstance(file, MshModel) else _terrain_states(file)
 
 
+def dialect_of(content: str, data: bytes) -> str:
+    """Return how a model's keys are read, for its header; empty where nothing tells.
+
+    Args:
+        content: of the entry.
+        data: its bytes.
+    """
+    file = _read(content, data)
+    if not isinstance(file, MshModel):
+        return ""
+    with np.errstate(all="ignore"):
+        decision = decide(file)
+        if decision.step in ("a", "bc"):
+            return decision.dialect.value
+        # its header may have been computed under one of them
+        fits = [
+            d.value for d in Dialect if posed_header(file, d).tobytes() == file.header.tobytes()
+        ]
+    return fits[0] if len(fits) == 1 else ""
+
+
 def compute_again(
-    content: str, data: bytes, before: bytes, rows: Mapping[str, Ints]
+    content: str, data: bytes, dialect: str, rows: Mapping[str, Ints]
 ) -> dict[str, bytes]:
     """Return tables with derived bytes of some rows computed from the others.
 
     Args:
         content: of the entry.
         data: its bytes.
-        before: the entry before the last change: its dialect is that of the result.
+        dialect: of the original (:func:`dialect_of`).
         rows: ascending, by table key; of each at least one.
 
     Raises:
@@ -85,8 +106,8 @@ def compute_again(
     file = _read(content, data)
     first = next((key, int(some[0])) for key, some in rows.items())
     with np.errstate(all="ignore"):
-        if isinstance(file, MshModel) and isinstance(old := _read(content, before), MshModel):
-            return _model_tables(file, old, rows)
+        if isinstance(file, MshModel):
+            return _model_tables(file, [Dialect(dialect)] if dialect else [*Dialect], rows)
         if isinstance(file, Terrain):
             return _terrain_tables(file, rows)
     raise NotComputed(*first)
@@ -165,7 +186,9 @@ def _triangle_corners(model: MshModel) -> tuple[Ints, Ints]:
     return vertex[known], rows[known]
 
 
-def _model_tables(model: MshModel, before: MshModel, rows: Mapping[str, Ints]) -> dict[str, bytes]:
+def _model_tables(
+    model: MshModel, readings: list[Dialect], rows: Mapping[str, Ints]
+) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
     if len(slot_rows := rows.get(_SLOTS, _NONE)):
         slots = model.slots.copy()
@@ -190,8 +213,6 @@ def _model_tables(model: MshModel, before: MshModel, rows: Mapping[str, Ints]) -
             model.triangles, triangle_rows, model.positions, model.normals, corners[at]
         )
     if len(rows.get(_HEADER, _NONE)):
-        decision = decide(before)
-        readings = [decision.dialect] if decision.step in ("a", "bc") else [*Dialect]
         headers = {posed_header(model, dialect).tobytes() for dialect in readings}
         if model.legacy or len(headers) > 1:
             raise NotComputed(_HEADER, 0)

@@ -13,6 +13,7 @@ from .table_changes import (
     MEASURED,
     TableChanges,
     find_changes,
+    fits,
     make_exactly,
     pack_changes,
     unpack_changes,
@@ -33,7 +34,7 @@ def difference(before: bytes | None, after: bytes, *, type_id: int | None = None
     if before is None:
         return pack(Packed(*facts, {"kind": "new"}, after))
     changes = find_changes(before, after, type_id) if before != after else None
-    if changes is not None:
+    if changes is not None and fits(changes, len(after)):
         packed = pack(Packed(*facts, *pack_changes(changes)))
     else:
         packed = pack(Packed(*facts, {"kind": "whole"}, _whole_delta(before, after)))
@@ -135,7 +136,10 @@ def _changes(packed: Packed) -> TableChanges | None:
     """The changes of tables; ``None`` where there are none."""
     kind = packed.description.get("kind")
     if kind == "tables":
-        return unpack_changes(packed.description, packed.payload)
+        changes = unpack_changes(packed.description, packed.payload)
+        if not fits(changes, packed.size):
+            raise damaged("makes tables that are larger than the whole")
+        return changes
     if kind not in ("new", "whole"):
         raise damaged(f"is of the unknown kind {str(kind)[:40]!r}")
     return None

@@ -9,10 +9,18 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from .byte_delta import decode_delta
-from .derived import NotComputed, compute_again, states
+from .derived import NotComputed, compute_again, dialect_of, states
 from .rows import RowChange, line_check, row_checks
 from .split import Split, Table, label_of, split
-from .table_changes import REFERS, TableChanges, own_digest, rows_written, short_digest
+from .table_changes import (
+    REFERS,
+    BytesChange,
+    TableChanges,
+    own_digest,
+    rows_written,
+    short_digest,
+    state_digest,
+)
 
 _NONE = np.zeros(0, np.int64)
 
@@ -79,8 +87,9 @@ def merge(changes: TableChanges, before: bytes) -> bytes:
     again = {key: rows for key, rows in job.again.items() if len(rows)}
     if not again:
         return made
+    dialect = changes.dialect or dialect_of(changes.content, before)
     try:
-        tables = compute_again(changes.content, made, before, again)
+        tables = compute_again(changes.content, made, dialect, again)
     except NotComputed as error:
         label = label_of(changes.content, error.key)
         raise conflict([Touched(label, np.array([error.row]), "rows")]) from None
@@ -101,7 +110,8 @@ class _Merge:
         self.places: list[Touched] = []
         self.again: dict[str, NDArray[np.int64]] = {}
         self._kept: dict[str, NDArray[np.int64]] = {}  # derived rows that only we changed
-        self._find_units(before)
+        self._states = states(changes.content, before)
+        self._find_units()
 
     def result(self) -> bytes:
         """Return what comes out, before derived rows are computed."""
@@ -115,7 +125,7 @@ class _Merge:
             if table is None:
                 continue
             digest = short_digest(table.data)
-            if digest == blob.was and self._as_they_were(blob.near):
+            if digest == blob.was and self._as_they_were(blob):
                 data[key] = decode_delta(blob.delta, bytes(table.data), blob.size)
             elif digest != blob.becomes:
                 self._refuse(key)
@@ -140,12 +150,14 @@ class _Merge:
         kind = "rows" if len(rows) else "bytes"
         self.places.append(Touched(label_of(self.changes.content, key), rows, kind))
 
-    def _as_they_were(self, near: object) -> bool:
-        assert isinstance(near, dict)
+    def _as_they_were(self, blob: BytesChange) -> bool:
+        """Whether what names the rows of a table, and what its rows follow from, is unchanged."""
+        if state_digest(self._states, blob.key) != blob.state:
+            return False
         return all(
             key in self.current.tables
             and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
-            for key, digest in near.items()
+            for key, digest in blob.near.items()
         )
 
     def _attributes(self) -> dict[int, tuple[int, int, int]]:
@@ -175,7 +187,7 @@ class _Merge:
         was = row_checks(rows * bits) == change.was
         rest = row_checks(rows * (bits & ~change.mask)).astype(np.uint16) == change.rest
         becomes = np.zeros_like(change.mask)
-        becomes[change.mask] = np.frombuffer(b"".join(change.values), np.uint8) != rows[change.mask]
+        becomes[change.mask] = change.values != rows[change.mask]
         there = rest & ~(becomes & bits).any(axis=1)
         bad = own & ~was & ~there
         if bad.any():
@@ -194,7 +206,7 @@ class _Merge:
         lines, bad, new = table.lines, [], np.zeros(len(change.rows), np.bool_)
         most = len(lines)
         for at, row in enumerate(change.rows.tolist()):
-            if row < most and lines[row] == change.values[at]:
+            if row < most and lines[row] == change.value(at):
                 continue
             new[at] = True
             if row >= change.count:
@@ -210,13 +222,10 @@ class _Merge:
 
     # -------------------------------------------------------------- derived rows
 
-    def _find_units(self, before: bytes) -> None:
+    def _find_units(self) -> None:
         """Tell derived rows that only we changed from those that something else changed too."""
-        units = self.changes.units
-        if not units:
-            return
-        now = states(self.changes.content, before)
-        for key, unit in units.items():
+        now = self._states
+        for key, unit in self.changes.units.items():
             table = self._table(key)
             if table is None:
                 continue
@@ -280,9 +289,9 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
 
 
 def _is_named(table: str, changes: TableChanges) -> bool:
-    """Whether changed rows name rows of a table."""
+    """Whether something that changes names rows of a table."""
     refers = REFERS.get(changes.content, {})
-    return any(
-        table in refers.get(key, ()) and bool(change.own(changes.derived.get(key)).any())
-        for key, change in changes.rows.items()
-    )
+    changed = [
+        key for key, change in changes.rows.items() if change.own(changes.derived.get(key)).any()
+    ]
+    return any(table in refers.get(key, ()) for key in (*changed, *changes.blobs))

@@ -35,6 +35,8 @@ assert _FACTS_DTYPE.itemsize == 72
 UNPACKED_FLOOR = 1 << 24
 #: Beyond that, how many times the size of the difference and its base.
 UNPACKED_TIMES = 16
+#: The longest description, bytes.
+MOST_TEXT = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,18 @@ def most_bytes(stored: int) -> int:
 
 
 def pack(packed: Packed) -> bytes:
-    """Return the bytes of a difference; the same input gives the same bytes."""
+    """Return the bytes of a difference; the same input gives the same bytes.
+
+    Raises:
+        ConversionError: the description is too long.
+    """
     facts = np.zeros(1, _FACTS_DTYPE)
     for name, digest in (("before", packed.before), ("after", packed.after)):
         facts[name] = np.void(bytes.fromhex(digest or "0" * 64))
     facts["size"] = packed.size
     text = json.dumps(packed.description, separators=(",", ":"), sort_keys=True).encode()
+    if len(text) > MOST_TEXT:
+        raise _too_large(len(text), MOST_TEXT)
     header = np.array((MAGIC, VERSION, len(text), len(packed.payload)), _HEADER_DTYPE)
     raw = b"".join([facts.tobytes(), text, packed.payload])
     best = zlib.compress(raw, 9)
@@ -95,6 +103,8 @@ def unpack(data: memoryview | bytes) -> Packed:
     facts_size, text_size = _FACTS_DTYPE.itemsize, int(header["description_size"])
     total = facts_size + text_size + int(header["payload_size"])
     require_size(total, len(view))
+    if text_size > MOST_TEXT:
+        raise _too_large(text_size, MOST_TEXT)
     unpacker = zlib.decompressobj()
     try:
         raw = unpacker.decompress(view[size:], total + 1)
@@ -124,7 +134,11 @@ def require_size(size: int, stored: int) -> None:
         ConversionError: it is too much.
     """
     if size > most_bytes(stored):
-        raise ConversionError(
-            "the difference claims to be too large", value=plural(size, "byte"),
-            expected=f"at most {most_bytes(stored):,}",
-        )  # fmt: skip
+        raise _too_large(size, most_bytes(stored))
+
+
+def _too_large(size: int, most: int) -> ConversionError:
+    return ConversionError(
+        "the difference claims to be too large", value=plural(size, "byte"),
+        expected=f"at most {most:,}",
+    )  # fmt: skip

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .byte_delta import damaged
+from .packing import most_bytes
 from .split import Bools, Table
 
 I64 = NDArray[np.int64]
@@ -34,7 +36,8 @@ class RowChange:
             lines that are new.
         rest: (n,) check of the bytes that do not change, derived bytes aside.
         mask: (n, stride) which bytes change; (0, 0) of lines.
-        values: (n,) the changed bytes of each row; of lines, the whole new ones.
+        lengths: (n,) how many bytes of each row change; of lines, how long the new ones are.
+        values: those bytes, row after row. (sum of lengths,).
     """
 
     key: str
@@ -44,7 +47,17 @@ class RowChange:
     was: U32
     rest: NDArray[np.uint16]
     mask: Bools
-    values: list[bytes]
+    lengths: I64
+    values: NDArray[np.uint8]
+
+    @cached_property
+    def _ends(self) -> I64:
+        return np.asarray(np.cumsum(self.lengths))
+
+    def value(self, at: int) -> bytes:
+        """Return the changed bytes of one row, or one new line."""
+        end = int(self._ends[at])
+        return self.values[end - int(self.lengths[at]) : end].tobytes()
 
     def own(self, derived: Bools | None) -> Bools:
         """Return which rows differ in more than derived bytes. (n,)."""
@@ -65,8 +78,8 @@ class RowChange:
 
     def _own_values(self, at: int, derived: Bools | None) -> tuple[bytes, bytes]:
         if not self.stride:
-            return b"", self.values[at]
-        mask, value = self.mask[at], np.frombuffer(self.values[at], np.uint8)
+            return b"", self.value(at)
+        mask, value = self.mask[at], np.frombuffer(self.value(at), np.uint8)
         if derived is not None:
             value, mask = value[~derived[mask]], mask & ~derived
         return mask.tobytes(), value.tobytes()
@@ -92,10 +105,10 @@ def changed_rows(key: str, before: Table, after: Table, derived: Bools | None) -
     own = np.ones(before.stride, np.bool_) if derived is None else ~derived
     was = np.where((mask & own).any(axis=1), row_checks(old[rows] * own), 0)
     rest = row_checks(old[rows] * (own & ~mask)).astype(np.uint16)
-    values = [new[row][bits].tobytes() for row, bits in zip(rows.tolist(), mask, strict=True)]
     return RowChange(
-        key, before.count, before.stride, rows, was.astype(np.uint32), rest, mask, values
-    )
+        key, before.count, before.stride, rows, was.astype(np.uint32), rest, mask,
+        mask.sum(axis=1), new[rows][mask],
+    )  # fmt: skip
 
 
 def _changed_lines(key: str, old: list[bytes], new: list[bytes]) -> RowChange | None:
@@ -105,7 +118,8 @@ def _changed_lines(key: str, old: list[bytes], new: list[bytes]) -> RowChange | 
     was = np.array([line_check(old[i]) if i < len(old) else 0 for i in rows], np.uint32)
     return RowChange(
         key, len(old), 0, np.array(rows, np.int64), was, np.zeros(len(rows), np.uint16),
-        np.zeros((0, 0), np.bool_), [new[i] for i in rows],
+        np.zeros((0, 0), np.bool_), np.array([len(new[i]) for i in rows], np.int64),
+        np.frombuffer(b"".join(new[i] for i in rows), np.uint8),
     )  # fmt: skip
 
 
@@ -137,15 +151,16 @@ def pack_rows(change: RowChange, derived: Bools | None) -> tuple[dict[str, Any],
     if change.stride:
         shape = np.packbits(change.mask, axis=1, bitorder="little")
     else:
-        shape = np.array([len(value) for value in change.values], "<u4")
+        shape = change.lengths.astype("<u4")
     columns: list[NDArray[Any]] = [
         np.diff(change.rows, prepend=0).astype("<u4"),
         shape,
         change.was[own].astype("<u4"),
         change.rest[own].astype("<u2"),
+        change.values,
     ]
     about = {"n": change.count, "s": change.stride, "c": len(change.rows)}
-    return about, b"".join([*(column.tobytes() for column in columns), *change.values])
+    return about, b"".join(column.tobytes() for column in columns)
 
 
 class Reader:
@@ -153,6 +168,7 @@ class Reader:
 
     def __init__(self, payload: memoryview | bytes) -> None:
         self.left = memoryview(payload)
+        self.size = len(self.left)
 
     def take(self, size: int) -> memoryview:
         """Return the next bytes.
@@ -194,6 +210,8 @@ def unpack_rows(
     stride = whole_number(about, "s", 1 << 12)
     if derived is not None and stride != len(derived):
         raise damaged("has rows of another size")
+    if not number or number * stride > most_bytes(reader.size):
+        raise damaged("has no rows, or too many")
     rows = np.cumsum(reader.column("<u4", number).astype(np.int64))
     if (np.diff(rows) <= 0).any() or (stride and (rows >= count).any()):
         raise damaged("has rows out of order")
@@ -201,17 +219,16 @@ def unpack_rows(
         raise damaged("leaves lines out")
     if stride:
         bits = reader.column("u1", number * -(-stride // 8)).reshape(number, -1)
-        mask = np.unpackbits(bits, axis=1, count=stride, bitorder="little").astype(np.bool_)
+        mask = np.unpackbits(bits, axis=1, count=stride, bitorder="little").view(np.bool_)
         lengths = mask.sum(axis=1)
     else:
         mask = np.zeros((0, 0), np.bool_)
         lengths = reader.column("<u4", number).astype(np.int64)
-    change = RowChange(
-        key, count, stride, rows, np.zeros(number, np.uint32), np.zeros(number, np.uint16), mask, []
-    )
-    own = change.own(derived)
-    checks = int(own.sum())
-    change.was[own] = reader.column("<u4", checks)
-    change.rest[own] = reader.column("<u2", checks)
-    change.values.extend(reader.take(size).tobytes() for size in lengths.tolist())
-    return change
+    own: Bools = np.ones(number, np.bool_)
+    if stride and derived is not None:
+        own = np.asarray((mask & ~derived).any(axis=1))
+    was, rest = np.zeros(number, np.uint32), np.zeros(number, np.uint16)
+    was[own] = reader.column("<u4", int(own.sum()))
+    rest[own] = reader.column("<u2", int(own.sum()))
+    values = reader.column("u1", int(lengths.sum()))
+    return RowChange(key, count, stride, rows, was, rest, mask, lengths, values)

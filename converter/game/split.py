@@ -21,7 +21,6 @@ from ..formats.tables import (
     MATERIAL_HEADER_DTYPE,
     MATERIAL_TRACK_DTYPE,
     NAME_DTYPE,
-    NRES_MAGIC,
     PHASE_DTYPE,
     POINT_DTYPE,
     SLOT_DTYPE,
@@ -37,6 +36,7 @@ from ..formats.wear import WEAR_TYPE
 Bools = NDArray[np.bool_]
 
 _SPECS: dict[str, Mapping[int, TableSpec]] = {"model": TABLES, "terrain": TERRAIN_TABLES}
+_CONTAINERS = {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}
 _BOX = ("aabb_min", "aabb_max", "sphere_center", "sphere_radius")
 
 
@@ -117,7 +117,7 @@ class Split:
     """An entry as tables.
 
     Attributes:
-        content: ``model``, ``terrain``, ``container``, ``wear``, ``material``, ``points``.
+        content: ``model``, ``terrain``, ``wear``, ``material``, ``points``.
         tables: by key, in their order.
         archive: the container, of those that are one.
     """
@@ -164,7 +164,7 @@ def label_of(content: str, key: str) -> str:
     spec = _SPECS.get(content, {}).get(int(stream) if stream.isdecimal() else -1)
     if spec is not None and occurrence in ("0", "0h"):
         return f"Res{stream} (header)" if occurrence == "0h" else spec.label
-    if content in ("model", "terrain", "container"):
+    if content in _SPECS:
         return f"entry {occurrence} of type {stream}"
     return key
 
@@ -176,39 +176,39 @@ def split(content: str, data: bytes) -> Split | None:
         content: one of ``Split.content``.
         data: the entry's bytes.
     """
-    if content in ("model", "terrain", "container"):
+    if content in _SPECS:
         if not is_nres(data):
             return None
         try:
             archive = read_nres(data, "")
         except ConversionError:
             return None
-        return _container(archive) if content_of(data, None, archive) == content else None
+        return (
+            _container(content, archive)
+            if _CONTAINERS.get(archive_kind(archive)) == content
+            else None
+        )
     tables = _PLAIN[content](data)
     return None if tables is None else Split(content, tables)
 
 
-def content_of(data: bytes, type_id: int | None, archive: Archive | None = None) -> str | None:
+def content_of(data: bytes, type_id: int | None) -> str | None:
     """Return what an entry is split as, or ``None``: it has no tables.
 
     Args:
         data: its bytes.
         type_id: the type of its directory entry.
-        archive: what was read of it, where that was done.
     """
-    if bytes(data[:4]) == NRES_MAGIC:
+    if is_nres(data):
         try:
-            kind = archive_kind(archive or read_nres(data, ""))
+            return _CONTAINERS.get(archive_kind(read_nres(data, "")))
         except ConversionError:
             return None
-        return {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}.get(kind, "container")
     return {WEAR_TYPE: "wear", MATERIAL_TYPE: "material", POINTS_TYPE: "points"}.get(type_id or 0)
 
 
-def _container(archive: Archive) -> Split:
-    kind = archive_kind(archive)
-    content = {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}.get(kind, "container")
-    specs = _SPECS.get(content, {})
+def _container(content: str, archive: Archive) -> Split:
+    specs = _SPECS[content]
     tables: dict[str, Table] = {}
     entries: dict[str, int] = {}
     seen: dict[int, int] = {}
@@ -273,4 +273,4 @@ _PLAIN: dict[str, Callable[[bytes], dict[str, Table] | None]] = {
     "material": _material,
     "points": _points,
 }
-CONTENTS = ("model", "terrain", "container", *_PLAIN)
+CONTENTS = (*_SPECS, *_PLAIN)

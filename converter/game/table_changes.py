@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.tables import StreamType, TerrainStream
+from ..scene.dialect import Dialect
 from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
-from .derived import States, states
+from .derived import States, dialect_of, states
 from .rows import (
     U32,
     Reader,
@@ -62,6 +63,7 @@ class BytesChange:
         size: after, bytes.
         was, becomes: short digests of the table.
         near: short digests of the tables that name its rows: they must be as they were.
+        state: short digest of the states of its derived rows, for the same reason.
         delta: ``byte_delta``.
     """
 
@@ -70,6 +72,7 @@ class BytesChange:
     was: str
     becomes: str
     near: Mapping[str, str]
+    state: str
     delta: memoryview | bytes
 
 
@@ -99,6 +102,7 @@ class TableChanges:
         sizes: of the tables whose rows changed rows name, before, bytes.
         attributes: by directory index, before and after.
         computed: whether derived bytes can be computed; else they are as all others.
+        dialect: of a model before; empty where it is not known, or nothing is computed.
         units: derived rows that change, by table.
         layout: binary difference of what the tables do not hold; empty where there is none.
     """
@@ -109,6 +113,7 @@ class TableChanges:
     sizes: dict[str, int] = field(default_factory=dict)
     attributes: dict[int, tuple[Attributes, Attributes]] = field(default_factory=dict)
     computed: bool = False
+    dialect: str = ""
     units: dict[str, Unit] = field(default_factory=dict)
     layout: memoryview | bytes = b""
 
@@ -130,6 +135,11 @@ def own_digest(table: Table, derived: Bools | None) -> str:
     return short_digest((table.matrix * ~derived).tobytes())
 
 
+def state_digest(state: States, key: str) -> str:
+    """Return the same of the states of a table's derived rows; empty where it has none."""
+    return short_digest(state[key].tobytes()) if key in state else ""
+
+
 def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChanges | None:
     """Return what changes by tables; ``None`` where that would not say all, or would say too much.
 
@@ -144,7 +154,9 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
         return None
     state, later = states(content, before), states(content, after)
     computed = bool(state and later)
-    found = TableChanges(content, computed=computed, units=_units(old, state, later))
+    units = _units(old, state, later)
+    dialect = dialect_of(content, before) or dialect_of(content, after) if units else ""
+    found = TableChanges(content, computed=computed, dialect=dialect, units=units)
     for key, table in old.tables.items():
         other = new.tables[key]
         if table.data == other.data:
@@ -153,14 +165,14 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
         change = changed_rows(key, table, other, derived)
         if change is not None and not _repeats_rows(change, before):
             found.rows[key] = change
-            if change.own(derived).any():
-                for name in REFERS.get(content, {}).get(key, ()):
-                    if name in old.tables:
-                        found.sizes[name] = len(old.tables[name].data)
+            if not change.own(derived).any():
+                continue
         elif (blob := _blob(key, table, other, before, old, found)) is not None:
-            found.blobs[key] = blob
+            found.blobs[key] = replace(blob, state=state_digest(state, key))
         else:
             return None
+        named = set(REFERS.get(content, {}).get(key, ())) & old.tables.keys()
+        found.sizes.update((name, len(old.tables[name].data)) for name in sorted(named))
     found.attributes.update(
         (i, (a, b))
         for i, (a, b) in enumerate(zip(old.attributes, new.attributes, strict=True))
@@ -174,7 +186,7 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
         decode_delta(delta, bytes(len(made)), len(after)), before
     ):
         return None
-    return TableChanges(**{**vars(found), "layout": delta})
+    return replace(found, layout=delta)
 
 
 def _units(old: Split, state: States, later: States) -> dict[str, Unit]:
@@ -191,12 +203,13 @@ def _repeats_rows(change: RowChange, before: bytes) -> bool:
     """Whether changed rows laid over zeros repeat the base."""
     if len(before) > MEASURED:
         return False
-    values = b"".join(change.values)
+    if repeats_base(change.values.tobytes(), before):
+        return True
     if not change.stride:
-        return repeats_base(values, before)
-    bare = np.zeros((len(change.rows), change.stride), np.uint8)
-    bare[change.mask] = np.frombuffer(values, np.uint8)
-    return repeats_base(bare.tobytes(), before) or repeats_base(values, before)
+        return False
+    bare = np.zeros(change.mask.shape, np.uint8)
+    bare[change.mask] = change.values
+    return repeats_base(bare.tobytes(), before)
 
 
 def _blob(
@@ -213,8 +226,13 @@ def _blob(
         bare = decode_delta(delta, bytes(len(base)), len(after))
         if len(before) > MEASURED or not repeats_base(bare, before):
             digests = short_digest(base), short_digest(after)
-            return BytesChange(key, len(after), *digests, near, delta)
+            return BytesChange(key, len(after), *digests, near, "", delta)
     return None
+
+
+def fits(changes: TableChanges, size: int) -> bool:
+    """Whether the tables that are made as a whole are no larger than the entry, bytes."""
+    return sum(blob.size for blob in changes.blobs.values()) <= size
 
 
 def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
@@ -278,17 +296,17 @@ def rows_written(change: RowChange, table: Table, which: Bools, only: Bools | No
             row = int(change.rows[at])
             if row > len(lines):
                 raise damaged("leaves lines out")
-            lines[row : row + 1] = [change.values[at]]
+            lines[row : row + 1] = [change.value(at)]
         return b"".join(lines)
     if table.count != change.count:
         raise damaged("has another number of rows")
-    values = np.frombuffer(b"".join(change.values), np.uint8)
-    place, byte = np.nonzero(change.mask)
-    written = which[place]
+    written = change.mask & which[:, None]
     if only is not None:
-        written = written & only[byte]
+        written &= only
     matrix = table.matrix.copy()
-    matrix[change.rows[place[written]], byte[written]] = values[written]
+    rows = matrix[change.rows]
+    rows[written] = change.values[written[change.mask]]
+    matrix[change.rows] = rows
     return matrix.tobytes()
 
 
@@ -306,7 +324,7 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
         tables.append(
             {
                 "k": key, "z": blob.size, "w": blob.was, "i": blob.becomes, "b": len(blob.delta),
-                "near": dict(blob.near),
+                "near": dict(blob.near), "state": blob.state,
             }
         )  # fmt: skip
         parts.append(bytes(blob.delta))
@@ -318,7 +336,8 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
     about = {
         "kind": "tables", "content": changes.content, "tables": tables, "sizes": changes.sizes,
         "attributes": [[i, *map(list, both)] for i, both in changes.attributes.items()],
-        "computed": changes.computed, "units": units, "layout": len(changes.layout),
+        "computed": changes.computed, "dialect": changes.dialect, "units": units,
+        "layout": len(changes.layout),
     }  # fmt: skip
     return {k: v for k, v in about.items() if v}, b"".join([*parts, changes.layout])
 
@@ -344,7 +363,12 @@ def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> Tab
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise damaged("has a description that cannot be read") from None
     computed = about.get("computed") is True
-    changes = TableChanges(content, sizes=sizes, attributes=attributes, computed=computed)
+    dialect = about.get("dialect", "")
+    if dialect not in ("", *Dialect):
+        raise damaged("is of an unknown dialect")
+    changes = TableChanges(
+        content, sizes=sizes, attributes=attributes, computed=computed, dialect=dialect
+    )
     for table in tables:
         key = str(table.get("k"))
         if "b" in table:
@@ -363,7 +387,7 @@ def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> Tab
         raise damaged("is longer than it states")
     if any(index < 0 for index in attributes):
         raise damaged("has attributes of entries that are not there")
-    return TableChanges(**{**vars(changes), "layout": layout})
+    return replace(changes, layout=layout)
 
 
 def _unpack_blob(key: str, table: Mapping[str, Any], reader: Reader) -> BytesChange:
@@ -371,8 +395,8 @@ def _unpack_blob(key: str, table: Mapping[str, Any], reader: Reader) -> BytesCha
     if not isinstance(near, dict):
         raise damaged("has a description that cannot be read")
     size, length = whole_number(table, "z"), whole_number(table, "b")
-    digests = str(table.get("w")), str(table.get("i"))
-    return BytesChange(key, size, *digests, near, reader.take(length))
+    was, becomes, state = (str(table.get(name)) for name in ("w", "i", "state"))
+    return BytesChange(key, size, was, becomes, near, state, reader.take(length))
 
 
 def _attributes(values: Any) -> Attributes:
