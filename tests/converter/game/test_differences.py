@@ -2,16 +2,76 @@
 
 from __future__ import annotations
 
+import re
+import tracemalloc
+import zlib
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.game.byte_delta import repeats_base
-from msh_gltf.converter.game.differences import Conflict, apply, difference, digests, touched
-from tests.support.corpus import DATA
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.wear import WEAR_TYPE
+from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
+from msh_gltf.converter.game.differences import (
+    Conflict,
+    apply,
+    difference,
+    digests,
+    overlap,
+    touched,
+)
+from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
+from msh_gltf.converter.game.split import Table, split
+from msh_gltf.converter.game.table_changes import make_exactly, rows_written, unpack_changes
+from tests.support.corpus import DATA, SAMPLES
+from tests.support.game_edits import edited_model, edited_terrain
+from tests.support.maps import LEVELS
 
 FILES = sorted(p for p in DATA.rglob("*") if p.suffix in (".msh", ".map", ".wea", ".lib"))
+MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and not s.truth["legacy"]][::2]
+#: The five edits that a mod is typically made of, and what each may take, bytes.
+TYPICAL = {
+    "move node": 400, "move vertices": 1500, "assign material": 300, "change uv": 400,
+    "move key": 1000,
+}  # fmt: skip
+TOPOLOGY = ("delete triangles", "add triangles", "new object", "delete part", "duplicate node")
+
+
+@cache
+def edited() -> list[tuple[bytes, bytes]]:
+    """Entries before and after edits of many kinds."""
+    kinds = (*TYPICAL, *TOPOLOGY, "animate node", "lengthen clip", "rename node")
+    tried = [(path.read_bytes(), edited_model(path, k, 1)) for path in MODELS for k in kinds]
+    out = [(before, after) for before, after in tried if after is not None]
+    for level in LEVELS:
+        path = level.folder / "Land.msh"
+        out.append((path.read_bytes(), edited_terrain(path, 1, 40)))
+    return out
+
+
+def bare(diff: bytes, before: bytes) -> list[bytes]:
+    """What a difference makes of its base set to zero, and what it holds."""
+    packed = unpack(diff)
+    if packed.description["kind"] != "tables":
+        return [decode_delta(packed.payload, bytes(len(before)), packed.size)]
+    changes = unpack_changes(packed.description, packed.payload)
+    parts = split(changes.content, before)
+    out = [bytes(packed.payload)]
+    for key, change in changes.rows.items():
+        zeros = Table(bytes(len(parts.tables[key].data)), change.stride)
+        if change.stride:
+            out.append(rows_written(change, zeros, np.ones(len(change.rows), np.bool_)))
+    for key, blob in changes.blobs.items():
+        out.append(decode_delta(blob.delta, bytes(len(parts.tables[key].data)), blob.size))
+    made = make_exactly(replace(changes, layout=b""), before, 0)
+    if changes.layout:
+        out.append(decode_delta(changes.layout, bytes(len(made)), packed.size))
+    return out
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300))
@@ -29,17 +89,64 @@ def test_a_new_entry_needs_no_base(after: bytes) -> None:
     assert [change.kind for change in touched(diff)] == ["new"]
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.randoms(use_true_random=False), st.sampled_from(FILES))
-def test_cut_moved_and_changed_bytes_of_real_files_come_back(chance, path) -> None:
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(FILES), st.booleans())
+def test_cut_moved_and_changed_bytes_of_real_files_come_back(chance, path, sized) -> None:
+    """``sized``: the file's size stays, so that its tables do."""
     before = path.read_bytes()
     after = bytearray(before)
     for _ in range(chance.randint(1, 6)):
         at, size = chance.randrange(len(after)), chance.randrange(1, 400)
+        size = min(size, len(after) - at)
         piece = chance.choice([b"", chance.randbytes(size), bytes(after[:size])])
-        after[at : at + chance.choice([0, size])] = piece
-    diff = difference(before, bytes(after))
+        if sized:
+            after[at : at + len(piece)] = piece
+        else:
+            after[at : at + chance.choice([0, size])] = piece
+    type_id = WEAR_TYPE if path.suffix == ".wea" else None
+    diff = difference(before, bytes(after), type_id=type_id)
     assert apply(diff, before) == bytes(after)
+
+
+def test_edits_of_entries_come_back() -> None:
+    for before, after in edited():
+        assert apply(difference(before, after), before) == after
+        assert apply(difference(after, before), after) == before
+
+
+def test_an_edit_of_a_model_is_stated_by_rows() -> None:
+    path = MODELS[0]
+    after = edited_model(path, "rename node", 1)
+    changes = {place.table: place for place in touched(difference(path.read_bytes(), after))}
+    assert changes["Res9 (names)"].kind == "rows"
+    assert len(changes["Res9 (names)"].rows) == 1
+
+
+def test_typical_edits_are_small() -> None:
+    for kind, most in TYPICAL.items():
+        versions = [(path.read_bytes(), edited_model(path, kind, 1)) for path in MODELS]
+        sizes = [len(difference(a, b)) for a, b in versions if b is not None]
+        assert sizes
+        assert max(sizes) <= most, kind
+
+
+def test_no_difference_holds_a_stretch_of_its_base() -> None:
+    for before, after in edited():
+        for base, made in ((before, after), (after, before)):
+            for part in bare(difference(base, made), base):
+                assert not repeats_base(part, base)
+
+
+def test_moved_rows_are_not_stored_as_they_were() -> None:
+    """A row in front moves all others: by rows the difference would hold the table."""
+    model = split("model", (DATA / "spec__odd__B_PLANT_008.msh").read_bytes())
+    rows = np.random.default_rng(9).normal(size=(model.tables["3.0"].count, 3)).astype("<f4")
+    before = model.join({"3.0": rows.tobytes()}, {})
+    after = model.join({"3.0": np.roll(rows, 1, axis=0).tobytes()}, {})
+    diff = difference(before, after)
+    assert [place.kind for place in touched(diff)] == ["bytes"]
+    assert apply(diff, before) == after
+    assert not any(repeats_base(part, before) for part in bare(diff, before))
 
 
 def test_another_base_is_a_conflict() -> None:
@@ -51,8 +158,116 @@ def test_what_is_there_already_stays() -> None:
     assert apply(difference(b"a" * 100, b"b" * 100), b"b" * 100) == b"b" * 100
 
 
+def test_equal_results_do_not_overlap() -> None:
+    one, other = difference(b"a" * 100, b"b" * 100), difference(b"a" * 100, b"c" * 100)
+    assert overlap(one, one) == []
+    assert [place.table for place in overlap(one, other)] == ["the whole entry"]
+
+
 def test_repeated_bytes_are_found() -> None:
     base = np.random.default_rng(3).bytes(5000)
     assert repeats_base(bytes(100) + base[1000:1064], base)
     assert not repeats_base(bytes(100) + base[1000:1063], base)
     assert not repeats_base(bytes(500), bytes(500))
+
+
+# ------------------------------------------------------------------ hostile input
+
+
+def refused(diff: bytes, *bases: bytes | None) -> None:
+    """Everything that reads a difference gives a result or a ConversionError."""
+    reads = [partial(apply, diff, base) for base in bases]
+    for read in (*reads, partial(touched, diff), partial(overlap, diff, diff)):
+        with suppress(ConversionError):
+            read()
+
+
+def repacked(diff: bytes, chance: np.random.Generator) -> bytes:
+    """A difference whose parts were changed, and that unpacks."""
+    text_size = int.from_bytes(diff[12:16], "little")
+    raw = zlib.decompress(diff[24:])
+    facts, text, payload = raw[:72], raw[72 : 72 + text_size], bytearray(raw[72 + text_size :])
+    numbers = list(re.finditer(rb'\d+|true|"[^"]*"', text))
+    odd = (b"0", b"-1", b"4294967295", b"9" * 30, b"1e308", b"NaN", b"null", b"[]", b"{}", b'"7.0"')
+    for _ in range(int(chance.integers(1, 4))):
+        match chance.integers(3):
+            case 0 if numbers:
+                found = numbers[chance.integers(len(numbers))]
+                if text[found.start() : found.end()] == found[0]:
+                    word = odd[chance.integers(len(odd))]
+                    text = text[: found.start()] + word + text[found.end() :]
+            case 1 if payload:
+                payload[chance.integers(len(payload))] = int(chance.choice([0, 1, 128, 255]))
+            case _:
+                del payload[chance.integers(len(payload) + 1) :]
+    sizes = len(text).to_bytes(4, "little") + len(payload).to_bytes(8, "little")
+    return diff[:12] + sizes + zlib.compress(facts + text + bytes(payload))
+
+
+def test_damaged_differences_are_refused() -> None:
+    chance = np.random.default_rng(12)
+    cases = [(difference(a, b), a, b) for a, b in edited() if len(a) < 20_000]
+    for _ in range(1500):
+        diff, before, after = cases[chance.integers(len(cases))]
+        other = cases[chance.integers(len(cases))][1]
+        match chance.integers(3):
+            case 0:
+                hostile = diff[: chance.integers(len(diff))]
+            case 1:
+                flipped = bytearray(diff)
+                flipped[chance.integers(len(diff))] ^= 1 << int(chance.integers(8))
+                hostile = bytes(flipped)
+            case _:
+                hostile = repacked(diff, chance)
+        refused(hostile, before, (after, other, None, b"")[chance.integers(4)])
+
+
+def bombs() -> list[bytes]:
+    """Small files that claim to be huge."""
+    head = b"MSHDIFF\x1a" + (1).to_bytes(4, "little")
+    zeros = bytes(300 << 20)
+    facts = bytes(72)
+
+    def of(text: bytes, payload: bytes, stated: int | None = None) -> bytes:
+        size = len(payload) if stated is None else stated
+        sizes = len(text).to_bytes(4, "little") + size.to_bytes(8, "little")
+        return head + sizes + zlib.compress(facts + text + payload)
+
+    copies = np.zeros((3, 40_000), "<u4")
+    copies[2] = 8000  # 320 MB of a base of 8 kB
+    delta = len(copies.T).to_bytes(4, "little") + copies.tobytes()
+    table = {"k": "3.0", "z": 320_000_000, "b": len(delta), "w": "", "i": ""}
+    many = {"n": 2**32 - 1, "s": 4096, "c": 3_000_000, "k": "3.0"}
+    whole = pack(Packed("0" * 64, "1" * 64, 320_000_000, {"kind": "whole"}, delta))
+    return [
+        of(b'{"kind":"new"}', zeros), of(b'{"kind":"new"}', zeros, 1 << 20), whole,
+        pack(Packed("0" * 64, "1" * 64, 1 << 20, {"kind": "whole"}, delta)),
+        pack(Packed("2" * 64, "1" * 64, 1 << 20, _tables(table), delta)),
+        pack(Packed("2" * 64, "1" * 64, 1 << 20, _tables(many), bytes(UNPACKED_FLOOR - 5000))),
+        of(b"[" * 200_000, b""), of(b'{"a":' + b"[" * 900 + b"]" * 900 + b"}", b""),
+        of(b"[" + b"[]," * 6_000_000 + b"0]", b""),
+    ]  # fmt: skip
+
+
+def _tables(table: dict[str, object]) -> dict[str, object]:
+    return {"kind": "tables", "content": "model", "tables": [table]}
+
+
+def test_bombs_are_refused_within_a_bound_of_memory() -> None:
+    base = MODELS[0].read_bytes()
+    for bomb in bombs():
+        assert len(bomb) < 1 << 20
+        tracemalloc.start()
+        refused(bomb, base)
+        with pytest.raises(ConversionError):
+            apply(bomb, base)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 160 << 20
+
+
+def test_what_unpacks_to_much_is_stored_as_it_is() -> None:
+    after = bytes(40 << 20)
+    diff = difference(None, after)
+    assert apply(diff, None) == after
+    assert len(difference(None, bytes(1 << 20))) < 2000

@@ -1,0 +1,75 @@
+"""Edited entries by the project's own importer, and what their files are checked by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from msh_gltf.converter.checks.model import check_model, check_model_further
+from msh_gltf.converter.checks.terrain import check_terrain, check_terrain_further
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
+from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
+from msh_gltf.converter.scene.dialect import decide
+from msh_gltf.importers.msh import read_model
+from msh_gltf.importers.nres import read_nres
+from msh_gltf.importers.terrain import read_terrain
+from tests.support.gltf_edit import Editable
+from tests.support.random_edits import EDITS, Edited, NotHere
+
+
+@cache
+def _exported(path: Path) -> tuple[Path, TemporaryDirectory[str]]:
+    folder = TemporaryDirectory()
+    target, options = Path(folder.name) / "first.glb", ExportOptions()
+    for file, data in gltf_files(load_file(path, None, options), target, options):
+        file.write_bytes(data)
+    return target, folder
+
+
+def _imported(path: Path, document: Editable) -> bytes:
+    first = _exported(path)[0]
+    document.save(first.with_name("edited.glb"))
+    sidecar = first.with_suffix(".msh-sidecar")
+    options = ImportOptions(allow_delete=True)
+    return bytes(import_gltf(first.with_name("edited.glb"), sidecar, options).data)
+
+
+@cache
+def edited_model(path: Path, kind: str, seed: int) -> bytes | None:
+    """A model after one random edit; ``None`` where it has no place for it."""
+    document = Edited(_exported(path)[0])
+    try:
+        EDITS[kind](document, np.random.default_rng(seed))
+        data = _imported(path, document)
+    except (NotHere, ConversionError):
+        return None
+    return data if data != path.read_bytes() else None
+
+
+@cache
+def edited_terrain(path: Path, seed: int, count: int = 3) -> bytes:
+    """A terrain some of whose vertices are higher."""
+    document = Editable(_exported(path)[0])
+    chance = np.random.default_rng(seed)
+    attributes = document.json["meshes"][0]["primitives"][0]["attributes"]
+    positions = document.arrays[attributes["POSITION"]]
+    rows = chance.choice(len(positions), count, replace=False)
+    positions[rows, 1] += chance.uniform(1, 40, count).astype(np.float32)
+    return _imported(path, document)
+
+
+def findings_of(data: bytes) -> Counter[tuple[str, str | None]]:
+    """Codes and tables of what is found about a model or a terrain, and how often."""
+    archive = read_nres(data, "x")
+    if 6 in archive.type_ids:
+        model = read_model(archive, "x")
+        found = check_model(model) + check_model_further(model, decide(model))
+    else:
+        terrain = read_terrain(archive, "x")
+        found = check_terrain(terrain) + check_terrain_further(terrain)
+    return Counter((one.code, one.table) for one in found)
