@@ -23,8 +23,8 @@ from ..errors import ConversionError
 from ..formats.model import MshModel
 from ..formats.tables import StreamType, TerrainStream
 from ..formats.terrain import COARSE, FINE, Terrain
-from ..numeric.arrays import Ints, ranges
-from ..numeric.bounds import slot_bounds
+from ..numeric.arrays import Ints, Records, ranges
+from ..numeric.bounds import hull, slot_bounds
 from ..rebuild.geometry import triangle_normals
 from ..rebuild.header import posed_header
 from ..rebuild.terrain_tables import Layout, boxes
@@ -283,12 +283,22 @@ def _terrain_tables(terrain: Terrain, rows: Mapping[str, Ints]) -> dict[str, byt
     edited = replace(terrain, header=terrain.header.copy()).with_table(
         TerrainStream.SLOTS, terrain.slots.copy()
     )
-    some = np.unique(np.concatenate([*squares, np.zeros(1, np.int64)]))
-    boxes(edited, some, layout)
+    boxes(edited, np.unique(np.concatenate(squares)), layout)
     if len(slot_rows):
         slots = terrain.slots.copy()
         slots[slot_rows] = edited.slots[slot_rows]
         out[_SLOTS] = slots.tobytes()
     if len(rows.get(_HEADER, _NONE)):
-        out[_HEADER] = edited.header.tobytes()
+        out[_HEADER] = _header_of_terrain(terrain, layout).tobytes()
     return out
+
+
+def _header_of_terrain(terrain: Terrain, layout: Layout) -> Records:
+    """The header with the heights of the fine faces; x and y are the grid's."""
+    heights = layout.corners[layout.level == FINE][..., 2]
+    if not heights.size:
+        raise NotComputed(_HEADER, 0)
+    header = terrain.header.copy()
+    low, high = (np.full(3, z, np.float32) for z in (heights.min(), heights.max()))
+    header["hull"][0][:, 2] = hull(low, high)[:, 2]
+    return header

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from .byte_delta import decode_delta
-from .derived import NotComputed, compute_again, dialect_of, states
+from .derived import NotComputed, States, compute_again, dialect_of, states
 from .rows import RowChange, line_check, row_checks
 from .split import Split, Table, label_of, split
 from .table_changes import (
@@ -82,7 +82,10 @@ def merge(changes: TableChanges, before: bytes) -> bytes:
     current = split(changes.content, before)
     if current is None:
         raise conflict([Touched(WHOLE, _NONE, "whole")])
-    job = _Merge(changes, current, before)
+    state = states(changes.content, before)
+    if changes.computed and not state:  # it has errors
+        raise conflict([Touched(WHOLE, _NONE, "whole")])
+    job = _Merge(changes, current, state)
     made = job.result()
     again = {key: rows for key, rows in job.again.items() if len(rows)}
     if not again:
@@ -105,12 +108,12 @@ class _Merge:
         again: derived rows that both changed, by table.
     """
 
-    def __init__(self, changes: TableChanges, current: Split, before: bytes) -> None:
+    def __init__(self, changes: TableChanges, current: Split, state: States) -> None:
         self.changes, self.current = changes, current
         self.places: list[Touched] = []
         self.again: dict[str, NDArray[np.int64]] = {}
         self._kept: dict[str, NDArray[np.int64]] = {}  # derived rows that only we changed
-        self._states = states(changes.content, before)
+        self._states = state
         self._find_units()
 
     def result(self) -> bytes:
@@ -133,7 +136,7 @@ class _Merge:
             table = self._table(key)
             if table is not None and len(table.data) != size:
                 self._refuse(key)
-        if changes.layout:
+        if changes.layout or self.current.frame != changes.frame:
             self.places.append(Touched(LAYOUT, _NONE, "bytes"))
         attributes = self._attributes()
         if self.places:

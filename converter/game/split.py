@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,6 +133,18 @@ class Split:
         """The attributes of every directory entry."""
         entries = () if self.archive is None else self.archive.entries
         return [(e.attr1, e.attr2, e.attr3) for e in entries]
+
+    @property
+    def frame(self) -> str:
+        """A short digest of what no table holds: names, the sort table, forgotten data."""
+        if self.archive is None:
+            return ""
+        out = sha256()
+        for entry in self.archive.entries:
+            out.update(entry.raw_name + f"{entry.type_id} {entry.sort_index} ".encode())
+        for _, region in self.archive.unindexed:
+            out.update(bytes(region).strip(b"\0"))
+        return out.hexdigest()[:16]
 
     def join(
         self, changed: Mapping[str, bytes], attributes: Mapping[int, tuple[int, int, int]]

@@ -97,6 +97,7 @@ class TableChanges:
 
     Attributes:
         content: how it is split.
+        frame: digest of what of it is not in tables.
         rows: changes of rows, by table.
         blobs: changes of whole tables.
         sizes: of the tables whose rows changed rows name, before, bytes.
@@ -108,6 +109,7 @@ class TableChanges:
     """
 
     content: str
+    frame: str = ""
     rows: dict[str, RowChange] = field(default_factory=dict)
     blobs: dict[str, BytesChange] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
@@ -153,10 +155,12 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
     if (new := split(content, after)) is None or list(old.tables) != list(new.tables):
         return None
     state, later = states(content, before), states(content, after)
-    computed = bool(state and later)
+    if bool(state) != bool(later):  # one of them has errors: no row of it can be trusted
+        return None
+    computed = bool(state)
     units = _units(old, state, later)
     dialect = dialect_of(content, before) or dialect_of(content, after) if units else ""
-    found = TableChanges(content, computed=computed, dialect=dialect, units=units)
+    found = TableChanges(content, frame=old.frame, computed=computed, dialect=dialect, units=units)
     for key, table in old.tables.items():
         other = new.tables[key]
         if table.data == other.data:
@@ -334,7 +338,8 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
         parts.append(np.diff(unit.rows, prepend=0).astype("<u4").tobytes())
         parts.append(unit.was.astype("<u4").tobytes())
     about = {
-        "kind": "tables", "content": changes.content, "tables": tables, "sizes": changes.sizes,
+        "kind": "tables", "content": changes.content, "frame": changes.frame, "tables": tables,
+        "sizes": changes.sizes,
         "attributes": [[i, *map(list, both)] for i, both in changes.attributes.items()],
         "computed": changes.computed, "dialect": changes.dialect, "units": units,
         "layout": len(changes.layout),
@@ -367,8 +372,9 @@ def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> Tab
     if dialect not in ("", *Dialect):
         raise damaged("is of an unknown dialect")
     changes = TableChanges(
-        content, sizes=sizes, attributes=attributes, computed=computed, dialect=dialect
-    )
+        content, str(about.get("frame", "")), sizes=sizes, attributes=attributes,
+        computed=computed, dialect=dialect,
+    )  # fmt: skip
     for table in tables:
         key = str(table.get("k"))
         if "b" in table:

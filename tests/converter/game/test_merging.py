@@ -14,12 +14,13 @@ from msh_gltf.converter.formats.material import MATERIAL_TYPE
 from msh_gltf.converter.formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from msh_gltf.converter.formats.wear import WEAR_TYPE, Wear, edited_wear
 from msh_gltf.converter.game.differences import Conflict, apply, difference, overlap, touched
+from msh_gltf.converter.game.split import split
 from msh_gltf.importers.material import read_material
 from msh_gltf.importers.nres import read_nres
 from msh_gltf.importers.wear import read_wear
 from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
 from tests.support.game_edits import edited_model, edited_terrain, findings_of
-from tests.support.maps import LEVELS
+from tests.support.maps import LEVELS, level_called
 
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and not s.truth["legacy"]][1::2]
@@ -150,10 +151,10 @@ def _fields(entry) -> dict[str, object]:
 
 
 def test_two_edits_of_a_wear_merge_or_conflict() -> None:
-    wears = sorted(DATA.glob("*.wea"))
+    files = sorted(DATA.glob("*.wea"))
     chance, seen = np.random.default_rng(6), set()
     for _ in range(100 * TIMES):
-        base = wears[chance.integers(len(wears))].read_bytes()
+        base = files[chance.integers(len(files))].read_bytes()
         wear = read_wear(base, "x")[0]
         rows = len(wear.materials)
         versions = []
@@ -230,3 +231,34 @@ def test_what_a_table_counts_may_not_move_under_what_names_it() -> None:
         if one is not None and other is not None:
             conflicts += merged(base, one, other) is None
     assert conflicts
+
+
+def test_a_version_with_errors_conflicts_in_either_order() -> None:
+    path = sample_called("spec__odd__B_PLANT_008").path
+    base = path.read_bytes()
+    model = split("model", base)
+    batches = model.tables["13.0"].matrix.copy()
+    batches[0, 16:20] = 255  # the base vertex
+    broken = model.join({"13.0": batches.tobytes()}, {})
+    renamed = edited_model(path, "rename node", 1)
+    assert merged(base, renamed, broken) is None
+
+
+def test_other_names_of_tables_conflict_in_either_order() -> None:
+    path = sample_called("spec__odd__B_PLANT_008").path
+    base = path.read_bytes()
+    foreign = bytearray(base)
+    foreign[-64 + 21] ^= 1  # a letter of the last entry's name
+    assert merged(base, edited_model(path, "rename node", 1), bytes(foreign)) is None
+
+
+def test_the_box_of_a_terrain_does_not_depend_on_the_order() -> None:
+    path = level_called("spec__AutoMAP_00").folder / "Land.msh"
+    base = path.read_bytes()
+    terrain = split("terrain", base)
+    hull = np.frombuffer(terrain.tables["2.0h"].data, "<f4").copy()
+    heights = hull[:24].reshape(8, 3)[:, 2]
+    hull[2] = heights.mean()  # one corner, inside the box
+    odd = terrain.join({"2.0h": hull.tobytes()}, {})
+    for seed in range(6):
+        assert merged(base, odd, edited_terrain(path, seed)) is not None
