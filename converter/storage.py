@@ -13,8 +13,9 @@ import stat
 import sys
 import threading
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from .errors import ConversionError
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
+#: The folder with a game's originals and the history of its changes (``game.vault``).
+VAULT = ".msh-gltf"
 #: What names of unfinished files start with.
 TEMPORARY = ".msh-gltf-"
 _ENDING = ".tmp"
@@ -101,7 +104,7 @@ def write_outputs(
             except OSError as error:
                 raise cannot_write(path, error) from error
         new: list[Path] = []
-        with _undisturbed():
+        with undisturbed():
             try:
                 for unfinished in waiting:
                     was_there = os.path.lexists(unfinished.target)
@@ -109,7 +112,7 @@ def write_outputs(
                     if not was_there:
                         new.append(unfinished.target)
                     if durable:
-                        _sync_directory(unfinished.target)
+                        sync_directory(unfinished.target)
             except ConversionError:
                 for path in new:
                     _remove(path)
@@ -143,15 +146,15 @@ def copy_output(source: Path, target: Path, *, durable: bool = False, force: boo
                 shutil.copystat(source, unfinished.path)
                 if durable:
                     os.fsync(unfinished.file.fileno())
-                with _undisturbed():
+                with undisturbed():
                     unfinished.appear(force)
                     if durable:
-                        _sync_directory(target)
+                        sync_directory(target)
     except OSError as error:
         raise cannot_write(target, error) from error
 
 
-def _sync_directory(path: Path) -> None:
+def sync_directory(path: Path) -> None:
     """Wait until the name of a file is on the disk, where the system offers that.
 
     Raises:
@@ -243,7 +246,7 @@ class _Unfinished:
 
 
 @contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Let interrupts wait for a few renames, so that a glTF and its sidecar change together.
 
     Python's handlers are put off, not the signals: another thread, NumPy's, would get those.
@@ -304,17 +307,39 @@ def require_no_link(path: str | Path) -> None:
 
 
 def no_follow(path: str, flags: int) -> int:
-    """Open a file, but not through a link: for ``opener`` of :func:`open`.
+    """Open a file, but not through a link: for ``opener`` of ``open``.
 
     Every file that is not written under a temporary name (:func:`write_outputs`) is opened with
     this: journal, locks, logs, and what killed processes left.
 
     Raises:
         ConversionError: it is a link.
-        OSError: as of :func:`os.open`.
+        OSError: as of ``os.open``.
     """
     require_no_link(path)  # Windows has no flag for it
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def append_file(path: Path) -> FileIO:
+    """Open a file that is appended to, for reading and writing, unbuffered; not through a link.
+
+    Raises:
+        ConversionError: it is a link.
+        OSError: as of ``os.open``.
+    """
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0)
+    return open(path, "r+b", buffering=0, opener=lambda name, _: no_follow(name, flags))
+
+
+def held_open(path: Path) -> OSError | None:
+    """Return why a file cannot be replaced: on Windows another program may have it open."""
+    if sys.platform != "win32" or not path.is_file():
+        return None
+    try:
+        open(path, "r+b", opener=no_follow).close()
+    except OSError as error:
+        return error
+    return None
 
 
 def _is_temporary(name: str) -> bool:
@@ -330,6 +355,23 @@ def _tidy(directory: Path) -> None:
         for name in os.listdir(directory):
             if _is_temporary(name):
                 _remove_abandoned(os.path.join(directory, name))
+
+
+def walk_files(
+    root: Path, onerror: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield every directory below one, with the names of its directories and files, sorted.
+
+    The one walk over a game: no vault is entered, and no link is followed. Names that the caller
+    takes from the directories are not entered either.
+
+    Args:
+        root: where to start.
+        onerror: called where a directory cannot be read.
+    """
+    for here, directories, files in os.walk(root, onerror=onerror):
+        directories[:] = sorted(name for name in directories if name.lower() != VAULT)
+        yield Path(here), directories, sorted(files)
 
 
 def remove_temporary(root: Path) -> None:

@@ -54,6 +54,25 @@ def encode_delta(before: bytes, after: bytes, shortest: int = SHORTEST[0]) -> by
     return b"".join([len(literal).to_bytes(4, "little"), copies.tobytes(), *values])
 
 
+def encode_in_place(before: bytes, after: bytes) -> bytes:
+    """Return a delta of two strings of one length that copies only what stays at its place.
+
+    It needs no index of the base, so it is quick; bytes that moved become literals.
+    """
+    base, target = np.frombuffer(before, np.uint8), np.frombuffer(after, np.uint8)
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], base == target, [False]])))
+    start, end = edges[::2], edges[1::2]
+    long = end - start >= SHORTEST[0]
+    start, end = start[long], end[long]
+    literal = np.append(start, len(target)) - np.append(0, end)
+    copies = np.array([literal, np.append(start, 0), np.append(end - start, 0)], "<u4")
+    changed = np.zeros(len(target) + 1, np.int8)
+    np.add.at(changed, start, 1)
+    np.add.at(changed, end, -1)
+    values = target[np.cumsum(changed[:-1]) == 0]
+    return b"".join([copies.shape[1].to_bytes(4, "little"), copies.tobytes(), values.tobytes()])
+
+
 def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
     """Return what :func:`encode_delta` was given as ``after``.
 

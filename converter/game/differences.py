@@ -6,7 +6,14 @@ from hashlib import sha256
 
 import numpy as np
 
-from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
+from .byte_delta import (
+    SHORTEST,
+    damaged,
+    decode_delta,
+    encode_delta,
+    encode_in_place,
+    repeats_base,
+)
 from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, touched_tables
 from .packing import Packed, most_bytes, pack, require_size, unpack
 from .table_changes import (
@@ -22,13 +29,17 @@ from .table_changes import (
 __all__ = ["Conflict", "Touched", "apply", "difference", "digests", "overlap", "touched"]
 
 
-def difference(before: bytes | None, after: bytes, *, type_id: int | None = None) -> bytes:
+def difference(
+    before: bytes | None, after: bytes, *, type_id: int | None = None, shared: bool = True
+) -> bytes:
     """Return what makes one version of an entry, or of a file, of another.
 
     Args:
         before: the base, as the original game has it; ``None``: there was nothing.
         after: what it is to be.
         type_id: the type of its directory entry, or of the entry that a file is like.
+        shared: it may leave the game's folder, so bytes of the base that moved are not in it;
+            finding them takes seconds for some megabytes.
     """
     facts = ("" if before is None else _digest(before), _digest(after), len(after))
     if before is None:
@@ -37,7 +48,7 @@ def difference(before: bytes | None, after: bytes, *, type_id: int | None = None
     if changes is not None and fits(changes, len(after)):
         packed = pack(Packed(*facts, *pack_changes(changes)))
     else:
-        packed = pack(Packed(*facts, {"kind": "whole"}, _whole_delta(before, after)))
+        packed = pack(Packed(*facts, {"kind": "whole"}, _whole_delta(before, after, shared)))
     if len(after) > most_bytes(len(before) + len(packed)):  # nobody would apply it
         packed = pack(Packed(*facts, {"kind": "new"}, after))
     return packed
@@ -122,7 +133,12 @@ def digests(diff: bytes) -> tuple[str, str]:
     return packed.before, packed.after
 
 
-def _whole_delta(before: bytes, after: bytes) -> bytes:
+def _whole_delta(before: bytes, after: bytes, shared: bool) -> bytes:
+    if len(before) == len(after):  # a repainted texture, say
+        delta = encode_in_place(before, after)
+        bare = decode_delta(delta, bytes(len(before)), len(after))
+        if not shared or len(before) > MEASURED or not repeats_base(bare, before):
+            return delta
     delta = b""
     for shortest in SHORTEST:
         delta = encode_delta(before, after, shortest)

@@ -24,6 +24,7 @@ from ..formats.model import MshModel
 from ..formats.names import readable
 from ..formats.registry import REGISTRY, Member, Registry, Resolved
 from ..scene.dialect import Decision, decide, majority
+from ..storage import walk_files
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64
@@ -98,9 +99,8 @@ def model_archives(root: Path) -> list[str]:
     What cannot be read is left out.
     """
     found = []
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        for path in (Path(folder, name) for name in sorted(names)):
+    for folder, _, names in walk_files(root):
+        for path in (folder / name for name in names):
             try:
                 archive = open_nres(path, str(path))
             except ConversionError:

@@ -5,7 +5,6 @@ A model is there once for each look that it has; a unit shows the same meshes. N
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +19,7 @@ from ..formats.names import readable, stem
 from ..formats.unit import UNIT_ENDING
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras
+from ..storage import walk_files
 from .appearance import missing_materials
 from .export_model import load_model, require_scene_in_range
 from .game import Game, Opened
@@ -187,6 +187,5 @@ class _Loading:
 
 
 def _files(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
-        folders.sort()
-        yield from (Path(folder, name) for name in sorted(names))
+    for folder, _, names in walk_files(root):
+        yield from (folder / name for name in names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..formats.names import escape, readable, stem
 from ..formats.unit import UNIT_ENDING, Unit
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras, SceneExtras
+from ..storage import walk_files
 from .appearance import missing_materials
 from .check_assembly import check_unit_file
 from .game import Game
@@ -103,10 +103,9 @@ def find_unit(game: Path, name: str) -> Path:
     if not wanted[-1].endswith(UNIT_ENDING):
         wanted[-1] += UNIT_ENDING
     found, known = [], []
-    for here, folders, files in os.walk(folder or game):
-        folders.sort()
-        for file in sorted(files):
-            path = Path(here, file)
+    for here, _, files in walk_files(folder or game):
+        for file in files:
+            path = here / file
             if path.suffix.lower() != UNIT_ENDING:
                 continue
             known.append(path)

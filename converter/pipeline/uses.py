@@ -25,6 +25,7 @@ from ..formats.kinds import MISSION_FILE
 from ..formats.material import MATERIAL_TYPE
 from ..formats.names import readable
 from ..formats.registry import Member
+from ..storage import walk_files
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 
@@ -165,10 +166,9 @@ def _names(thing: Thing) -> Iterator[str]:
 
 def _files(root: Path) -> Iterator[Path]:
     """The files below a directory, sorted; links to directories are not followed."""
-    for folder, directories, names in os.walk(root):
-        directories.sort()
-        for name in sorted(names):
-            path = Path(folder, name)
+    for folder, _, names in walk_files(root):
+        for name in names:
+            path = folder / name
             if path.is_file() and os.access(path, os.R_OK):
                 yield path
 

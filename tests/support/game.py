@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 
+from msh_gltf.converter import MANIFEST
 from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.names import escape
+from msh_gltf.converter.game.history import History
+from msh_gltf.converter.game.vault import Vault, find_root
+from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.importers.nres import is_nres, read_nres
 from tests.support.corpus import DATA
@@ -90,15 +95,27 @@ def write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
+def original(path: Path) -> bytes:
+    """Return what the vault keeps of a file of a game: as it was before it was first changed."""
+    vault = Vault(find_root(path))
+    file = path.relative_to(vault.root).as_posix()
+    return vault.original(History(vault.records()).first(file))
+
+
 def snapshot(root: Path) -> dict[str, str]:
-    """Every file's digest, every empty directory and every link below a directory."""
+    """Every file's digest, every directory and every link below one; what a vault has aside."""
     out = {}
     for path in sorted(root.rglob("*")):
         name = path.relative_to(root).as_posix()
+        if VAULT in path.relative_to(root).parts:
+            continue
         if path.is_symlink():
             out[name] = f"-> {path.readlink()}"
         elif path.is_file():
-            out[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            data = path.read_bytes()
+            if path.name == MANIFEST:  # its id is random
+                data = re.sub(rb'"id": "[0-9a-f]{16}"', b"", data)
+            out[name] = hashlib.sha256(data).hexdigest()
         else:
             out[name] = "directory"
     return out

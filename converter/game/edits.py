@@ -1,0 +1,436 @@
+"""The one door into a game: every change of its files is a transaction that passes here.
+
+A transaction takes *what is to be* for files and decides alone what is written, kept and recorded.
+Every state of a file that somebody else made is in the vault before the file is replaced. Nothing
+is deleted from a game but what a transaction created and nobody has changed since; its bytes stay
+in the vault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConversionError, printable
+from ..formats.sidecar import sha256
+from .differences import Conflict
+from .history import History, State, in_order
+from .layers import (
+    Changed,
+    Layer,
+    Slot,
+    Value,
+    changes,
+    compose,
+    digest_of,
+    new_names_taken,
+    taken_out,
+)
+from .transaction import (
+    carry_out,
+    digest_of_file,
+    file_bytes,
+    only_writer,
+    require_unchanged,
+)
+from .vault import Vault, inside
+
+#: Backups of versions before the vault, which are kept as candidates for ``restore``.
+OLD_BACKUP = ".bak"
+#: Whether a change is one that a transaction may take back.
+Mine = Callable[[Layer], bool]
+
+
+@dataclass
+class Opened:
+    """A file of the game in a transaction.
+
+    Attributes:
+        file: its path from the root, with slashes.
+        now: its bytes; ``None``: it is not there.
+        base: the file without our changes.
+        layers: what is in force in it.
+        wanted: what is to be in force.
+        is_rebased: the transaction gives it another base.
+    """
+
+    file: str
+    now: bytes | None
+    base: bytes | None
+    layers: tuple[Layer, ...] = ()
+    wanted: tuple[Layer, ...] = ()
+    is_rebased: bool = False
+
+
+class GameEdits:
+    """A transaction on a game: files are opened, what is to be is put, all is written at once.
+
+    Use it as a context: it keeps other runs out of the game and ends what a killed run left.
+
+    Args:
+        root: the folder with the vault (``find_root``).
+        command: what the user called, for the history.
+        owner: who changes the game: an output directory's id, a mod.
+        source: the game that ``root`` is to be a changed copy of; ``None``: it is changed itself.
+        dry_run: write nothing.
+
+    Attributes:
+        messages: what the user should know.
+        history: the transactions of the game that is read.
+        number: of this transaction.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        command: str,
+        owner: str,
+        *,
+        source: Path | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        self.command, self.owner = command, owner
+        self.vault = Vault(root)
+        self.messages: list[str] = []
+        self.history = self._own = History([])
+        self.number = 1
+        self._source = self.vault if source is None else Vault(source)
+        self._dry_run = dry_run
+        self._files: dict[str, Opened] = {}
+        self._made: dict[str, bytes] = {}
+        self._put: set[str] = set()
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> GameEdits:
+        with contextlib.ExitStack() as stack:
+            if not self._dry_run and not self.vault.root.exists():
+                stack.callback(_remove_empty, self.vault.root)
+            if not self._dry_run:
+                self.messages += stack.enter_context(only_writer(self.vault, self.command))
+            self._load()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def _load(self) -> None:
+        self._files, self._made, self._put = {}, {}, set()
+        self._own = History(self.vault.records() if self.vault.exists else [])
+        self.history = self._own
+        if self._is_copy:
+            self.history = History(self._source.records() if self._source.exists else [])
+        self.number = max(self.history.next_number, self._own.next_number)
+
+    @property
+    def source_root(self) -> Path:
+        """The folder of the game that is read."""
+        return self._source.root
+
+    @property
+    def _is_copy(self) -> bool:
+        return self._source is not self.vault
+
+    # ------------------------------------------------------------------ what is, and what was
+
+    def open(self, file: str) -> Opened:
+        """Open a file of the game; what somebody else has changed since is told apart.
+
+        Args:
+            file: its path from the root, with slashes.
+
+        Raises:
+            ConversionError: it cannot be read, or is not a file of the game.
+        """
+        if file not in self._files:
+            self._files[file] = self._opened(file)
+        return self._files[file]
+
+    def is_open(self, file: str) -> bool:
+        """Whether a file has been opened in this transaction."""
+        return file in self._files
+
+    def is_planned(self, file: str) -> bool:
+        """Whether something has been put for a file in this transaction."""
+        return file in self._put
+
+    def was(self, file: str, mine: Mine) -> bytes | None:
+        """Return a file as it is without some changes: what a transaction starts from.
+
+        Args:
+            file: its path from the root.
+            mine: which changes are left out; one that a later change needs stays.
+
+        Returns:
+            Its bytes; ``None``: one of these changes made it, or it is not there.
+
+        Raises:
+            ConversionError: it cannot be read.
+        """
+        return self._without(self.open(file), mine)[0]
+
+    def put(
+        self,
+        file: str,
+        data: bytes | None,
+        mine: Mine,
+        items: Mapping[bytes, str] | None = None,
+        item: str = "",
+    ) -> bool:
+        """Say what a file is to be; nothing is written yet.
+
+        Args:
+            file: its path from the root.
+            data: its bytes; ``None``: all that is mine is taken back.
+            mine: which changes are replaced; an entry that is as it was without them loses them.
+            items: which model or texture an entry belongs to, by the entry's name.
+            item: the same of what ``items`` does not name.
+
+        Returns:
+            Whether anything differs from what is in force.
+
+        Raises:
+            ConversionError: it cannot be read.
+        """
+        opened = self.open(file)
+        self._put.add(file)
+        was, kept = self._without(opened, mine)
+        found = {} if data is None else changes(was, data, file)
+        now = self._values(opened)
+        for slot, change in found.items():
+            own = [layer for layer in opened.wanted if layer not in kept and layer.slot == slot]
+            if own and now.get(slot) == change.after:
+                kept += own
+            else:
+                name = bytes.fromhex(slot.name)
+                kept.append(self._layer(file, (items or {}).get(name, item), slot, change))
+        opened.wanted = in_order(kept)
+        return opened.wanted != opened.layers
+
+    def set_layers(
+        self, file: str, layers: list[Layer], base: bytes | None = None, *, rebase: bool = False
+    ) -> None:
+        """Say which changes are to be in force in a file (undo, restore).
+
+        Args:
+            file: its path from the root.
+            layers: the changes.
+            base: what they apply to, where ``rebase`` is set.
+            rebase: give the file another base.
+        """
+        opened = self.open(file)
+        opened.wanted = in_order(layers)
+        if rebase:
+            opened.base, opened.is_rebased = base, True
+
+    def read_change(self, digest: str) -> bytes:
+        """Return a stored difference, or one that this transaction brings.
+
+        Raises:
+            ConversionError: it is gone or damaged.
+        """
+        return self._made[digest] if digest in self._made else self._source.change(digest)
+
+    def add_change(self, made: bytes) -> str:
+        """Bring a difference into this transaction; return its digest."""
+        digest = sha256(made)
+        self._made[digest] = made
+        return digest
+
+    def _opened(self, file: str) -> Opened:
+        now = file_bytes(inside(self._source.root, file))
+        state = self.history.files.get(file)
+        if state is None:
+            return Opened(file, now, now)
+        digest = digest_of_file(now)
+        if (known := self.history.version(file, digest)) is not None:
+            base = self._source.original(known.base) if known.base else None
+            return Opened(file, now, base, known.layers, known.layers)
+        shown, layers = printable(file), state.layers
+        if now is None or digest == state.base:
+            if layers:
+                what = "is gone" if now is None else "is as it was before our changes"
+                self.messages.append(f"{shown} {what}: another program did that")
+            return Opened(file, now, now)
+        base = self._source.original(state.base) if state.base else None
+        taken = taken_out(now, base, layers, self._source.change, file)
+        left = [layer for layer in layers if layer not in taken.lost]
+        lost = [*taken.lost, *new_names_taken(taken.base, left, file)]
+        kept = in_order([layer for layer in left if layer not in lost])
+        what = f"{shown} was changed by another program, which stays"
+        if lost:
+            names = sorted({layer.slot.text or layer.item for layer in lost})
+            what += f"; it replaced ours of {', '.join(names)}"
+        self.messages.append(what)
+        return Opened(file, now, taken.base, kept, kept)
+
+    def _without(self, opened: Opened, mine: Mine) -> tuple[bytes | None, list[Layer]]:
+        """A file without some changes, and the changes that are left in it."""
+        kept = [layer for layer in opened.wanted if not mine(layer)]
+        if len(kept) == len(opened.wanted):
+            return self._composed(opened, opened.wanted), kept
+        try:
+            return self._composed(opened, in_order(kept)), kept
+        except Conflict as error:  # a later change of another owner needs one of these
+            above = {layer.slot for layer in kept if layer.number > self._first(opened, layer.slot)}
+            kept += [layer for layer in opened.wanted if mine(layer) and layer.slot in above]
+            self.messages.append(f"stays, because a later change is made on it: {error}")
+            return self._composed(opened, in_order(kept)), kept
+
+    @staticmethod
+    def _first(opened: Opened, slot: Slot) -> int:
+        return min(layer.number for layer in opened.wanted if layer.slot == slot)
+
+    def _composed(self, opened: Opened, layers: tuple[Layer, ...]) -> bytes | None:
+        if layers == opened.layers and not opened.is_rebased:
+            return opened.now
+        return compose(opened.base, layers, self.read_change, opened.file)
+
+    def _values(self, opened: Opened) -> dict[Slot, Value]:
+        """What the slots of our changes hold."""
+        if not opened.wanted:
+            return {}
+        data = self._composed(opened, opened.wanted)
+        found = {} if data is None else changes(opened.base, data, opened.file)
+        return {slot: change.after for slot, change in found.items()}
+
+    def _layer(self, file: str, item: str, slot: Slot, change: Changed) -> Layer:
+        stored = self.add_change(change.difference(file, shared=False))
+        digests = digest_of(change.before), digest_of(change.after)
+        return Layer(self.number, self.owner, item, slot, *digests, change.attributes, stored)
+
+    # ------------------------------------------------------------------ writing
+
+    def planned(self) -> dict[str, bytes | None]:
+        """Return the files that this transaction changes, with their new bytes (``None``: removed).
+
+        Raises:
+            Conflict: changes do not fit one another.
+        """
+        found: dict[str, bytes | None] = {}
+        for file, opened in self._files.items():
+            if self._is_touched(opened):
+                data = self._composed(opened, opened.wanted)
+                if data != self._there(opened):
+                    found[file] = data
+        return found
+
+    def changed(self) -> set[str]:
+        """Return the files that are not to be as in the game that is read, written or not."""
+        return {file for file, opened in self._files.items() if self._is_touched(opened)}
+
+    def _is_touched(self, opened: Opened) -> bool:
+        copied = self._is_copy and bool(opened.wanted)
+        return copied or opened.is_rebased or opened.wanted != opened.layers
+
+    def _there(self, opened: Opened) -> bytes | None:
+        """What is where a file is to be written."""
+        if not self._is_copy:
+            return opened.now
+        return file_bytes(inside(self.vault.root, opened.file))
+
+    def commit(self, kind: str = "edit", **facts: Any) -> list[str]:
+        """Write all or nothing, and add it to the history.
+
+        Args:
+            kind: what kind of transaction it is.
+            facts: what else the history says of it.
+
+        Returns:
+            The files that were written or removed.
+
+        Raises:
+            ConversionError: a file has changed meanwhile, or cannot be written; the game is as it
+                was.
+        """
+        if self._is_copy:  # it has all that is in force in the game
+            for file, state in self.history.files.items():
+                if state.layers:
+                    self.open(file)
+        jobs = self.planned()
+        touched = [opened for opened in self._files.values() if self._is_touched(opened)]
+        rows = {opened.file: self._row(opened, jobs) for opened in touched}
+        if self._dry_run or not (jobs or any(map(self._is_news, touched, rows.values()))):
+            return list(jobs)
+        for file in jobs:
+            now = digest_of_file(self._files[file].now)
+            require_unchanged(inside(self._source.root, file), now)
+        self.vault.make()
+        for opened in touched:
+            self._keep(opened, rows[opened.file])
+        record = {
+            "number": self.number,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "command": self.command,
+            "owner": self.owner,
+            "kind": kind,
+            **facts,
+            "files": rows,
+        }
+        self.messages += carry_out(self.vault, jobs, record)
+        self._load()
+        return list(jobs)
+
+    def _is_news(self, opened: Opened, row: dict[str, Any]) -> bool:
+        """Whether the history does not have this already: a copy may be made again."""
+        state = State(row["base"], row["after"], opened.wanted)
+        return self._own.files.get(opened.file) != state
+
+    def _row(self, opened: Opened, jobs: Mapping[str, bytes | None]) -> dict[str, Any]:
+        """What the history says of one file."""
+        state = self._own.files.get(opened.file)
+        before = self._there(opened)
+        known = () if state is None else state.layers
+        lost = [] if self._is_copy else [layer for layer in known if layer not in opened.layers]
+        removed = [layer for layer in known if layer not in (*opened.wanted, *lost)]
+        added = [layer for layer in opened.wanted if layer not in known]
+        row = {
+            "base": digest_of_file(opened.base),
+            "before": digest_of_file(before),
+            "after": digest_of_file(jobs.get(opened.file, before)),
+            "added": [layer.as_row() for layer in added],
+            "removed": [layer.as_row() for layer in removed],
+            "lost": [layer.as_row() for layer in lost if layer not in opened.wanted],
+        }
+        if opened.is_rebased:
+            row["base_before"] = row["before"] if state is None else state.base
+        return row
+
+    def _keep(self, opened: Opened, row: dict[str, Any]) -> None:
+        """Keep originals and differences, before the first file of the game changes."""
+        file = opened.file
+        path = inside(self._source.root, file)
+        if opened.base is not None:
+            same = opened.base == opened.now and not path.is_symlink()
+            self.vault.keep_original(opened.base, path if same else None)
+        there = self._there(opened)
+        if there is not None and not (row["after"] and self._is_ours(file, row["before"])):
+            row["kept"] = self.vault.keep_original(there)
+        backup = inside(self._source.root, f"{file}{OLD_BACKUP}")
+        if file not in self._own.files and not backup.is_symlink():
+            old = file_bytes(backup)
+            if old is not None:
+                row["candidate"] = self.vault.keep_original(old)
+        for layer in opened.wanted:
+            self.vault.keep_change(self.read_change(layer.stored))
+
+    def _is_ours(self, file: str, digest: str) -> bool:
+        """Whether what a file holds can be made again from the vault."""
+        if (state := self._own.version(file, digest)) is None:
+            return False
+        try:
+            base = self.vault.original(state.base) if state.base else None
+            data = compose(base, state.layers, self.vault.change, file)
+        except ConversionError:
+            return False
+        return digest_of_file(data) == digest
+
+
+def _remove_empty(folder: Path) -> None:
+    """Remove a folder that was made for a copy of a game that then was not written."""
+    with contextlib.suppress(OSError):
+        folder.rmdir()

@@ -1,0 +1,102 @@
+"""The transactions of a game, replayed: which changes are in force in which file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import ConversionError
+from .layers import Layer
+
+_MAX_NUMBER = 1 << 31
+
+
+@dataclass(frozen=True)
+class State:
+    """What the history says of a file.
+
+    Attributes:
+        base: SHA-256 of the file without our changes; empty where there was none.
+        after: SHA-256 of the file as it was written last; empty where it was removed.
+        layers: the changes in force.
+    """
+
+    base: str
+    after: str
+    layers: tuple[Layer, ...] = ()
+
+
+class History:
+    """The transactions of a game, replayed.
+
+    Attributes:
+        records: the transactions, oldest first.
+        files: what they say of each file, by path from the root.
+        undone: numbers of transactions that a later one took back.
+    """
+
+    def __init__(self, records: list[dict[str, Any]]) -> None:
+        """Replay transactions.
+
+        Raises:
+            ConversionError: one of them is damaged.
+        """
+        self.records = records
+        self.files: dict[str, State] = {}
+        self.undone: set[int] = set()
+        self._versions: dict[tuple[str, str], State] = {}
+        self._last = 0
+        for place, record in enumerate(records, 1):
+            try:
+                self._replay(record)
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                raise ConversionError(
+                    "the history of changes is damaged",
+                    file=".msh-gltf/edits.jsonl",
+                    value=f"transaction {place}: {error!r}",
+                    hint="take it from a copy of the game's folder",
+                ) from None
+
+    @property
+    def next_number(self) -> int:
+        """The number of the next transaction."""
+        return self._last + 1
+
+    def record(self, number: int) -> dict[str, Any] | None:
+        """Return a transaction by its number."""
+        return next((record for record in self.records if record["number"] == number), None)
+
+    def version(self, file: str, digest: str) -> State | None:
+        """Return what was in force in a version of a file; ``None``: it was not written here."""
+        return self._versions.get((file, digest))
+
+    def first(self, file: str) -> str:
+        """Return SHA-256 of the first original of a file; empty where there was none."""
+        return next((r["files"][file]["base"] for r in self.records if file in r["files"]), "")
+
+    def _replay(self, record: dict[str, Any]) -> None:
+        texts = [record[key] for key in ("time", "command", "owner", "kind")]
+        number, undoes = record["number"], record.get("undoes")
+        if type(number) is not int or not all(type(text) is str for text in texts):
+            raise TypeError("not a transaction")
+        if not self._last < number < _MAX_NUMBER or not isinstance(undoes, int | None):
+            raise ValueError(f"number {number}, undoes {undoes!r}")
+        self._last = number
+        if undoes is not None:
+            self.undone.add(undoes)
+            again = self.record(undoes) or {}
+            self.undone.discard(again.get("undoes", -1))
+        for file, facts in record["files"].items():
+            if any(type(facts[key]) is not str for key in ("base", "before", "after")):
+                raise TypeError("a digest")
+            before = self.files.get(file, State("", ""))
+            away = {Layer.from_row(row) for row in (*facts["removed"], *facts["lost"])}
+            added = [Layer.from_row(row) for row in facts["added"]]
+            layers = [layer for layer in before.layers if layer not in {*away, *added}]
+            state = State(facts["base"], facts["after"], in_order([*layers, *added]))
+            self.files[file] = self._versions[file, state.after] = state
+
+
+def in_order(layers: list[Layer]) -> tuple[Layer, ...]:
+    """Return layers in the order in which they apply."""
+    return tuple(sorted(layers, key=lambda layer: (layer.number, layer.slot)))

@@ -1,0 +1,327 @@
+"""A file of the game as its original and the changes in force: what is composed, what is taken out.
+
+A change in force is a :class:`Layer`: a difference for one entry of an archive (or for a whole
+file), and who brought it. A file is always composed from its base and its layers, so neither the
+order of transactions nor what was taken back in between shows in the bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any, NamedTuple
+
+from ...exporters.nres import add_entry, remove_entry, replace_entry, write_nres
+from ...importers.content import content_kind
+from ...importers.nres import is_nres, read_nres
+from ..errors import ConversionError, printable
+from ..formats.archive import Archive, Entry, decode_text, fold_upper
+from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
+from ..formats.kinds import Kind
+from ..formats.sidecar import sha256
+from ..formats.wear import WEAR_ENDING, WEAR_TYPE
+from .differences import Conflict, apply, difference
+
+#: Reads a stored difference by its digest.
+Read = Callable[[str], bytes]
+#: The directory's type_id, attr1, attr2 and attr3; of a change ``None`` where it keeps one.
+Attributes = tuple[int | None, int | None, int | None, int | None]
+
+
+#: Types of files by their endings, as their entries in archives have them.
+_TYPES = {WEAR_ENDING: WEAR_TYPE, POINTS_ENDING: POINTS_TYPE}
+
+
+class Slot(NamedTuple):
+    """What of a file a layer changes.
+
+    Attributes:
+        name: the entry's name, as hex; empty: the whole file.
+        nth: its place among the entries of this name, in directory order.
+    """
+
+    name: str = ""
+    nth: int = 0
+
+    @property
+    def text(self) -> str:
+        """The name for messages; empty for the whole file."""
+        return printable(decode_text(bytes.fromhex(self.name)))
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One change in force.
+
+    Attributes:
+        number: the transaction that brought it; layers of a slot apply in this order.
+        owner: who brought it: an output directory's id, a mod.
+        item: the model, texture or file that it came from, as reports call it.
+        slot: what it changes.
+        before, after: SHA-256 of the value that it was made for, and of its result; ``before`` is
+            empty where there was nothing.
+        attributes: directory attributes that it sets.
+        stored: SHA-256 of the difference (``differences``), which the vault has.
+    """
+
+    number: int
+    owner: str
+    item: str
+    slot: Slot
+    before: str
+    after: str
+    attributes: Attributes
+    stored: str
+
+    def as_row(self) -> list[Any]:
+        """The layer as JSON has it."""
+        return [list(value) if isinstance(value, tuple) else value for value in astuple(self)]
+
+    @classmethod
+    def from_row(cls, row: Sequence[Any]) -> Layer:
+        """Return a layer that JSON holds.
+
+        Raises:
+            ValueError, TypeError: it holds another thing.
+        """
+        number, owner, item, (name, nth), before, after, attributes, stored = row
+        texts = (owner, item, name, before, after, stored)
+        numbers = (number, nth, *(one for one in attributes if one is not None))
+        if not all(isinstance(text, str) for text in texts) or len(attributes) != 4:
+            raise TypeError(f"{row!r} is not a change")
+        if not all(type(one) is int and 0 <= one < 2**32 for one in numbers):
+            raise ValueError(f"{row!r} has a number that is out of range")
+        bytes.fromhex(name)
+        slot = Slot(name, nth)
+        return cls(number, owner, item, slot, before, after, tuple(attributes), stored)
+
+
+class Value(NamedTuple):
+    """What a slot holds.
+
+    Attributes:
+        data: the bytes of the entry or the file.
+        attributes: type_id, attr1, attr2 and attr3; zeros for a file.
+    """
+
+    data: bytes
+    attributes: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+def is_archive(data: bytes) -> bool:
+    """Return whether a file is an archive, whose entries change one by one."""
+    try:
+        return is_nres(data) and content_kind(data, "") is Kind.ARCHIVE
+    except ConversionError:
+        return False
+
+
+def slots_of(archive: Archive) -> dict[Slot, int]:
+    """Return the directory index of every entry by its slot."""
+    found: dict[Slot, int] = {}
+    counts: dict[str, int] = {}
+    for index, entry in enumerate(archive.entries):
+        name = entry.name_bytes.hex()
+        counts[name] = counts.get(name, -1) + 1
+        found[Slot(name, counts[name])] = index
+    return found
+
+
+def value_of(entry: Entry) -> Value:
+    """Return what an entry holds."""
+    return Value(bytes(entry.payload), (entry.type_id, entry.attr1, entry.attr2, entry.attr3))
+
+
+def with_value(archive: Archive, index: int, value: Value) -> Archive:
+    """Return an archive with one entry's bytes and attributes replaced."""
+    type_id, attr1, attr2, attr3 = value.attributes
+    if archive.entries[index].payload != value.data:
+        archive = replace_entry(archive, index, value.data)
+    entries = list(archive.entries)
+    entries[index] = replace(entries[index], type_id=type_id, attr1=attr1, attr2=attr2, attr3=attr3)
+    return replace(archive, entries=entries)
+
+
+def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str) -> bytes | None:
+    """Return a file's bytes: its base with the layers applied.
+
+    Replaced entries keep their places; new ones follow in the order of their names. Without layers
+    it is the base, byte for byte.
+
+    Args:
+        base: the file without our changes; ``None``: there is none.
+        layers: the changes in force, in any order.
+        read: reads stored differences.
+        label: what messages call the file.
+
+    Raises:
+        Conflict: a layer does not fit what is below it.
+        ConversionError: the base is damaged.
+    """
+    groups = by_slot(layers)
+    if not groups:
+        return base
+    if Slot() in groups:
+        value = _applied(None if base is None else Value(base), groups.pop(Slot()), read, label)
+        base = value.data
+        if not groups:
+            return base
+    assert base is not None
+    archive = read_nres(base, label)
+    places = slots_of(archive)
+    for slot in sorted(places.keys() & groups.keys(), key=places.__getitem__):
+        index = places[slot]
+        value = _applied(value_of(archive.entries[index]), groups[slot], read, label)
+        archive = with_value(archive, index, value)
+    for slot in sorted(groups.keys() - places.keys()):
+        type_id, *rest = (value := _applied(None, groups[slot], read, label)).attributes
+        attributes = (rest[0], rest[1], rest[2])
+        archive = add_entry(archive, bytes.fromhex(slot.name), type_id, value.data, attributes)
+    return write_nres(archive)
+
+
+def by_slot(layers: Iterable[Layer]) -> dict[Slot, list[Layer]]:
+    """Return layers by what they change, oldest first."""
+    groups: dict[Slot, list[Layer]] = {}
+    for layer in sorted(layers, key=lambda one: one.number):
+        groups.setdefault(layer.slot, []).append(layer)
+    return groups
+
+
+def _applied(value: Value | None, layers: Sequence[Layer], read: Read, label: str) -> Value:
+    """What a slot holds with its layers."""
+    for layer in layers:
+        try:
+            data = apply(read(layer.stored), None if value is None else value.data)
+        except Conflict as error:
+            raise error.at(file=label, entry=layer.slot.text or None) from None
+        now = (0, 0, 0, 0) if value is None else value.attributes
+        wanted = zip(now, layer.attributes, strict=True)
+        kept = tuple(old if new is None else new for old, new in wanted)
+        value = Value(data, (kept[0], kept[1], kept[2], kept[3]))
+    assert value is not None
+    return value
+
+
+class Changed(NamedTuple):
+    """What a slot held and holds; ``before`` is ``None`` where it is new."""
+
+    before: Value | None
+    after: Value
+
+    @property
+    def attributes(self) -> Attributes:
+        """The directory attributes that it sets; ``None`` where it keeps one."""
+        was = (None,) * 4 if self.before is None else self.before.attributes
+        pairs = zip(was, self.after.attributes, strict=True)
+        sets = [new if new != old else None for old, new in pairs]
+        return sets[0], sets[1], sets[2], sets[3]
+
+    def difference(self, file: str, *, shared: bool) -> bytes:
+        """Return the stored form of the change (``differences.difference``).
+
+        Args:
+            file: the file that it is in, whose ending tells its type where it is the whole file.
+            shared: it may leave the game's folder.
+        """
+        ending = f".{file.rpartition('.')[2].lower()}"
+        type_id = self.after.attributes[0] or _TYPES.get(ending)
+        before = None if self.before is None else self.before.data
+        return difference(before, self.after.data, type_id=type_id, shared=shared)
+
+
+def changes(before: bytes | None, after: bytes, label: str) -> dict[Slot, Changed]:
+    """Return what differs between two versions of a file.
+
+    By entries where both are archives and none is gone, else the whole file.
+
+    Args:
+        before: the file as it was; ``None``: there was none.
+        after: its new bytes.
+        label: what messages call it.
+    """
+    if before == after:
+        return {}
+    if before is None or not (is_archive(before) and is_archive(after)):
+        return {Slot(): Changed(None if before is None else Value(before), Value(after))}
+    old, new = read_nres(before, label), read_nres(after, label)
+    places, there = slots_of(old), slots_of(new)
+    if not places.keys() <= there.keys():
+        return {Slot(): Changed(Value(before), Value(after))}
+    found = {}
+    for slot, index in there.items():
+        was = None if slot not in places else value_of(old.entries[places[slot]])
+        if was != (now := value_of(new.entries[index])):
+            found[slot] = Changed(was, now)
+    return found
+
+
+class Taken(NamedTuple):
+    """A file that somebody else changed, without our changes.
+
+    Attributes:
+        base: its bytes; ``None``: nothing of it is left.
+        lost: layers that are not in the file any more, or cannot be told from the others' changes.
+    """
+
+    base: bytes | None
+    lost: list[Layer]
+
+
+def taken_out(
+    now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str
+) -> Taken:
+    """Return a file that somebody else has changed, with our changes taken out of it.
+
+    An entry that holds what we wrote becomes what it was; one that was changed after us stays as
+    it is, and our layers of it are lost.
+
+    Args:
+        now: the file as it is.
+        base: what our layers were applied to.
+        layers: what was in force.
+        read: reads stored differences.
+        label: what messages call it.
+    """
+    groups = by_slot(layers)
+    if base is None or Slot() in groups or not (is_archive(now) and is_archive(base)):
+        return Taken(now, list(layers))
+    ours = compose(base, layers, read, label)
+    assert ours is not None
+    wrote, old = read_nres(ours, label), read_nres(base, label)
+    written, original = slots_of(wrote), slots_of(old)
+    archive, lost, away = read_nres(now, label), [], []
+    for slot, group in groups.items():
+        index = slots_of(archive).get(slot)
+        if index is None or value_of(archive.entries[index]) != value_of(
+            wrote.entries[written[slot]]
+        ):
+            lost += group
+        elif slot in original:
+            archive = with_value(archive, index, value_of(old.entries[original[slot]]))
+        else:
+            away.append(index)
+    for index in sorted(away, reverse=True):
+        archive = remove_entry(archive, index)
+    return Taken(write_nres(archive), lost)
+
+
+def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> list[Layer]:
+    """Return the layers of new entries whose names an archive has already."""
+    if base is None or not is_archive(base):
+        return []
+    archive = read_nres(base, label)
+    names = {fold_upper(entry.name_bytes) for entry in archive.entries}
+    there = slots_of(archive)
+    return [
+        layer
+        for group in by_slot(layers).values()
+        if group[0].slot.name and group[0].slot not in there
+        for layer in group
+        if not group[0].before and fold_upper(bytes.fromhex(layer.slot.name)) in names
+    ]
+
+
+def digest_of(value: Value | None) -> str:
+    """Return SHA-256 of a value's bytes; empty of none."""
+    return "" if value is None else sha256(value.data)

@@ -1,0 +1,252 @@
+"""Carry out a transaction: whole or not at all, over any number of files, whenever it is killed.
+
+New files lie ready in the vault, and the intent beside them, before the first one gets its name.
+The transaction is in the history when all have theirs. What a killed run leaves is completed by the
+next one, or taken back where something of it is missing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...importers.nres import read_file
+from ..errors import ConversionError, printable
+from ..formats.sidecar import sha256
+from ..locks import only_run
+from ..storage import (
+    cannot_write,
+    held_open,
+    link_message,
+    sync_directory,
+    undisturbed,
+    write_outputs,
+)
+from .history import History
+from .layers import compose
+from .vault import Vault, as_writer, inside, writer
+
+
+@contextlib.contextmanager
+def only_writer(vault: Vault, command: str) -> Iterator[list[str]]:
+    """Keep other runs out of a game, and end what a killed one left.
+
+    Args:
+        vault: the game's.
+        command: what the user called, for whoever finds the game locked.
+
+    Yields:
+        What the user should know.
+
+    Raises:
+        ConversionError: another run is at work there, or the vault is damaged.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            stack.enter_context(only_run(vault.root))
+        except ConversionError as error:
+            if "at work" in error.problem:
+                error.problem = f"{writer(vault)} is at work in this game"
+            raise
+        stack.enter_context(as_writer(vault, command))
+        yield _recovered(vault)
+
+
+def file_bytes(path: Path) -> bytes | None:
+    """Return the bytes of a file; ``None``: it is not there.
+
+    Raises:
+        ConversionError: it cannot be read.
+    """
+    return bytes(read_file(path)) if path.is_file() else None
+
+
+def digest_of_file(data: bytes | None) -> str:
+    """Return SHA-256 of a file; empty where there is none."""
+    return "" if data is None else sha256(data)
+
+
+def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, Any]) -> list[str]:
+    """Write files and add a transaction to the history. The caller is the only writer.
+
+    Args:
+        vault: the game's.
+        jobs: the new bytes of files by path from the root; ``None``: it is removed.
+        record: the transaction.
+
+    Returns:
+        What the user should know.
+
+    Raises:
+        ConversionError: a file cannot be written; the game is as it was.
+    """
+    order = list(jobs)
+    for file in order:
+        _require_free(inside(vault.root, file))
+    staged = {str(i): data for i, file in enumerate(order) if (data := jobs[file]) is not None}
+    before = {file: file_bytes(inside(vault.root, file)) for file in order}
+    messages: list[str] = []
+    vault.stage(staged, {"record": record, "order": order})
+    with undisturbed():
+        path, done = vault.path, list[str]()
+        try:
+            for number, file in enumerate(order):
+                path = inside(vault.root, file)
+                require_unchanged(path, record["files"][file]["before"])
+                if os.path.lexists(path) and (message := link_message(path)):
+                    messages.append(message)
+                done.append(file)
+                _place(vault, str(number), path, is_there=jobs[file] is not None)
+                _sync_names(vault.root, path)
+            vault.append(record)
+        except (ConversionError, OSError) as error:
+            for file in done:
+                _write_back(inside(vault.root, file), before[file])
+            vault.finish()
+            if isinstance(error, ConversionError):
+                raise
+            raise cannot_write(path, error) from error
+        vault.finish()
+    return messages
+
+
+def require_unchanged(path: Path, digest: str) -> None:
+    """Stop where somebody changes a file while a run is at work: theirs is not replaced.
+
+    Raises:
+        ConversionError: it is so.
+    """
+    if digest_of_file(file_bytes(path)) != digest:
+        raise ConversionError(
+            "changed while this run was at work", file=str(path), hint="run it again"
+        )
+
+
+def _require_free(target: Path) -> None:
+    """Stop where a file cannot be replaced because a program has it open (Windows).
+
+    Raises:
+        ConversionError: it is so.
+    """
+    if (error := held_open(target)) is not None:
+        raise ConversionError(
+            f"cannot be replaced ({error.strerror})", file=str(target),
+            hint="close the program that has it open, the game perhaps",
+        ) from error  # fmt: skip
+
+
+def _place(vault: Vault, name: str, path: Path, *, is_there: bool) -> None:
+    """Give a file that lies ready its name, or remove one."""
+    if not is_there:
+        path.unlink(missing_ok=True)
+        return
+    ready = vault.staged(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        shutil.copymode(path, ready)
+    try:
+        os.replace(ready, path)
+    except OSError as error:
+        if error.errno != errno.EXDEV:  # a folder of the game on another disk
+            raise
+        write_outputs([(path, ready.read_bytes())], force=True, durable=True)
+
+
+def _sync_names(root: Path, path: Path) -> None:
+    """Wait until the name of a file, and those of its folders, are on the disk."""
+    for name in (path, *path.parents):
+        if name == root:
+            break
+        sync_directory(name)
+
+
+def _write_back(path: Path, data: bytes | None) -> None:
+    """Write a file as it was."""
+    if data is None:
+        path.unlink(missing_ok=True)
+    elif not path.is_file() or path.read_bytes() != data:
+        write_outputs([(path, data)], force=True, durable=True)
+
+
+def _recovered(vault: Vault) -> list[str]:
+    """End the transaction of a run that was killed: complete it, or take it back."""
+    intent = vault.intent() if vault.exists else None
+    if intent is None:
+        vault.clear_staged()
+        return []
+    try:
+        record, order = intent["record"], [str(file) for file in intent["order"]]
+        rows = {file: record["files"][file] for file in order}
+        number = record["number"]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise vault.damaged(vault.path / "intent.json", repr(error)) from None
+    history = History(vault.records())
+    if history.record(number) is not None:  # only the last step was missing
+        vault.finish()
+        return []
+    try:
+        History([*history.records, record])
+    except ConversionError as error:
+        raise vault.damaged(vault.path / "intent.json", str(error.value)) from None
+    ready = [_is_ready(vault, str(i), file, rows[file]) for i, file in enumerate(order)]
+    with undisturbed():
+        if all(ready):
+            for i, file in enumerate(order):
+                _complete(vault, history, str(i), file, rows[file])
+            vault.append(record)
+        else:
+            for file in order:
+                _take_back(vault, history, file, rows[file])
+        vault.finish()
+    done = "completed" if all(ready) else "taken back"
+    return [f"a run that was stopped ({printable(record['command'])}) has been {done}"]
+
+
+def _now(vault: Vault, file: str) -> str:
+    return digest_of_file(file_bytes(inside(vault.root, file)))
+
+
+def _is_ready(vault: Vault, name: str, file: str, row: dict[str, Any]) -> bool:
+    """Whether a file has been written already, can be written, or is to be removed."""
+    ready = vault.staged(name)
+    if not row["after"] or _now(vault, file) == row["after"]:
+        return True
+    return ready.is_file() and not ready.is_symlink() and sha256(ready.read_bytes()) == row["after"]
+
+
+def _complete(vault: Vault, history: History, name: str, file: str, row: dict[str, Any]) -> None:
+    """Write a file; one that somebody changed meanwhile stays, and is found by the next run."""
+    if _now(vault, file) == row["before"] != row["after"]:
+        path = inside(vault.root, file)
+        kept = _keep(vault, path)
+        if kept and history.version(file, kept) is None:
+            row["kept"] = kept
+        _place(vault, name, path, is_there=bool(row["after"]))
+        _sync_names(vault.root, path)
+
+
+def _keep(vault: Vault, path: Path) -> str:
+    """Keep what a file holds: the intent may be one that nobody had. Return its digest."""
+    data = file_bytes(path)
+    if data is None:
+        return ""
+    vault.make()
+    return vault.keep_original(data)
+
+
+def _take_back(vault: Vault, history: History, file: str, row: dict[str, Any]) -> None:
+    if _now(vault, file) != row["after"]:
+        return
+    state = history.version(file, row["before"])
+    if state is None:
+        data = vault.original(row["before"]) if row["before"] else None
+    else:
+        base = vault.original(state.base) if state.base else None
+        data = compose(base, state.layers, vault.change, file)
+    _keep(vault, path := inside(vault.root, file))
+    _write_back(path, data)

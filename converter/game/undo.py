@@ -1,0 +1,274 @@
+"""Take changes of a game back, and list those in force (``msh-mod``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import ConversionError, printable
+from .edits import GameEdits
+from .history import History
+from .layers import Layer
+from .transaction import digest_of_file, file_bytes
+from .vault import Vault, inside
+
+
+@dataclass(frozen=True)
+class InForce:
+    """An entry or a file that differs from the original.
+
+    Attributes:
+        file: its path from the game's folder.
+        entry: the entry's name; empty for a whole file.
+        number: the transaction that changed it.
+        time: when, UTC.
+        command: what the user called.
+        owner: the output directory or the mod that it came from.
+        item: the model, texture or glTF that it came from.
+        is_new: the game did not have it.
+    """
+
+    file: str
+    entry: str
+    number: int
+    time: str
+    command: str
+    owner: str
+    item: str
+    is_new: bool
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A state of a file that the vault keeps.
+
+    Attributes:
+        file: its path from the game's folder.
+        digest: SHA-256, which ``restore --to`` takes.
+        what: ``original``, ``kept`` (somebody else made it later) or ``candidate`` (an old .bak).
+    """
+
+    file: str
+    digest: str
+    what: str
+
+
+@dataclass(frozen=True)
+class Status:
+    """What differs from a game's originals.
+
+    Attributes:
+        root: the folder with the vault.
+        changes: what is in force.
+        foreign: files that another program changed since, and how.
+        kept: the states of files that the vault keeps.
+        transactions: all of them, oldest first.
+        sizes: bytes that originals and changes take.
+    """
+
+    root: str
+    changes: list[InForce]
+    foreign: dict[str, str]
+    kept: list[Kept]
+    transactions: list[dict[str, Any]]
+    sizes: dict[str, int]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the status as JSON has it."""
+        return asdict(self)
+
+
+def status(root: Path) -> Status:
+    """Return what differs from a game's originals; nothing is written.
+
+    Args:
+        root: the folder with the vault (``find_root``).
+
+    Raises:
+        ConversionError: the vault is damaged.
+    """
+    vault = Vault(root)
+    history = History(vault.records() if vault.exists else [])
+    changes, foreign = [], {}
+    for file, state in history.files.items():
+        now = digest_of_file(file_bytes(inside(root, file)))
+        if now != state.after:
+            foreign[file] = (
+                "is gone" if not now
+                else "is its original" if now == state.base
+                else "was changed by another program"
+            )  # fmt: skip
+        for layer in state.layers:
+            record = history.record(layer.number) or {}
+            changes.append(
+                InForce(
+                    file,
+                    layer.slot.text,
+                    layer.number,
+                    record.get("time", ""),
+                    record.get("command", ""),
+                    layer.owner,
+                    layer.item,
+                    not layer.before,
+                )
+            )
+    transactions = [
+        {
+            **{key: record[key] for key in ("number", "time", "command", "owner", "kind")},
+            "files": sorted(record["files"]),
+            "undone": record["number"] in history.undone,
+        }
+        for record in history.records
+    ]
+    sizes = vault.sizes() if vault.exists else {}
+    return Status(str(root), changes, foreign, _kept(history), transactions, sizes)
+
+
+def undo(edits: GameEdits, number: int | None = None) -> int:
+    """Take a transaction back; nothing is written before the commit.
+
+    Args:
+        edits: a transaction of its own.
+        number: which one; ``None``: the last one that is not taken back.
+
+    Returns:
+        Its number.
+
+    Raises:
+        ConversionError: there is none, it is taken back already, or a later one changed the same.
+    """
+    history = edits.history
+    if number is None:
+        undoes = {record["number"] for record in history.records if "undoes" in record}
+        left = [r["number"] for r in history.records if r["number"] not in history.undone | undoes]
+        if not left:
+            raise ConversionError(
+                "has no change to take back", file=str(edits.vault.root),
+                hint="msh-mod status shows what is known",
+            )  # fmt: skip
+        number = max(left)
+    record = history.record(number)
+    if record is None:
+        raise ConversionError(
+            "has no such transaction", file=str(edits.vault.root), value=number,
+            hint="msh-mod status lists them",
+        )  # fmt: skip
+    if number in history.undone:
+        raise ConversionError(f"transaction {number} is taken back already")
+    for file, facts in record["files"].items():
+        added = [Layer.from_row(row) for row in facts["added"]]
+        removed = [Layer.from_row(row) for row in facts["removed"]]
+        opened = edits.open(file)
+        _require_last(history, number, file, added, removed, opened.layers)
+        layers = [layer for layer in opened.layers if layer not in added]
+        layers += [layer for layer in removed if layer not in layers]
+        before = facts.get("base_before")
+        if before is None:
+            edits.set_layers(file, layers)
+        else:
+            data = edits.vault.original(before) if before else None
+            edits.set_layers(file, layers, data, rebase=True)
+    return number
+
+
+def _require_last(
+    history: History,
+    number: int,
+    file: str,
+    added: Sequence[Layer],
+    removed: Sequence[Layer],
+    in_force: Sequence[Layer],
+) -> None:
+    """Stop where a later transaction changed what one of them changed.
+
+    Raises:
+        ConversionError: it did.
+    """
+    slots = {layer.slot for layer in (*added, *removed)}
+    later = [layer for layer in in_force if layer.slot in slots and layer.number > number]
+    later = [layer for layer in later if layer not in added]
+    gone = [layer for layer in added if layer not in in_force]
+    if later:
+        record = history.record(later[0].number) or {"command": ""}
+        raise ConversionError(
+            f"transaction {later[0].number} ({printable(record['command'])}) changed it later",
+            file=printable(file),
+            entry=later[0].slot.text or None,
+            hint=f"take that back first: msh-mod undo GAME {later[0].number}",
+        )
+    if gone:
+        raise ConversionError(
+            f"what transaction {number} wrote is not in the game any more",
+            file=printable(file),
+            entry=gone[0].slot.text or None,
+            hint="a later transaction or another program took it back",
+        )
+
+
+def restore(
+    edits: GameEdits, files: Sequence[str] | None = None, *, to: str | None = None
+) -> list[str]:
+    """Take our changes out of files; nothing is written before the commit.
+
+    Args:
+        edits: a transaction of its own.
+        files: paths from the game's folder; ``None``: every file.
+        to: SHA-256, or its first letters, of a kept state that one file gets.
+
+    Returns:
+        What the user should know.
+
+    Raises:
+        ConversionError: a file is not known, or there is no such state.
+    """
+    known = edits.history.files
+    if files is not None and (unknown := next((f for f in files if f not in known), None)):
+        raise ConversionError(
+            "was never changed here", file=printable(unknown), hint="msh-mod status shows what was"
+        )
+    messages = []
+    for file in known if files is None else files:
+        if to is not None:
+            edits.set_layers(file, [], _state(edits, file, to), rebase=True)
+            continue
+        opened = edits.open(file)
+        first = edits.history.first(file)
+        if opened.now is None and first:
+            edits.set_layers(file, [], edits.vault.original(first), rebase=True)
+            continue
+        edits.set_layers(file, [])
+        if digest_of_file(opened.base) != first:
+            messages.append(
+                f"{printable(file)} keeps what another program changed; its first original: "
+                f"msh-mod restore GAME {printable(file)} --to {first[:12]}"
+            )
+    return messages
+
+
+def _state(edits: GameEdits, file: str, to: str) -> bytes:
+    found = {one.digest for one in _kept(edits.history) if one.file == file}
+    fits = [digest for digest in found if digest.startswith(to.lower())]
+    if len(fits) != 1 or len(to) < 4:
+        raise ConversionError(
+            "no state of it, or several, have this digest", file=printable(file), value=to,
+            hint="msh-mod status --json lists them",
+        )  # fmt: skip
+    return edits.vault.original(fits[0])
+
+
+def _kept(history: History) -> list[Kept]:
+    found: dict[tuple[str, str], str] = {}
+    for record in history.records:
+        for file, facts in record["files"].items():
+            for digest, what in _digests(facts, is_first=history.first(file) == facts["base"]):
+                found.setdefault((file, digest), what)
+    return [Kept(file, digest, what) for (file, digest), what in found.items() if digest]
+
+
+def _digests(facts: dict[str, Any], *, is_first: bool) -> Iterable[tuple[str, str]]:
+    yield facts["base"], "original" if is_first else "kept"
+    for what in ("kept", "candidate"):
+        if isinstance(facts.get(what), str):
+            yield facts[what], what

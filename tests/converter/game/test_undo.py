@@ -1,0 +1,239 @@
+"""Taking changes back: exact, or refused with the transaction that is in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.edits import GameEdits
+from msh_gltf.converter.game.undo import restore, status, undo
+from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
+from tests.support.game import snapshot
+from tests.support.vault import VAULT, original, records
+
+__all__ = ["game"]
+PLAIN = "DATA/plain.bin"
+ONE, TWO, FOUR = b"one" * 9, b"two" * 9, b"four" * 9
+
+
+def take_back(game: Path, number: int | None = None, *, dry_run: bool = False) -> list[str]:
+    """``msh-mod undo``: the files that were written."""
+    with GameEdits(game, "msh-mod undo", "msh-mod", dry_run=dry_run) as door:
+        return door.commit("undo", undoes=undo(door, number))
+
+
+def put_away(game: Path, files: list[str] | None = None, to: str | None = None) -> list[str]:
+    """``msh-mod restore``: what it says."""
+    with GameEdits(game, "msh-mod restore", "msh-mod") as door:
+        said = restore(door, files, to=to)
+        door.commit("restore")
+        return [*door.messages, *said]
+
+
+def plain(game: Path, data: bytes, owner: str = "out:1") -> None:
+    with GameEdits(game, "edit", owner) as door:
+        door.put(PLAIN, data, lambda layer: layer.owner == owner)
+        door.commit()
+
+
+def test_each_transaction_goes_back_exactly(game: Path) -> None:
+    states = [snapshot(game)]
+    for act in (
+        lambda: change(game, "out:1", {0: b"mine"}),
+        lambda: change(game, "out:1", {0: b"mine", 2: b"more"}, new={b"new": b"new"}),
+        lambda: change(game, "out:2", {0: b"theirs"}),
+        lambda: plain(game, b"plain"),
+        lambda: change(game, "out:1"),
+    ):
+        act()
+        states.append(snapshot(game))
+    for state in reversed(states[:-1]):
+        take_back(game)
+        assert snapshot(game) == state
+    with pytest.raises(ConversionError, match="has no change to take back"):
+        take_back(game)
+    assert len(records(game)) == 10
+
+
+def test_an_undo_can_be_taken_back(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    edited = snapshot(game)
+    take_back(game)
+    assert take_back(game, 2) == [FILE]
+    assert snapshot(game) == edited
+    take_back(game)  # the edit again
+    assert (game / FILE).read_bytes() == BEFORE
+
+
+def test_any_transaction_goes_back_where_nothing_is_built_on_it(game: Path) -> None:
+    """Entries of the same name are told apart."""
+    change(game, "out:1", {1: b"mine"}, new={b"new": b"1"})
+    change(game, "out:2", {2: b"theirs"}, new={b"other": b"2"})
+    assert take_back(game, 1) == [FILE]
+    assert entries(game) == [ONE, TWO, b"theirs", FOUR, b"2"]
+    take_back(game, 2)
+    assert (game / FILE).read_bytes() == BEFORE
+
+
+def test_a_later_transaction_is_named(game: Path) -> None:
+    change(game, "out:1", {0: b"mine", 3: b"mine"})
+    change(game, "out:2", {1: b"elsewhere"})
+    change(game, "out:2", {0: b"theirs", 1: b"elsewhere"})
+    before = snapshot(game)
+    with pytest.raises(ConversionError, match=r"transaction 3 \(edit out:2\) changed it") as caught:
+        take_back(game, 1)
+    assert (caught.value.file, caught.value.entry) == (FILE, "one")
+    assert caught.value.hint == "take that back first: msh-mod undo GAME 3"
+    assert snapshot(game) == before
+    assert len(records(game)) == 3
+    take_back(game, 3)
+    take_back(game, 1)
+    assert entries(game) == [ONE, b"elsewhere", TWO, FOUR]
+
+
+def test_what_is_not_there_any_more_is_not_taken_back(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    change(game, "out:1")
+    with pytest.raises(ConversionError, match="what transaction 1 wrote is not in the game"):
+        take_back(game, 1)
+    change(game, "out:1", {0: b"mine"})
+    patch(game, 0, b"patched")
+    with pytest.raises(ConversionError, match="what transaction 3 wrote is not in the game"):
+        take_back(game)
+    assert entries(game)[0] == b"patched"
+    with pytest.raises(ConversionError, match="has no such transaction"):
+        take_back(game, 9)
+
+
+def test_twice_is_refused(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    take_back(game, 1)
+    with pytest.raises(ConversionError, match="transaction 1 is taken back already"):
+        take_back(game, 1)
+
+
+def test_undo_beside_a_foreign_patch(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
+    patch(game, 1, b"patched")
+    take_back(game)
+    assert entries(game) == [ONE, b"patched", TWO, FOUR]
+
+
+def test_a_file_that_an_edit_made_goes_and_is_kept(game: Path) -> None:
+    with GameEdits(game, "edit", "out:1") as door:
+        door.put("DATA/NEW/a.bin", b"made", lambda layer: False)
+        door.commit()
+    take_back(game)
+    assert not (game / "DATA/NEW/a.bin").exists()
+    assert (game / VAULT / "originals" / digest(b"made")).read_bytes() == b"made"
+    take_back(game, 2)
+    (game / "DATA/NEW/a.bin").write_bytes(b"theirs")
+    with pytest.raises(ConversionError, match="is not in the game any more"):
+        take_back(game, 1)
+    put_away(game)
+    assert (game / "DATA/NEW/a.bin").read_bytes() == b"theirs"
+
+
+def test_a_dry_run_writes_nothing(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    before = {path: path.stat().st_mtime_ns for path in game.rglob("*")}
+    assert take_back(game, dry_run=True) == [FILE]
+    assert {path: path.stat().st_mtime_ns for path in game.rglob("*")} == before
+
+
+# ------------------------------------------------------------------ restore
+
+
+def test_everything_comes_back(game: Path) -> None:
+    """Byte for byte, layout included; the edits stay in the history, and can be had again."""
+    before = snapshot(game)
+    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
+    change(game, "out:2", {0: b"theirs", 3: b"theirs"})
+    plain(game, b"plain")
+    edited = snapshot(game)
+    assert put_away(game) == []
+    assert snapshot(game) == before
+    assert status(game).changes == []
+    take_back(game, 4)
+    assert snapshot(game) == edited
+
+
+def test_one_file_comes_back(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    plain(game, b"plain")
+    put_away(game, [PLAIN])
+    assert (game / PLAIN).read_bytes() == original(game, PLAIN)
+    assert entries(game)[0] == b"mine"
+    with pytest.raises(ConversionError, match="was never changed here"):
+        put_away(game, ["other.rlb"])
+
+
+def test_what_another_program_changed_stays(game: Path) -> None:
+    """The first original is one more command away, which is printed."""
+    change(game, "out:1", {0: b"mine"})
+    patched = patch(game, 1, b"patched")
+    said = put_away(game)
+    first = digest(BEFORE)
+    assert said[-1] == (
+        "a.rlb keeps what another program changed; its first original: "
+        f"msh-mod restore GAME a.rlb --to {first[:12]}"
+    )
+    assert entries(game) == [ONE, b"patched", TWO, FOUR]
+    put_away(game, [FILE], to=first[:12])
+    assert (game / FILE).read_bytes() == BEFORE
+    put_away(game, [FILE], to=digest(patched).upper())
+    assert (game / FILE).read_bytes() == patched
+
+
+@pytest.mark.parametrize("to", ["", "abc", "0" * 64, "../../outside.txt", "zzzz"])
+def test_no_such_state(game: Path, to: str) -> None:
+    change(game, "out:1", {0: b"mine"})
+    before = snapshot(game)
+    with pytest.raises(ConversionError, match="no state of it"):
+        put_away(game, [FILE], to=to)
+    assert snapshot(game) == before
+
+
+def test_a_file_that_somebody_removed_comes_back(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    (game / FILE).unlink()
+    put_away(game)
+    assert (game / FILE).read_bytes() == BEFORE
+
+
+def test_the_original_that_the_user_put_back_is_no_conflict(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    (game / FILE).write_bytes(BEFORE)
+    assert status(game).foreign == {FILE: "is its original"}
+    assert put_away(game) == [f"{FILE} is as it was before our changes: another program did that"]
+    change(game, "out:1", {0: b"again"})
+    assert entries(game)[0] == b"again"
+
+
+def test_a_state_is_had_again_after_another_program(game: Path) -> None:
+    """Also where the history says that the file is so already."""
+    change(game, "out:1", {0: b"mine"})
+    take_back(game)
+    theirs = patch(game, 1, b"patched")
+    put_away(game, [FILE], to=digest(BEFORE))
+    assert (game / FILE).read_bytes() == BEFORE
+    put_away(game, [FILE], to=digest(theirs))
+    assert (game / FILE).read_bytes() == theirs
+
+
+def test_status_says_who_and_when(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
+    plain(game, b"plain", "out:2")
+    found = status(game)
+    rows = {(c.file, c.entry, c.number, c.owner, c.item, c.is_new) for c in found.changes}
+    assert rows == {
+        (FILE, "one", 1, "out:1", f"{FILE}.glb", False),
+        (FILE, "new", 1, "out:1", f"{FILE}.glb", True),
+        (PLAIN, "", 2, "out:2", "", False),
+    }
+    assert [one["number"] for one in found.transactions] == [1, 2]
+    assert found.sizes["originals"] == sum(
+        path.stat().st_size for path in (game / VAULT / "originals").iterdir()
+    )
