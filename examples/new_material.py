@@ -3,18 +3,18 @@
     python examples/new_material.py MOD/Material.lib wall BRICK BRICK.0
 
 copies the material ``wall`` as ``BRICK``, which shows the texture ``BRICK.0``. The library as it
-was before the first change is kept as ``Material.lib.bak``. Names are compared as the game does,
-whatever their case.
+was before the first change is kept in ``MOD/.msh-gltf``; ``msh-mod undo MOD`` takes it back. Names
+are compared as the game does, whatever their case.
 """
 
 from __future__ import annotations
 
-import shutil
 import sys
 from pathlib import Path
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, new_material
+from msh_gltf.converter.game.games import Games
 from msh_gltf.exporters.material import write_material
 from msh_gltf.exporters.nres import add_entry, write_nres
 from msh_gltf.importers.material import read_material
@@ -35,10 +35,9 @@ def main(arguments: list[str]) -> None:
     attributes = (made.kind, MATERIAL_VERSION, entry.attr3)
     raw = name.encode("cp1251")
     library = add_entry(library, raw, MATERIAL_TYPE, write_material(made), attributes)
-    backup = Path(f"{path}.bak")
-    if not backup.exists():
-        shutil.copy(path, backup)
-    path.write_bytes(write_nres(library))
+    with Games(f"new_material.py {name}", "new_material.py") as games:
+        games.put(path, write_nres(library), name)
+        games.commit()
     print(f"{path}: added {name}, like {like}, with texture {texture}")
 
 

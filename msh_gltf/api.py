@@ -27,6 +27,7 @@ from .converter.formats.areal_map import ArealMap
 from .converter.formats.kinds import Kind
 from .converter.formats.model import MshModel
 from .converter.formats.terrain import Terrain
+from .converter.game.games import Games, write_files
 from .converter.pipeline import dispatch
 from .converter.pipeline.check import Checked, check_file
 from .converter.pipeline.companions import companions_beside, wear_beside
@@ -270,14 +271,14 @@ def write_msh(
         model.warnings += beside.messages
         model.not_applied += beside.not_applied
     with machine_errors():
-        write_outputs(files, force)
+        write_files(files, force, "msh_gltf.write_msh")
     return [file for file, _ in files]
 
 
 def write_libraries(result: ImportResult, game: FilePath, *, like: str = "") -> list[Path]:
     """Write what an edited model changes in the game's ``Material.lib`` and ``Textures.lib``.
 
-    Only the entries that are edited or new differ; a library as it was is kept as ``.bak``.
+    Only the entries that are edited or new differ; the game's vault keeps what was there.
     :func:`write_msh` makes files of the entries instead, where no game is at hand.
 
     Args:
@@ -289,19 +290,20 @@ def write_libraries(result: ImportResult, game: FilePath, *, like: str = "") -> 
         The libraries that changed.
 
     Raises:
-        ConversionError: no such material ``like``, a library is broken or cannot be written, or an
-            entry is not the one that was converted.
+        ConversionError: no material ``like``, a library is unusable, or an entry changed meanwhile.
 
     Examples:
         >>> _ = export_gltf(read_msh("walker.msh"), "walker.glb")
         >>> write_libraries(import_gltf("walker.glb"), "textures")
         []
     """
-    with machine_errors():
-        plan = plan_libraries([Path(game)], result, {}, like=like)
-        result.not_applied += plan.not_applied
-        result.warnings += plan.messages
-        return plan.write()
+    with machine_errors(), Games("msh_gltf.write_libraries", "into") as games:
+        plan = plan_libraries(games, [Path(game)], result, like=like)
+        plan.put()
+        wrote = games.commit()
+    result.not_applied += plan.not_applied
+    result.warnings += [*plan.messages, *games.messages]
+    return wrote
 
 
 def convert_directory(
@@ -377,7 +379,7 @@ def restore_directory(
         gltf: the directory that :func:`convert_directory` wrote.
         game: the game that it was made from.
         out: a new directory for a copy of the game with the changes.
-        in_place: change the game itself, instead of a copy; what changes gets a ``.bak``.
+        in_place: change the game itself, instead of a copy; its vault keeps what was there.
         options: by default those of ``gltf2msh``.
         add: make entries of new glTF files in the folder of an archive.
         tag: what these are in the object registry (``"STAT"``), which gets keys for them.

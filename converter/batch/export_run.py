@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -124,6 +125,8 @@ def export_run(
     items = [*items, *picture_items(items, options)]
     with nullcontext() if dry_run else only_run(out):
         before = read_manifest(out) or Manifest(__version__)
+        if not before.id and not (before.records and before.converter):
+            before.id = secrets.token_hex(8)  # one that was written before it had ids keeps none
         if not dry_run:
             remove_temporary(out)
             if has_journal(out):
@@ -134,6 +137,7 @@ def export_run(
             {archive.source: archive for archive in found.archives},
             found.skipped,
             found.unreadable,
+            id=before.id,
         )
         task = partial(
             ExportTask, out=str(out.absolute()), options=options, sidecar=sidecar, force=force,
@@ -142,7 +146,9 @@ def export_run(
         tasks = [task(item, before=before.records.get(item.target)) for item in items]
         journal = None if dry_run else Journal(out, found.archives)
         try:
-            outcomes, run.interrupted = _export_all(tasks, manifest, journal, engine, progress)
+            outcomes, run.interrupted = _export_all(
+                tasks, manifest, journal, engine, progress, edits=_transactions(items)
+            )
         finally:
             if journal is not None:
                 journal.close()
@@ -155,10 +161,6 @@ def export_run(
             ]
             if manifest != before or not is_written(out):
                 _write_manifest(out, manifest, run)
-            if {"converted"} == {outcome.status for outcome in run.everything}:
-                from .written import WRITTEN
-
-                (out / WRITTEN).unlink(missing_ok=True)  # the game as it is now is the original
     here = {item.target for item in [*found.items, *items]}
     if gone := len(manifest.records.keys() - here):
         run.notes.append(f"{plural(gone, 'model')} of earlier runs: not in the input, outputs kept")
@@ -172,11 +174,14 @@ def _export_all(
     journal: Journal | None,
     engine: Engine,
     progress: Progress,
+    edits: int,
 ) -> tuple[dict[int, Outcome], bool]:
     """What :meth:`Engine.gather` returns; records go into the manifest and the journal."""
 
     def note(outcome: Outcome) -> None:
         if isinstance(outcome.result, Record):
+            if outcome.status == "converted":
+                outcome.result = replace(outcome.result, edits=edits)
             manifest.put(outcome.result)
             if journal is not None and outcome.status == "converted":
                 journal.add(outcome.result)
@@ -185,6 +190,14 @@ def _export_all(
     return engine.gather(
         _EXPORT, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item
     )
+
+
+def _transactions(items: Sequence[Item]) -> int:
+    """The last transaction on the game that is exported."""
+    from ..game.vault import last_transaction  # a dry run needs none of it
+
+    folders = {Path(item.path).parent for item in items}
+    return max(map(last_transaction, folders), default=0)
 
 
 def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -17,11 +17,11 @@ from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
+from .brought import Brought, archive_without
 from .manifest import Record
 from .outcome import Outcome, guarded, known_at_once
 from .replace_entry import HINT_OF_RUN, changed_since, entry_to_replace
 from .sources import archive_majority
-from .written import Rows, as_converted, converted_archive, digests_written
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class ImportTask:
         record: what the manifest says; ``None``: it is new.
         options: how glTF becomes a model.
         force: write it even where the game has another model now.
-        history: what was written into that file, or into files of that folder.
+        brought: what earlier runs brought into that file, or into files of that folder.
     """
 
     id: str
@@ -48,7 +48,7 @@ class ImportTask:
     record: Record | None
     options: ImportOptions
     force: bool = False
-    history: Rows = ()
+    brought: Brought = field(default_factory=Brought)
 
     @property
     def is_texture(self) -> bool:
@@ -235,14 +235,21 @@ def _untouched(task: ImportTask, record: Record) -> bool:
 
 def _game_archive(task: ImportTask) -> Archive:
     assert task.game_file is not None
-    return converted_archive(task.game_file, task.source, stamp(task.game_file), task.history)
+    return archive_without(task.game_file, task.source, stamp(task.game_file), task.brought)
+
+
+def _game_file(task: ImportTask) -> bytes | None:
+    assert task.game_file is not None
+    if task.brought.layers:
+        return task.brought.was(task.source)
+    return bytes(read_file(Path(task.game_file)))
 
 
 def _written(task: ImportTask) -> set[str]:
     """SHA-256 of all that earlier runs wrote for a task."""
     record = task.record
     assert record is not None
-    return digests_written(task.history, task.source, record.name, record.raw_name or "")
+    return task.brought.digests(task.source, record.name, record.raw_name or "")
 
 
 def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | None]:
@@ -254,8 +261,7 @@ def _target(task: ImportTask, record: Record, data: bytes) -> tuple[bool, int | 
     """
     assert task.game_file is not None
     if record.index is None:
-        path, rows = Path(task.game_file), dict(task.history).get(task.source, ())
-        now = as_converted(path, task.source, rows).data
+        now = _game_file(task)
         if now == data:
             return False, None
         known = {record.sha256, *_written(task)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
@@ -16,12 +15,15 @@ from time import perf_counter
 from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.names import readable, unescape
-from ..locks import no_run, only_run
+from ..game.edits import GameEdits
+from ..game.vault import find_root
+from ..locks import no_run
 from ..pipeline.import_result import unapplied
 from ..pipeline.options import ImportOptions
 from ..storage import (
     remove_temporary,
 )
+from .brought import JOIN, Brought, brought_by
 from .engine import Engine, Progress
 from .import_item import ImportTask, import_item, untouched_item
 from .library_edits import add_library_edits
@@ -31,7 +33,6 @@ from .outcome import FAILED, Run
 from .pictures import stray_pictures
 from .walk import Skipped, Tree, text_of, tree
 from .write_game import GameWriter, Places
-from .written import History, history_of, rows_of, still_converted
 
 #: A glTF file that the manifest does not know: its path, its archive or ``None``, its entry name.
 _New = tuple[str, str | None, str]
@@ -76,54 +77,74 @@ def import_run(
                 file=str(places.out),
                 hint="give the directory that msh2gltf GAME -o DIR wrote",
             )
-        below = tree(places.game)
-        digests = {(r.source, r.raw_name or ""): r.sha256 for r in manifest.records.values()}
-        history = still_converted(history_of(places.out), digests)
-        keys = NewKeys(places.game, below.files, tag, history)
         beside = tree(places.out)
         for broken in beside.unreadable:  # nobody knows what is new there
             raise ConversionError(broken.reason, file=f"{places.out}/{broken.id}")
-        new = _new_files(places.out, manifest, beside.files)
-        before = {entry.item for rows in history.values() for one in rows for entry in one.entries}
-        added = [
-            row for row in new if row[1] is not None and (add or f"{row[1]}::{row[2]}" in before)
-        ]
-        run = Run("gltf2msh", unreadable=below.unreadable)
-        for target, source, name in new:
-            if source is None:
-                run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
-            elif (target, source, name) not in added:
-                run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
-        for path in (path for path in beside.files if path.suffix.lower() == ".obj"):
-            run.skipped.append(Skipped(path.as_posix(), "an OBJ; --into ARCHIVE --add takes one"))
-        run.skipped += stray_pictures(places.out, manifest, beside.files)
-        new_keys = keys.names((f"{source}::{name}", unescape(name)) for _, source, name in added)
-        options = replace(options, new_keys=new_keys)
-        tasks = _tasks(places, manifest, added, below, history, options=options, force=force)
-        if not tasks:
-            raise ConversionError("holds nothing to put back", file=str(places.out))
-        _require_sources(places, tasks)
-        run.total = sum(not task.is_texture for task in tasks)
-        goal = places.new or places.game
-        with nullcontext() if dry_run else only_run(goal):
+        below = tree(places.game)
+        _require_sources(places, manifest, below)
+        door, prefix = _door(places, manifest, dry_run)
+        with door:
             if not dry_run:
-                remove_temporary(goal)
+                remove_temporary(places.new or places.game)
+            run = Run("gltf2msh")
+            brought = brought_by(door, prefix, {r.id: r for r in manifest.records.values()})
+            if door.messages:  # what a killed run left has been completed
+                below = tree(places.game)
+            run.unreadable = below.unreadable
+            keys = NewKeys(places.game, below.files, tag, brought)
+            added = _added(run, places.out, manifest, beside, brought, add)
+            names = ((f"{source}::{name}", unescape(name)) for _, source, name in added)
+            options = replace(options, new_keys=keys.names(names))
+            tasks = _tasks(places, manifest, added, below, brought, options=options, force=force)
+            if not tasks:
+                raise ConversionError("holds nothing to put back", file=str(places.out))
+            run.total = sum(not task.is_texture for task in tasks)
             _import_all(run, tasks, engine, progress)
             if not run.interrupted:
                 add_library_edits(
                     run, places.game, places.out, manifest,
-                    history=history, like=options.like, force=force,
+                    brought=brought, like=options.like, force=force,
                 )  # fmt: skip
             refused = require_all and _refuse_unapplied(run)
-            if not (run.interrupted or refused):
-                if engine.fail_fast and run.failures:
-                    note = "stopped at the first failure (--fail-fast): nothing was written"
-                    run.notes.append(note)
-                else:
-                    writer = GameWriter(places, below, run, history, force, keys)
-                    _write(writer, None if dry_run else progress)
+            if engine.fail_fast and run.failures and not (run.interrupted or refused):
+                run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
+            elif not (run.interrupted or refused):
+                writer = GameWriter(places, below, run, door, brought, force, keys)
+                _write(writer, None if dry_run else progress)
+            run.notes = [*door.messages, *run.notes]
         run.seconds = perf_counter() - started
         return run
+
+
+def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits, str]:
+    """The transaction on the game, and the path of its directory from the folder with the vault."""
+    game, owner = places.game.absolute(), manifest.owner(places.out)
+    command = f"gltf2msh {places.out.name}"
+    root = find_root(game)
+    if places.new is None:
+        inside = game.relative_to(root).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        return GameEdits(root, f"{command} --in-place", owner, dry_run=dry_run), prefix
+    new = places.new.absolute()
+    return GameEdits(new, f"{command} -o {new.name}", owner, source=game, dry_run=dry_run), ""
+
+
+def _added(
+    run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Brought, add: bool
+) -> list[_New]:
+    """The new glTF files that become entries; what is not taken is noted as skipped."""
+    new = _new_files(out, manifest, beside.files)
+    before = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
+    added = [row for row in new if row[1] is not None and (add or f"{row[1]}::{row[2]}" in before)]
+    for target, source, name in new:
+        if source is None:
+            run.skipped.append(Skipped(target, "new, but not in an archive's folder"))
+        elif (target, source, name) not in added:
+            run.skipped.append(Skipped(target, "a new glTF; --add makes it an entry"))
+    for path in (path for path in beside.files if path.suffix.lower() == ".obj"):
+        run.skipped.append(Skipped(path.as_posix(), "an OBJ; --into ARCHIVE --add takes one"))
+    run.skipped += stray_pictures(out, manifest, beside.files)
+    return added
 
 
 def _refuse_unapplied(run: Run) -> bool:
@@ -142,7 +163,7 @@ def _tasks(
     manifest: Manifest,
     added: list[_New],
     below: Tree,
-    history: History,
+    brought: Brought,
     *,
     options: ImportOptions,
     force: bool,
@@ -162,23 +183,25 @@ def _tasks(
             record=record,
             options=options,
             force=force,
-            history=rows_of(history, source),
+            brought=brought.of(source),
         )
         for id, target, source, record in [*rows, *new]
     ]
 
 
-def _require_sources(places: Places, tasks: list[ImportTask]) -> None:
+def _require_sources(places: Places, manifest: Manifest, below: Tree) -> None:
     """Refuse a directory that has none of the files that were converted.
 
     The glTF directory itself has a folder for each archive, as an unpacked game has.
     """
     is_out = places.game.resolve() == places.out.resolve()
-    files = [task.game_file for task in tasks if task.game_file is not None]
-    if not any(Path(file).is_file() for file in files) if is_out else not files:
+    paths = below.files if is_out else [*below.files, *below.directories]
+    rows = [record.source for record in manifest.in_order()]
+    sources = [*rows, *(archive.source for archive in manifest.archives.values())]
+    if sources and not {text_of(path) for path in paths} & set(sources):
         raise ConversionError(
             "is the glTF directory" if is_out else "has none of the files that were converted",
-            file=str(places.game), value=None if is_out else f"no {tasks[0].source}",
+            file=str(places.game), value=None if is_out else f"no {sources[0]}",
             hint="give the directory that msh2gltf converted with --game",
         )  # fmt: skip
 

@@ -17,12 +17,12 @@ from ..formats.sidecar import SUFFIX, read_sidecar
 from ..pipeline.library_edits import edited_entry, merged
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..scene.differences import Change, NotApplied
+from .brought import Brought, archive_without
 from .import_item import Edited
 from .manifest import Manifest
 from .outcome import Outcome, Run, guarded
 from .replace_entry import HINT_OF_RUN, entry_to_replace
 from .walk import text_of
-from .written import History, converted_archive, digests_written, rows_of
 
 
 def add_library_edits(
@@ -31,7 +31,7 @@ def add_library_edits(
     out: Path,
     manifest: Manifest,
     *,
-    history: History,
+    brought: Brought,
     like: str = "",
     force: bool = False,
 ) -> None:
@@ -45,7 +45,7 @@ def add_library_edits(
         game: the game's directory.
         out: the directory that ``msh2gltf`` wrote.
         manifest: what is in it.
-        history: what earlier runs wrote into the game.
+        brought: what earlier runs brought into the game.
         like: the material that new ones are made like; empty: ``DEFAULT``.
         force: replace entries that are not the ones that were converted.
 
@@ -56,7 +56,7 @@ def add_library_edits(
     new = [(outcome, one) for outcome in run.outcomes for one in outcome.new_materials]
     if not (found or new or like):
         return
-    entries = _libraries(game, history, like)
+    entries = _libraries(game, brought, like)
     joined, _ = merged(edit for _, edit in found)
     agreed = {edit.entry.key for edit in joined}
     for outcome, edit in found:
@@ -73,8 +73,12 @@ def add_library_edits(
         edit, texture = entries.with_picture(shown)
         entry = edit.entry
         id = f"{entry.library}::{entry.name}"
-        made = guarded(id, partial(_import_entry, id, edit, game, history, force))
+        made = guarded(id, partial(_import_entry, id, edit, game, brought, force))
+        origins = [outcome.id for outcome, one in found if one.entry.key == entry.key]
         painted = next((one for one in pictures if _same_place(one, made)), None)
+        made.origins = origins
+        if painted is not None:
+            painted.origins = [painted.id, *origins]
         if painted is None:
             if made.status == "changed" and users[entry.key] > 1:
                 title = f"{printable(entry.name)} of {entry.library}"
@@ -84,7 +88,7 @@ def add_library_edits(
                 )
             run.textures.append(made)
             if texture is not None and made.status == "changed":
-                run.textures.append(_added(game, texture))
+                run.textures.append(_added(game, texture, origins))
         elif painted.result.data != made.result.data:
             for outcome, one in found:
                 if one.entry.key == entry.key:
@@ -118,13 +122,16 @@ def _add_new_materials(
             outcome.not_applied += made.not_applied
             done.append(made)
             if one is first:
-                run.textures += [_added(game, entry) for entry in made.entries]
+                origins = [outcome.id for outcome, _ in group]
+                run.textures += [_added(game, entry, origins) for entry in made.entries]
     run.notes += meant_message(done)
 
 
-def _added(game: Path, entry: NewEntry) -> Outcome:
-    """Return the outcome of an entry that is new in a library."""
-    return guarded(f"{entry.library}::{entry.name}", partial(_add_entry, game, entry))
+def _added(game: Path, entry: NewEntry, origins: list[str]) -> Outcome:
+    """Return the outcome of an entry that is new in a library, and what it comes from."""
+    made = guarded(f"{entry.library}::{entry.name}", partial(_add_entry, game, entry))
+    made.origins = origins
+    return made
 
 
 def _add_entry(game: Path, entry: NewEntry) -> Outcome:
@@ -147,15 +154,14 @@ def _add_entry(game: Path, entry: NewEntry) -> Outcome:
     return outcome
 
 
-def _libraries(game: Path, history: History, like: str) -> NewEntries:
+def _libraries(game: Path, brought: Brought, like: str) -> NewEntries:
     """The libraries as they were converted."""
     found: list[Archive | None] = []
     for library in (MATERIALS, TEXTURES):
         path = find_library(game, library)
         if path is not None:
             source = text_of(path.relative_to(game))
-            rows = rows_of(history, source)
-            found.append(converted_archive(str(path), source, stamp(path), rows))
+            found.append(archive_without(str(path), source, stamp(path), brought.of(source)))
         else:
             found.append(None)
     return NewEntries(found[0], found[1], like)
@@ -210,12 +216,12 @@ def _users(out: Path, manifest: Manifest) -> Counter[tuple[str, str]]:
     return users
 
 
-def _import_entry(id: str, edit: LibraryEdit, game: Path, history: History, force: bool) -> Outcome:
+def _import_entry(id: str, edit: LibraryEdit, game: Path, brought: Brought, force: bool) -> Outcome:
     library = edit.entry.library
     path = _library(game, library)
     source = text_of(path.relative_to(game))
-    rows = rows_of(history, source)
-    archive = converted_archive(str(path), source, stamp(path), rows)
+    brought = brought.of(source)
+    archive = archive_without(str(path), source, stamp(path), brought)
     raw = encode_name(edit.entry.name)
 
     def is_new(entry: Entry) -> bool:
@@ -225,7 +231,7 @@ def _import_entry(id: str, edit: LibraryEdit, game: Path, history: History, forc
         archive,
         raw,
         -1,
-        known={edit.entry.digest, *digests_written(rows, source, edit.entry.name, raw.hex())},
+        known={edit.entry.digest, *brought.digests(source, edit.entry.name, raw.hex())},
         is_new=is_new,
         hint=HINT_OF_RUN,
         force=force,

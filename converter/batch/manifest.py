@@ -16,6 +16,7 @@ from ...importers.nres import read_file
 from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.kinds import Kind
+from ..formats.sidecar import sha256
 from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
 from .walk import Folder, Skipped
 
@@ -57,6 +58,7 @@ class Record:
             (``dialect.Decision``); empty for maps, which have none.
         outputs: the glTF is the last.
         findings: ``{"code", "severity", "text"}`` each, of errors also ``"left_out"``.
+        edits: the last transaction on the game that the outputs show (``game.edits``).
     """
 
     source: str
@@ -73,6 +75,7 @@ class Record:
     dialect_reason: str
     outputs: tuple[Output, ...]
     findings: tuple[dict[str, str], ...]
+    edits: int = 0
 
     @property
     def target(self) -> str:
@@ -95,6 +98,7 @@ class Manifest:
         archives: every archive and the folder of its models, by source.
         skipped, unreadable: what the last run skipped or could not read.
         failed: what it could not convert.
+        id: what the history of a game calls the output directory; random.
     """
 
     converter: str
@@ -103,6 +107,11 @@ class Manifest:
     skipped: list[Skipped] = field(default_factory=list)
     unreadable: list[Skipped] = field(default_factory=list)
     failed: list[Skipped] = field(default_factory=list)
+    id: str = ""
+
+    def owner(self, out: Path) -> str:
+        """Return what the history of a game calls the directory; older manifests have no id."""
+        return f"out:{self.id or sha256(str(out.resolve()).encode())[:16]}"
 
     def put(self, record: Record) -> None:
         """Add a record, or replace the one of its target."""
@@ -165,7 +174,7 @@ def _parse(data: bytes, path: Path) -> Manifest:
                 value=facts["format"],
                 expected=FORMAT,
             )
-        manifest = Manifest(str(facts["converter"]))
+        manifest = Manifest(str(facts["converter"]), id=str(facts.get("id", ""))[:64])
         for row in [*facts["models"], *facts.get("textures", ())]:
             manifest.put(_record(row))
         manifest.archives = {row["source"]: _made(Folder, row) for row in facts["archives"]}
@@ -246,6 +255,7 @@ def write_manifest(directory: Path, manifest: Manifest) -> None:
     facts = {
         "format": FORMAT,
         "converter": manifest.converter,
+        "id": manifest.id,
         "models": [as_row(record) for record in records if record.kind is not Kind.TEXTURE],
         "textures": [as_row(record) for record in records if record.kind is Kind.TEXTURE],
         "archives": [asdict(manifest.archives[name]) for name in sorted(manifest.archives)],

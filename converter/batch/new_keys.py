@@ -18,10 +18,10 @@ from ..pipeline.object_keys import (
     require_registry,
     with_key,
 )
+from .brought import JOIN, Brought
 from .import_item import Edited
 from .outcome import Outcome
 from .walk import text_of
-from .written import History, as_converted
 
 
 class NewKeys:
@@ -34,7 +34,7 @@ class NewKeys:
     """
 
     def __init__(
-        self, game: Path, files: Sequence[Path], tag: str | None, history: History
+        self, game: Path, files: Sequence[Path], tag: str | None, brought: Brought
     ) -> None:
         """Open the registry, if it is needed.
 
@@ -42,7 +42,7 @@ class NewKeys:
             game: the game's directory.
             files: the files in it, from there.
             tag: what new models are, a key of ``TAGS``; ``None``: they get no keys.
-            history: what earlier runs wrote into the game.
+            brought: what earlier runs brought into the game.
 
         Raises:
             ConversionError: a tag is given, and there is no registry.
@@ -53,8 +53,8 @@ class NewKeys:
         self._before: dict[str, str] = {}
         self._keys: list[tuple[ObjectKey, Outcome]] = []
         self._archive = Archive(REGISTRY)
-        rows = () if self.path is None else history.get(text_of(self.path), ())
-        if tag is None and not rows:
+        own = Brought() if self.path is None else brought.of(text_of(self.path))
+        if tag is None and not own.layers:
             return
         if self.path is None:
             raise ConversionError(
@@ -62,11 +62,13 @@ class NewKeys:
             )
         label = text_of(self.path)
         now = read_nres(bytes(read_file(game / self.path)), label)
-        for entry in (entry for row in rows for entry in row.entries):
-            index = now.find(bytes.fromhex(entry.name))
+        for _, _, layer in own.layers:
+            index = now.find(bytes.fromhex(layer.slot.name))
             if index is not None and (there := now.entries[index].type_text) in TAGS:
-                self._before[entry.item] = there
-        self._archive = read_nres(as_converted(game / self.path, label, rows).data or b"", label)
+                self._before |= dict.fromkeys(layer.item.split(JOIN), there)
+        if own.layers:
+            now = read_nres(own.was(label) or b"", label)
+        self._archive = now
         if tag is not None:
             require_registry(self._archive)
 

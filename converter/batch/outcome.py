@@ -37,6 +37,7 @@ class Outcome:
         library: what it changes in the game's libraries; not reported, its entries are.
         is_gone: its file is gone, so that what was written for it stays.
         new_materials: materials that the game may not have; likewise.
+        origins: the models whose glTF an entry of a library comes from; empty: itself.
     """
 
     id: str
@@ -50,6 +51,7 @@ class Outcome:
     library: list[LibraryEdit] = field(default_factory=list)
     new_materials: list[NewMaterial] = field(default_factory=list)
     is_gone: bool = False
+    origins: list[str] = field(default_factory=list)
 
     @property
     def is_undecided(self) -> bool:

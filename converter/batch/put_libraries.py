@@ -1,7 +1,7 @@
 """Write what one model changes in the game's libraries into them: edits, and new entries.
 
 *Put Back* of the Blender extension and ``put_back`` of the library come here; runs over a game have
-``library_edits``. As there, what was written before is taken back first (``written``).
+``library_edits``. As there, what was written before is taken back first.
 """
 
 from __future__ import annotations
@@ -11,111 +11,87 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
-from ...importers.nres import read_file, read_nres
+from ...importers.nres import read_nres
 from ...importers.unpacked import find_library
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
-from ..formats.sidecar import sha256
-from ..locks import only_run
+from ..game.games import Games
 from ..pipeline.import_result import ImportResult
 from ..pipeline.library_edits import edited_entry
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..scene.differences import NotApplied
-from .replace_entry import HINT_OF_COPY, changed_since, entry_to_replace, replace_file
-from .written import Converted, History, as_converted, remember, written
+from .replace_entry import HINT_OF_COPY, entry_to_replace
 
 
 @dataclass
 class _Library:
-    """A library: as it is, as it was converted, and with what is written into it."""
+    """A library: as it was without what is taken back, and with what is put into it."""
 
     path: Path
-    now: bytes
-    was: Converted
     archive: Archive
-    names: list[bytes] = field(default_factory=list)
 
 
 @dataclass
 class LibraryPlan:
-    """What is to be written into the libraries of a game.
+    """What is to be put into the libraries of a game.
 
     Attributes:
+        games: the transaction; what is its owner's is taken back first.
         messages: what the user should know.
         not_applied: what does not arrive.
+        item: the model that changes them, as the history calls it.
     """
 
+    games: Games
     messages: list[str] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
+    item: str = ""
     _libraries: dict[str, _Library] = field(default_factory=dict)
-    _history: History = field(default_factory=dict)
 
     def open(self, path: Path) -> _Library:
-        """Open an archive to be changed, once: as it is, and as it was converted.
+        """Open an archive to be changed, once.
 
         Raises:
             ConversionError: it cannot be read, or is not an archive.
         """
         found = next((one for one in self._libraries.values() if one.path == path), None)
         if found is None:
-            found = self._libraries[str(path)] = _open(path, self._history)
+            found = self._libraries[str(path)] = _open(path, self.games)
         return found
 
-    def open_rest(self) -> None:
-        """Open all else that the history knows, so that what was written there is taken back."""
-        for file in self._history:
-            if Path(file).is_file():
-                self.open(Path(file))
-
-    def write(self) -> list[Path]:
-        """Write them; what was there stays as ``.bak``.
-
-        Returns:
-            The files that changed.
+    def put(self) -> None:
+        """Say what the archives are to be; :meth:`Games.commit` writes them.
 
         Raises:
-            ConversionError: one of them has changed meanwhile, or cannot be written.
+            ConversionError: one of them cannot be read.
         """
-        done = []
         for one in self._libraries.values():
-            data = write_nres(one.archive)
-            if data != one.was.data:
-                names = dict.fromkeys(one.names, "")
-                remember(self._history, str(one.path), written(one.was, data, names))
-            if data == one.now:
-                continue
-            with only_run(one.path.absolute().parent):
-                if sha256(read_file(one.path)) != sha256(one.now):
-                    raise changed_since(str(one.path), None, HINT_OF_COPY)
-                replace_file(one.path, data)
-            done.append(one.path)
-        return done
+            self.games.put(one.path, write_nres(one.archive), self.item)
 
 
 def plan_libraries(
-    folders: Sequence[Path], result: ImportResult, history: History, *, like: str = ""
+    games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = ""
 ) -> LibraryPlan:
     """Plan what a model changes in the libraries of a game; nothing is written.
 
     Args:
+        games: the transaction; what is its owner's is taken back first.
         folders: where they are looked for, in this order.
         result: what the import of the model changes.
-        history: what was written into them before, by path, which is taken back first; it grows
-            when the plan is written.
         like: the material that new ones are made like; empty: ``DEFAULT``.
 
     Raises:
         ConversionError: a library is broken, or an entry is not the one that was converted.
     """
-    plan = LibraryPlan(_history=history)
+    plan = LibraryPlan(games, item=result.name)
     wanted = {edit.entry.library for edit in result.library}
     if result.new_materials or any(edit.picture for edit in result.library):
         wanted |= {MATERIALS, TEXTURES}
     for name in (MATERIALS, TEXTURES):
         path = _find(folders, name)
-        if path is not None and (name in wanted or str(path) in history):
-            plan._libraries[name] = _open(path, history)
+        if path is not None and (name in wanted or games.own(path)):
+            plan._libraries[name] = _open(path, games)
     archives = {name: one.archive for name, one in plan._libraries.items()}
     entries = NewEntries(archives.get(MATERIALS), archives.get(TEXTURES), like)
     for edit in result.library:
@@ -123,7 +99,7 @@ def plan_libraries(
             plan.not_applied.append(_missing(edit))
             continue
         named, texture = entries.with_picture(edit)
-        _edit(plan, named, history)
+        _edit(plan, named)
         _add(plan, [] if texture is None else [texture])
     materials = []
     for one in result.new_materials:
@@ -150,15 +126,14 @@ def _find(folders: Sequence[Path], name: str) -> Path | None:
     return None
 
 
-def _open(path: Path, history: History) -> _Library:
-    now = bytes(read_file(path))
-    rows = history.get(str(path))
-    was = as_converted(path, str(path), rows) if rows else Converted(now)
-    assert was.data is not None  # no edit makes an archive
-    return _Library(path, now, was, read_nres(was.data, str(path)))
+def _open(path: Path, games: Games) -> _Library:
+    was = games.was(path)
+    if was is None:
+        raise ConversionError("cannot be read (No such file or directory)", file=str(path))
+    return _Library(path, read_nres(was, str(path)))
 
 
-def _edit(plan: LibraryPlan, edit: LibraryEdit, history: History) -> None:
+def _edit(plan: LibraryPlan, edit: LibraryEdit) -> None:
     one = plan._libraries[edit.entry.library]
     label = one.path.name
 
@@ -166,14 +141,12 @@ def _edit(plan: LibraryPlan, edit: LibraryEdit, history: History) -> None:
         return edited_entry(edit, entry, label) is None
 
     raw = encode_name(edit.entry.name)
-    rows = history.get(str(one.path), [])
-    known = {edit.entry.digest, *(entry.after for row in rows for entry in row.entries)}
+    known = {edit.entry.digest, *(layer.after for layer in plan.games.own(one.path))}
     index = entry_to_replace(one.archive, raw, -1, known=known, is_new=is_new, hint=HINT_OF_COPY)
     made = None if index is None else edited_entry(edit, one.archive.entries[index], label)
     if index is None or made is None:
         return
     one.archive = replace_entry(one.archive, index, made.data, attr1=made.attr1, attr2=made.attr2)
-    one.names.append(one.archive.entries[index].name_bytes)
     title = f"{printable(edit.entry.name)} of {edit.entry.library}"
     plan.messages += [*made.warnings, f"{title} changes for every model that uses it"]
 
@@ -187,7 +160,6 @@ def _add(plan: LibraryPlan, entries: Sequence[NewEntry]) -> None:
             )
         raw = encode_name(entry.name)
         one.archive = add_entry(one.archive, raw, entry.type_id, entry.data, entry.attributes)
-        one.names.append(raw)
         plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]
 
 

@@ -12,11 +12,10 @@ from pathlib import Path
 from ...importers.content import content_kind, models_in
 from ...importers.nres import is_nres, open_nres, read_file
 from ..errors import ConversionError, printable
-from ..formats.archive import decode_text, encode_name
+from ..formats.archive import decode_text
 from ..formats.kinds import MODEL_TYPE, Kind
-from ..formats.names import readable, stem
+from ..formats.names import readable
 from ..formats.registry import REGISTRY
-from ..formats.wear import WEAR_ENDING
 from ..pipeline.companions import with_wear
 from ..pipeline.game import Game, find_game, majority_of
 from ..pipeline.import_result import ImportResult
@@ -116,15 +115,12 @@ def add_model(
     archive, messages = with_wear(archive, to.name, result.wear)
     archive = with_companions(archive, to.name, result.own_companions, hint, force=force)
     one.archive = archive
-    own = stem(decode_text(to.name))
-    endings = {WEAR_ENDING, *(companion.ending for companion in result.own_companions)}
-    one.names += [to.name, *(encode_name(f"{own}{ending}") for ending in endings)]
     plan.messages += messages
     if there is None:
         plan.messages.append(f"{printable(decode_text(to.name))} is new in {one.path.name}")
     if to.tag is not None:
         _add_key(plan, to)
-    plan.open_rest()
+    plan.games.take_back_rest(to.archive)
 
 
 def _add_key(plan: LibraryPlan, to: Destination) -> None:
@@ -138,7 +134,6 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
     key = key_of_model(plan.open(to.archive).archive, source, to.name, to.tag)
     before = registry.archive
     registry.archive, messages = with_key(before, key)
-    registry.names.append(key.name)
     plan.messages += messages
     if registry.archive is not before:
         name = printable(decode_text(key.name))

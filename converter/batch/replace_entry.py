@@ -1,33 +1,29 @@
-"""Write an edited entry into the archive that it came from: which entry, and with which backup.
+"""Put an edited entry into the archive that it came from: which entry that is.
 
 The runs of ``gltf2msh`` (``--in-place``, ``--into``) and the Blender extension all come here. Only
-what was converted, or written here since, is replaced; every other byte of the archive stays. The
-file as it was is kept as ``NAME.bak``.
+what was converted, or written here since, is replaced; every other byte of the archive stays.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from ...exporters.nres import add_entry, replace_entry, write_nres
-from ...importers.nres import read_file, read_nres
+from ...importers.nres import read_nres
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.names import stem
 from ..formats.sidecar import sha256
-from ..locks import only_run
+from ..game.games import Games
 from ..pipeline.companions import companions_beside, shows_same_points
 from ..pipeline.import_result import Companion
-from ..storage import copy_output, link_message, write_outputs
-from .walk import BACKUP
-from .written import Converted, History, as_converted, remember, written
 
 #: What to do in a run where the game's file is not the one that was converted.
-HINT_OF_RUN = "convert the game again, or replace it with --force"
+HINT_OF_RUN = (
+    "convert the game again into another directory, or let this edit replace it with --force"
+)
 #: The same for a single model.
 HINT_OF_COPY = "read it again, or write a file of its own"
 
@@ -179,42 +175,6 @@ def may_replace(companion: Companion, now: memoryview | bytes, known: Collection
     return now in (companion.before, companion.data) or sha256(now) in known
 
 
-class Replaced(NamedTuple):
-    """A file that was replaced.
-
-    Attributes:
-        backup: the backup that was written; ``None``: one existed, and stays.
-        message: what the user should know of links to the file.
-    """
-
-    backup: Path | None
-    message: str | None
-
-
-def replace_file(path: Path, data: bytes, *, replace_backup: bool = False) -> Replaced:
-    """Replace a file, after its backup was written. The caller holds the lock of the directory.
-
-    After a power cut the file is the old one or the new one, and the backup is there before the
-    new one is (docs/recovery.md).
-
-    Args:
-        path: the file.
-        data: its new bytes.
-        replace_backup: write the backup even where there is one. By default the first one stays:
-            it is the file as it was before the first change.
-
-    Raises:
-        ConversionError: the backup or the file cannot be written.
-    """
-    message = link_message(path)
-    backup = Path(f"{path}{BACKUP}")
-    written = replace_backup or not os.path.lexists(backup)
-    if written:
-        copy_output(path, backup, durable=True)
-    write_outputs([(path, data)], force=True, durable=True)
-    return Replaced(backup if written else None, message)
-
-
 @dataclass(frozen=True)
 class Origin:
     """Where a model came from.
@@ -231,87 +191,44 @@ class Origin:
 
 
 def replace_model(
+    games: Games,
     origin: Origin,
     data: bytes,
     known: Collection[str],
     companions: Sequence[Companion] = (),
-    history: History | None = None,
-) -> bool:
-    """Write an edited model into the file or the archive that it came from.
+) -> None:
+    """Plan an edited model in the file or the archive that it came from; nothing is written yet.
 
     Args:
-        origin: where it came from.
+        games: the transaction; what is its owner's is taken back first.
+        origin: where the model came from.
         data: its new bytes.
-        known: SHA-256 of what may be replaced: the model that was converted, and what was written
-            there since.
+        known: SHA-256 of what may be replaced: the model that was converted, and what versions
+            before the vault put there.
         companions: files of the model's name that change with it, or that did not: these come back
             where one that was written here has taken their place.
-        history: what was written there before, by file name, which is taken back first; what is
-            written now is added.
-
-    Returns:
-        Whether anything was written or removed; not where the new bytes are there already.
 
     Raises:
-        ConversionError: another model is there now, the file is gone or cannot be written,
-            or another run is at work in its directory.
+        ConversionError: another model is there now, the file is gone or cannot be read, or another
+            run is at work in its game.
     """
-    history = {} if history is None else history
-    with only_run(origin.path.absolute().parent):
-        now, was = _as_it_was(origin.path, history)
-        before = was.data
-        assert before is not None  # a file that an edit made has no origin
-        rows = history.get(origin.path.name, ())
-        known = {*known, *(entry.after for one in rows for entry in one.entries)}
-        new: dict[Path, tuple[bytes | None, bytes | None, Converted]] = {}
-        new[origin.path] = _with_model(origin, before, data, known, companions), now, was
-        beside = companions_beside(origin.path, companions) if origin.index is None else []
-        for (path, content), one in zip(beside, companions, strict=False):
-            there, was = None, Converted(None)
-            if path.is_file():
-                there, was = _as_it_was(path, history)
-            stays = _stays(one, was.data, known)
-            if not stays and was.data is not None and not may_replace(one, was.data, known):
-                raise changed_since(str(path), None, HINT_OF_COPY)
-            new[path] = (was.data if stays else content), there, was
-        left = {origin.path.with_name(name) for name in history} - new.keys()
-        for path in filter(Path.is_file, sorted(left)):  # companions that an edit made or changed
-            present, original = _as_it_was(path, history)
-            new[path] = original.data, present, original
-        wrote = False
-        for path, (after, on_disk, converted) in new.items():
-            if after is not None and after != converted.data:
-                names = dict.fromkeys(_names(origin, companions), "") if path == origin.path else {}
-                remember(history, path.name, written(converted, after, names))
-            if after != on_disk:
-                _put(path, after, is_new=on_disk is None)
-                wrote = True
-        return wrote
-
-
-def _as_it_was(path: Path, history: History) -> tuple[bytes, Converted]:
-    """A file as it is, and as it was before what is written in a history was written."""
-    now = bytes(read_file(path))
-    rows = history.get(path.name)
-    return now, as_converted(path, str(path), rows) if rows else Converted(now)
-
-
-def _names(origin: Origin, companions: Sequence[Companion]) -> list[bytes]:
-    """The entries that a model may change; none of a file of its own."""
-    if origin.index is None:
-        return []
-    model = stem(decode_text(origin.raw_name))
-    return [origin.raw_name, *(encode_name(f"{model}{one.ending}") for one in companions)]
-
-
-def _put(path: Path, content: bytes | None, *, is_new: bool) -> None:
-    """Write a file, with a backup of what is there, or remove it (``None``)."""
-    if content is None:
-        path.unlink(missing_ok=True)
-    elif is_new:
-        write_outputs([(path, content)], force=False, durable=True)
-    else:
-        replace_file(path, content)
+    known = {*known, *(layer.after for layer in games.own(origin.path))}
+    before = games.was(origin.path)
+    if before is None:
+        raise ConversionError(
+            "cannot be read (No such file or directory)", file=str(origin.path), hint=HINT_OF_COPY
+        )
+    model = str(origin.path.name) if origin.index is None else decode_text(origin.raw_name)
+    games.put(origin.path, _with_model(origin, before, data, known, companions), model)
+    if origin.index is not None:
+        return
+    beside = companions_beside(origin.path, companions)
+    for (path, content), one in zip(beside, companions, strict=True):
+        was = games.was(path)
+        stays = _stays(one, was, known)
+        if not stays and was is not None and not may_replace(one, was, known):
+            raise changed_since(str(path), None, HINT_OF_COPY)
+        games.put(path, was if stays else content, model)
 
 
 def _with_model(

@@ -24,8 +24,9 @@ from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import Names, escape, file_stem, readable, stem
 from ..formats.sidecar import SUFFIX
 from ..scene.appearance import PICTURES
-from ..storage import TEMPORARY
+from ..storage import TEMPORARY, walk_files
 
+#: Backups of versions before the vault.
 BACKUP = ".bak"
 #: The gallery's page and folder (``--thumbnails``).
 PAGE, GALLERY = "index.html", "gallery"
@@ -147,9 +148,8 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
         out.unreadable.append(Skipped(text_of(where), f"cannot be read ({error.strerror})"))
 
     here = str(root)
-    for here, directories, files in os.walk(root, onerror=refused):
-        directories.sort()
-        base = Path(here)
+    for base, directories, files in walk_files(root, onerror=refused):
+        here = str(base)
         for name in list(directories):
             path = base / name
             if path.is_symlink():
@@ -159,7 +159,7 @@ def tree(root: Path, *, leave_out: Path | None = None) -> Tree:
                 directories.remove(name)
             else:
                 out.directories.append(path.relative_to(root))
-        out.files += [(base / name).relative_to(root) for name in sorted(files)]
+        out.files += [(base / name).relative_to(root) for name in files]
     out.files.sort(key=_parts)
     return out
 

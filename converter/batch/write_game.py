@@ -1,11 +1,10 @@
-"""Write what changed into the game's archives: everything is planned before the first byte."""
+"""Write what changed into a game: everything is planned before the first byte."""
 
 from __future__ import annotations
 
 import contextlib
 import filecmp
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,12 @@ from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError
 from ..formats.archive import Archive, decode_text, encode_name
 from ..formats.names import stem
-from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING
+from ..game.edits import GameEdits
+from ..game.layers import Layer
 from ..pipeline.companions import shows_same_points, with_wear
-from ..storage import copy_output, require_inside, write_outputs
+from ..storage import copy_output, require_inside
+from .brought import JOIN, Brought
 from .engine import Progress
 from .import_item import Edited
 from .new_keys import NewKeys
@@ -27,23 +28,10 @@ from .replace_entry import (
     HINT_OF_RUN,
     changed_since,
     may_replace,
-    replace_file,
     with_companions,
     with_new_entry,
 )
-from .walk import BACKUP, Skipped, Tree, text_of
-from .written import (
-    Converted,
-    History,
-    Written,
-    WrittenEntry,
-    as_converted,
-    carried_over,
-    history_of,
-    keep_history,
-    remember,
-    written,
-)
+from .walk import Skipped, Tree, text_of
 
 
 @dataclass(frozen=True)
@@ -88,7 +76,8 @@ class GameWriter:
         places: where to read and write.
         below: what is in the game's directory.
         run: its outcomes; what is written, restored or fails is noted there.
-        history: what earlier runs wrote into the game with these glTF files.
+        door: the transaction on the game.
+        brought: what earlier runs brought into the game with these glTF files.
         force: replace what is in the way.
         keys: the object keys of new models.
     """
@@ -98,34 +87,32 @@ class GameWriter:
         places: Places,
         below: Tree,
         run: Run,
-        history: History,
+        door: GameEdits,
+        brought: Brought,
         force: bool,
         keys: NewKeys,
     ) -> None:
         self._places = places
         self._tree = below
         self._run = run
-        self._history = history
+        self._door = door
+        self._brought = brought
         self._force = force
         self._keys = keys
-        #: Files by path from the root: new bytes, or ``None`` for a copy.
-        self.jobs: dict[Path, bytes | None] = {}
-        #: Digests of the files that new bytes were made from.
-        self._made_from: dict[Path, str] = {}
-        #: Changed files that earlier runs wrote, too: their backups are of the first.
-        self._ours: set[Path] = set()
-        #: Files that earlier runs made, and that go again.
-        self._gone: list[Path] = []
-        #: Files beside a model, which go with it.
-        self._companions: set[Path] = set()
-        #: What is to be remembered of this run, by file.
-        self._written: dict[Path, Written] = {}
+        self._items = {outcome.id: outcome for outcome in run.everything}
+        #: Changes that runs with these glTF files may take back now.
+        self._mine = {layer for _, _, layer in brought.layers if not self._is_undecided(layer)}
+        self._undecided = {layer for _, _, layer in brought.layers} - self._mine
+        #: Files that only a copy of the game needs written.
+        self.copies: list[Path] = []
+        #: Files that are written or removed, from the folder with the vault.
+        self.jobs: dict[str, bytes | None] = {}
 
     def plan(self) -> None:
         """Make the changed files' bytes and see that nothing is in the way.
 
         Raises:
-            ConversionError: an output exists, or a backup does.
+            ConversionError: an output exists.
         """
         edits: dict[str, list[Outcome]] = {}
         for outcome in self._run.everything:
@@ -133,49 +120,49 @@ class GameWriter:
                 self._new_file(outcome)
             elif isinstance(outcome.result, Edited):
                 edits.setdefault(outcome.result.source, []).append(outcome)
-        in_place = self._places.new is None
         # the registry last: it names entries of the others
         files = sorted(self._tree.files, key=lambda path: path == self._keys.path)
-        made = {
-            path: self._edited(path, edits.get(text_of(path), []))
-            for path in files
-            if text_of(path) in edits or (path == self._keys.path and self._keys)
-        }
         for path in files:
-            done = path in made or path in self.jobs or path in self._companions
-            if text_of(path) in self._history and not done:
-                made[path] = self._edited(path, [])
+            if text_of(path) in edits or (path == self._keys.path and self._keys):
+                self._edited(path, edits.get(text_of(path), []))
         for path in files:
-            data = made.get(path)
-            if data is not None or not (in_place or path in self.jobs or path in self._gone):
-                self.jobs[path] = data
-        blocked = [path for path, data in self.jobs.items() if self._in_the_way(path, data)]
+            if self._brought.has(text_of(path)) and not self._door.is_planned(self._file(path)):
+                self._edited(path, [])
+        self.jobs = self._door.planned()
+        if self._undecided:
+            gone = sorted({item for one in self._undecided for item in one.item.split(JOIN)})
+            self._run.notes.append(
+                f"kept in the game as it was written: what came from {', '.join(gone[:3])}"
+                + (f" and {len(gone) - 3} more" if len(gone) > 3 else "")
+            )
+        if self._places.new is None:
+            return
+        changed = self._door.changed()
+        self.copies = [path for path in files if self._file(path) not in changed]
+        jobs = {self._path(file): data for file, data in self.jobs.items()}
+        everything = {**dict.fromkeys(self.copies), **jobs}
+        blocked = [path for path, data in everything.items() if self._in_the_way(path, data)]
         if blocked and not self._force:
-            first = self._target(blocked[0])
             more = f", and {len(blocked) - 1} more" if len(blocked) > 1 else ""
             raise ConversionError(
-                f"backup exists already{more}" if in_place else f"output exists already{more}",
-                file=f"{first}{BACKUP}" if in_place else str(first),
-                hint="--force replaces it",
+                f"output exists already{more}",
+                file=str(self._places.new / blocked[0]),
+                hint="name another directory, or --force replaces it",
             )
 
-    def _target(self, path: Path) -> Path:
-        return (self._places.new or self._places.game) / path
+    def _file(self, path: Path) -> str:
+        """What the door calls a file."""
+        return f"{self._brought.prefix}{path.as_posix()}"
+
+    def _path(self, file: str) -> Path:
+        """A file's path from the game's directory."""
+        return Path(file[len(self._brought.prefix) :])
 
     def _in_the_way(self, path: Path, data: bytes | None) -> bool:
-        target = self._target(path)
-        if self._places.new is None:
-            if path in self._ours:
-                return False
-            if path not in self._made_from:
-                return os.path.lexists(target)
-            # a backup that a killed run made of this very file is as good as a new one
-            backup = Path(f"{target}{BACKUP}")
-            same = backup.is_file() and filecmp.cmp(target, backup, shallow=False)
-            return os.path.lexists(backup) and not same
+        assert self._places.new is not None
+        target, source = self._places.new / path, self._places.game / path
         if not os.path.lexists(target):
             return False
-        source = self._places.game / path
         if not target.is_file() or target.is_symlink():
             return not (target.is_symlink() and source.is_symlink())
         if data is not None and read_file(target) == data:
@@ -183,31 +170,29 @@ class GameWriter:
         # what the game has as well is not lost
         return not (source.is_file() and filecmp.cmp(source, target, shallow=False))
 
-    def _converted(self, path: Path) -> tuple[bytes, Converted]:
-        """A file as it is, and as it was converted."""
-        source = self._places.game / path
-        now = bytes(read_file(source))
-        file = text_of(path)
-        rows = self._history.get(file)
-        known = as_converted(source, file, rows) if rows else Converted(now)
-        self._made_from[path] = sha256(now)
-        if known.is_ours:
-            self._ours.add(path)
-        return now, known
+    def _was(self, path: Path) -> bytes | None:
+        """A file without what is taken back."""
+        return self._door.was(self._file(path), self._mine.__contains__)
 
-    def _edited(self, path: Path, outcomes: list[Outcome]) -> bytes | None:
-        """The bytes of a changed file; an edit that does not fit fails, the others stay.
+    def _put(
+        self, path: Path, data: bytes | None, items: Mapping[bytes, str], item: str = ""
+    ) -> None:
+        self._door.put(self._file(path), data, self._mine.__contains__, items, item)
+
+    def _edited(self, path: Path, outcomes: list[Outcome]) -> None:
+        """Plan a changed file; an edit that does not fit fails, the others stay.
 
         What earlier runs wrote and this one does not is taken back.
         """
-        now, known = self._converted(path)
-        if known.data is None:
-            self._made_by_an_edit(path, now)
-            return None
-        before, rows = known.data, self._history.get(text_of(path), ())
-        whole = any(row.is_whole for row in rows)
-        if whole or any(_is_file(outcome.result) for outcome in outcomes):
-            return self._edited_file(path, outcomes, now, known)
+        before = self._was(path)
+        own = [layer for file, _, layer in self._brought.layers if file == text_of(path)]
+        if (
+            before is None
+            or any(not layer.slot.name for layer in own)
+            or any(_is_file(outcome.result) for outcome in outcomes)
+        ):
+            self._edited_file(path, outcomes, before)
+            return
         archive, items = read_nres(before, text_of(path)), dict[bytes, str]()
         for outcome in outcomes:
             try:
@@ -215,22 +200,13 @@ class GameWriter:
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
             else:
-                items |= dict.fromkeys(names, outcome.id)
-        there = read_nres(now, text_of(path))
+                items |= dict.fromkeys(names, _origins(outcome))
         if path == self._keys.path:
+            there = read_nres(bytes(read_file(self._places.game / path)), text_of(path))
             archive, keys = self._keys.applied(archive, there)
             items |= keys
-        if not items and not rows:
-            return None
-        stay = [entry for entry in self._entries(path) if self._is_undecided(entry)]
-        archive = carried_over(archive, there, stay)
-        items |= {bytes.fromhex(entry.name): entry.item for entry in stay}
-        data = write_nres(archive)
-        if rows:
-            self._report(path, known, there, archive, items)
-        if data != before:
-            self._written[path] = written(known, data, items)
-        return None if data == now else data
+        self._put(path, write_nres(archive), items)
+        self._report(path, outcomes, [path])
 
     def _with_edit(self, archive: Archive, outcome: Outcome) -> tuple[Archive, list[bytes]]:
         """An archive with one edit in it, and the names of its entries.
@@ -263,173 +239,124 @@ class GameWriter:
         model = stem(decode_text(edited.model))
         return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
 
-    def _edited_file(
-        self, path: Path, outcomes: list[Outcome], now: bytes, known: Converted
-    ) -> bytes | None:
+    def _edited_file(self, path: Path, outcomes: list[Outcome], before: bytes | None) -> None:
         """The same of a file that is a model, or of an unpacked library."""
-        assert known.data is not None
-        data = None
+        data, item, files = before, "", [path]
         for outcome in outcomes:
             try:
-                beside = self._beside(path, outcome)
+                files += self._beside(path, outcome)
             except ConversionError as error:
                 outcome.status, outcome.detail, outcome.result = FAILED, str(error), None
                 continue
-            data = outcome.result.data or known.data
-            if data != known.data:
-                self._written[path] = written(known, data, {}, outcome.id)
-            if data == now and not beside:
-                outcome.status, outcome.detail = "unchanged", "the game has it already"
-        entries = self._entries(path)
-        if data is None and known.is_ours and not any(map(self._is_undecided, entries)):
-            data = known.data
-            if known.stays:
-                self._warn(path, known.stays[0])
-            else:
-                self._restored(entries[0])
-        return None if data == now else data
+            data, item = outcome.result.data or before, _origins(outcome)
+        self._put(path, data, {}, item)
+        self._report(path, outcomes, files)
 
-    def _beside(self, path: Path, outcome: Outcome) -> bool:
-        """Plan the files that change with a model that is a file of its own.
-
-        Returns:
-            Whether one of them is to be written.
+    def _beside(self, path: Path, outcome: Outcome) -> list[Path]:
+        """Plan the files that change with a model that is a file of its own; return them.
 
         Raises:
             ConversionError: one of them is not the one that was converted.
         """
-        wrote = False
         here = {text_of(other).lower(): other for other in self._tree.files}
+        files = []
         for one in outcome.result.companions:
             wanted = path.with_name(f"{path.stem}{one.ending}")
-            other, known = here.get(text_of(wanted).lower(), wanted), Converted(None)
-            if (self._places.game / other).is_file():
-                now, known = self._converted(other)
-                same = now == one.data or shows_same_points(one, now)
-                free = same or known.data is None or self._force
-                if not (free or may_replace(one, known.data or b"")):
+            other = here.get(text_of(wanted).lower(), wanted)
+            was = self._was(other)
+            if was is not None:
+                same = was == one.data or shows_same_points(one, was)
+                if not (same or self._force or may_replace(one, was)):
                     raise changed_since(text_of(other), None, HINT_OF_RUN, one)
-                self._companions.add(other)
-                if same:
+                if same and was != one.data:
                     continue
-            self.jobs[other] = one.data
-            self._written[other] = written(known, one.data, {}, outcome.id)
-            wrote = True
-        return wrote
+            self._put(other, one.data, {}, _origins(outcome))
+            files.append(other)
+        return files
 
     def _new_file(self, outcome: Outcome) -> None:
         """Plan a file that is new in the folder of an unpacked library."""
         edited: Edited = outcome.result
         assert edited.data is not None
-        path, known = Path(*edited.source.split("/")), Converted(None)
-        if (self._places.game / path).is_file():
-            now, known = self._converted(path)
-            self._companions.add(path)
-            if now == edited.data:
-                outcome.status, outcome.detail = "unchanged", "the game has it already"
-        self.jobs[path] = edited.data
-        self._written[path] = written(known, edited.data, {}, outcome.id)
+        path = Path(*edited.source.split("/"))
+        was = self._was(path)
+        if was not in (None, edited.data) and not self._force:
+            raise ConversionError(
+                "is there already, and another one", file=str(self._places.game / path),
+                hint="give the new file another name",
+            )  # fmt: skip
+        self._put(path, edited.data, {}, _origins(outcome))
+        self._report(path, [outcome], [path])
 
-    def _made_by_an_edit(self, path: Path, now: bytes) -> None:
-        """Remove a file that an earlier edit made, where it is known that none does now."""
-        written_before = [e for e in self._entries(path) if e.after == sha256(now)]
-        if not any(map(self._is_undecided, written_before)):
-            self._gone.append(path)
-            self._restored(written_before[0])
+    def _is_undecided(self, layer: Layer) -> bool:
+        """Whether nothing is known of what a glTF that a change came from shows now."""
+        origins = [self._items.get(item) for item in layer.item.split(JOIN)]
+        return any(outcome is not None and outcome.is_undecided for outcome in origins)
 
-    def _entries(self, path: Path) -> list[WrittenEntry]:
-        """What earlier runs wrote into a file, each once."""
-        rows = self._history.get(text_of(path), ())
-        return list(dict.fromkeys(entry for row in rows for entry in row.entries))
+    def _report(self, path: Path, outcomes: list[Outcome], files: list[Path]) -> None:
+        """Note what is restored, and which items the game has already.
 
-    def _is_undecided(self, entry: WrittenEntry) -> bool:
-        """Whether nothing is known of what the file of an entry shows now."""
-        items = {outcome.id: outcome for outcome in self._run.everything}
-        if entry.item in items:
-            return items[entry.item].is_undecided
-        return any(outcome.is_undecided for outcome in items.values())
-
-    def _report(
-        self,
-        path: Path,
-        known: Converted,
-        now: Archive,
-        new: Archive,
-        items: Mapping[bytes, str],
-    ) -> None:
-        """Note what is restored, and which items of this file, not keys of them, are there."""
-        there = {(e.name_bytes.hex(), sha256(e.payload)) for e in now.entries}
-        here = {(e.name_bytes.hex(), sha256(e.payload)) for e in new.entries}
-        for entry in self._entries(path):
-            if (entry.name, entry.after) in there and bytes.fromhex(entry.name) not in items:
-                if entry in known.stays:
-                    self._warn(path, entry)
-                elif (entry.name, entry.after) not in here:
-                    self._restored(entry)
-        for outcome in self._run.everything:
-            names = {name.hex() for name, item in items.items() if item == outcome.id}
-            mine = {pair for pair in here if pair[0] in names}
-            own = isinstance(outcome.result, Edited) and outcome.result.source == text_of(path)
-            if own and mine and mine <= there:
+        Args:
+            path: the file.
+            outcomes: what changes it.
+            files: the file, and those that change with it.
+        """
+        opened = self._door.open(self._file(path))
+        slots = {layer.slot for layer in opened.wanted if layer not in self._undecided}
+        for layer in opened.layers:
+            if layer in self._mine and layer.slot not in slots:
+                self._restored(path, layer)
+        new = {
+            item
+            for file in files
+            for layer in self._door.open(self._file(file)).wanted
+            if layer.number == self._door.number
+            for item in layer.item.split(JOIN)
+        }
+        for outcome in outcomes:
+            done = outcome.result is not None and outcome.status in ("changed", "added")
+            if done and outcome.id not in new and _origins(outcome).split(JOIN)[0] not in new:
                 outcome.status, outcome.detail = "unchanged", "the game has it already"
 
-    def _restored(self, entry: WrittenEntry) -> None:
+    def _restored(self, path: Path, layer: Layer) -> None:
         """Note that an edit of an earlier run is undone."""
-        outcome = next((one for one in self._run.everything if one.id == entry.item), None)
+        file, item = text_of(path), layer.item.split(JOIN)[0]
+        if item.partition("::")[0] != file:  # an entry of a library, which models changed
+            item = f"{file}::{layer.slot.text}" if layer.slot.name else file
+        outcome = self._items.get(item)
         if outcome is None:
-            outcome = Outcome(entry.item, "restored")
-            is_model = entry.item.lower().endswith(".msh")
+            outcome = self._items[item] = Outcome(item, "restored")
+            is_model = item.lower().endswith(".msh")
             (self._run.outcomes if is_model else self._run.textures).append(outcome)
         if outcome.status in ("unchanged", "kept"):
             outcome.status, outcome.detail = "restored", "as it was converted"
 
-    def _warn(self, path: Path, entry: WrittenEntry) -> None:
-        """Note that an edit of an earlier run cannot be undone."""
-        self._run.notes.append(
-            f"{entry.item} stays as it was written: {path.name}{BACKUP}, which has the original, "
-            "is gone or another one"
-        )
-
     def write(self, progress: Progress) -> None:
-        """Write the plan, file by file; raises where it cannot be noted, before the first."""
-        done = 0
+        """Write the plan: copies one by one, changes all or none."""
+        done, total = 0, len(self.copies) + len(self.jobs)
         try:
-            if self._places.new is not None:
-                self._make_directories(self._places.new)
-            else:
-                self._remember()
-            for path, data in self.jobs.items():
-                outcome = self._write_one(path, data)
+            if (new := self._places.new) is not None:
+                self._make_directories(new)
+                for file in self.jobs:
+                    require_inside(new, new / self._path(file), self._places.game)
+            for path in self.copies:
+                outcome = self._copy(path)
                 done += 1
                 if outcome.status == FAILED:
                     self._run.unreadable.append(Skipped(outcome.id, outcome.detail))
-                progress(outcome, done, len(self.jobs))
-            for path in self._gone if self._places.new is None else ():
-                self._remove(path)
+                progress(outcome, done, total)
+            for file in self._door.commit():
+                done += 1
+                progress(Outcome(text_of(self._path(file)), "written"), done, total)
         except KeyboardInterrupt:
             self._run.interrupted = True
-            self._run.notes.append(f"{done} of {len(self.jobs)} files are written")
+            self._run.notes.append(f"{done} of {total} files are written")
 
-    def _write_one(self, path: Path, data: bytes | None) -> Outcome:
-        id, target, source = text_of(path), self._target(path), self._places.game / path
+    def _copy(self, path: Path) -> Outcome:
+        assert self._places.new is not None
+        id, target, source = text_of(path), self._places.new / path, self._places.game / path
         try:
-            if self._places.new is None:
-                assert data is not None
-                if path not in self._made_from:
-                    write_outputs([(target, data)], force=False, durable=True)
-                    return Outcome(id, "written")
-                self._require_same(path)
-                # the plan refused any other backup, unless --force is set
-                first = path not in self._ours
-                if message := replace_file(target, data, replace_backup=first).message:
-                    self._run.notes.append(message)
-                return Outcome(id, "written")
             require_inside(self._places.new, target, self._places.game)
-            if data is not None:
-                write_outputs([(target, data)], force=True)
-                if source.is_file():
-                    shutil.copymode(source, target)
-                return Outcome(id, "written")
             if source.is_symlink() and not source.is_file():
                 _copy_link(source, target, self._places.game)
             elif not os.path.lexists(source):
@@ -444,36 +371,6 @@ class GameWriter:
         except OSError as error:
             return Outcome(id, FAILED, f"cannot be written ({error.strerror or error})")
 
-    def _require_same(self, path: Path) -> None:
-        """Stop where a file is not the one that the plan was made for.
-
-        Raises:
-            ConversionError: somebody changed it meanwhile.
-        """
-        if sha256(read_file(self._places.game / path)) != self._made_from[path]:
-            raise ConversionError("changed while this run was at work", hint="run it again")
-
-    def _remove(self, path: Path) -> None:
-        """Remove a file that an edit of an earlier run made."""
-        try:
-            self._require_same(path)
-            (self._places.game / path).unlink()
-        except (ConversionError, OSError) as error:
-            self._run.unreadable.append(Skipped(text_of(path), f"cannot be removed ({error})"))
-
-    def _remember(self) -> None:
-        """Note what is going to be written, for the next run; before the first byte of it.
-
-        Raises:
-            ConversionError: it cannot be kept; the next run would take edits for those of others.
-        """
-        if not self._written:
-            return
-        history = history_of(self._places.out)
-        for path, one in self._written.items():
-            remember(history, text_of(path), one)
-        keep_history(self._places.out, history)
-
     def _make_directories(self, new: Path) -> None:
         for path in self._tree.directories:
             with contextlib.suppress(OSError):  # writing a file there says what is wrong
@@ -481,6 +378,11 @@ class GameWriter:
         for path in self._tree.directory_links:
             with contextlib.suppress(OSError):
                 _copy_link(self._places.game / path, new / path, self._places.game)
+
+
+def _origins(outcome: Outcome) -> str:
+    """The models that a change comes from, as the history has them."""
+    return JOIN.join(outcome.origins or [outcome.id])
 
 
 def _is_file(edited: object) -> bool:

@@ -10,15 +10,16 @@ import click
 
 from ..batch.put_libraries import plan_libraries
 from ..batch.put_models import add_model, dialect_of, find_destination
-from ..batch.walk import BACKUP
 from ..formats.archive import decode_text
 from ..formats.names import entry_name
+from ..game.games import Games
 from ..pipeline.import_result import unapplied
 from ..storage import write_outputs
 from .common import say
 from .imported import import_file, report_bytes, show_result
 
 if TYPE_CHECKING:
+    from ..pipeline.import_result import ImportResult
     from ..pipeline.options import ImportOptions
     from .given import ToMsh
 
@@ -34,25 +35,22 @@ def add_one(given: ToMsh, options: ImportOptions) -> None:
         options = replace(options, dialect=dialect_of(archive))
     result = import_file(given, replace(options, new=True))
     result.name = decode_text(to.name)
-    plan = plan_libraries(to.folders, result, {}, like=given.like)
-    add_model(
-        plan, to, result, force=given.force,
-        hint="--force replaces it, or give the new file another name",
-    )  # fmt: skip
-    result.not_applied += plan.not_applied
-    if not given.quiet:
-        for warning in result.warnings:
-            say(f"warning: {source}: {warning}", error=True)
-    for difference in result.not_applied:
-        say(difference.line, error=True)
-    if given.report is not None:
-        write_outputs([(given.report, report_bytes(result))], given.force)
-    if given.require_all and result.not_applied:
-        say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
-        sys.exit(1)
-    wrote = [] if given.dry_run else plan.write()
+    command = f"gltf2msh {source.name} --into {archive.name} --add"
+    with Games(command, "into", dry_run=given.dry_run) as games:
+        games.of(archive)  # what a killed run left is completed first
+        plan = plan_libraries(games, to.folders, result, like=given.like)
+        add_model(
+            plan, to, result, force=given.force,
+            hint="--force replaces it, or give the new file another name",
+        )  # fmt: skip
+        plan.put()
+        result.not_applied += plan.not_applied
+        _show_problems(given, result)
+        wrote = games.commit()
     if given.quiet:
         return
+    for message in games.messages:
+        say(f"warning: {message}", error=True)
     show_result(result, given.verbose)
     for message in plan.messages:
         say(f"  {message}")
@@ -60,5 +58,21 @@ def add_one(given: ToMsh, options: ImportOptions) -> None:
         say("dry run: nothing was written")
     elif not wrote:
         say("  the game has it already")
-    for path in wrote:
-        say(f"  wrote {path}; {path.name}{BACKUP} has it as it was first")
+    for path in wrote if not given.dry_run else ():
+        say(f"  wrote {path}")
+    if wrote and not given.dry_run:
+        say(f"  msh-mod undo {archive.parent} takes it back")
+
+
+def _show_problems(given: ToMsh, result: ImportResult) -> None:
+    """Print warnings and what is not applied; exit where all was required."""
+    if not given.quiet:
+        for warning in result.warnings:
+            say(f"warning: {given.source}: {warning}", error=True)
+    for difference in result.not_applied:
+        say(difference.line, error=True)
+    if given.report is not None:
+        write_outputs([(given.report, report_bytes(result))], given.force)
+    if given.require_all and result.not_applied:
+        say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
+        sys.exit(1)

@@ -113,8 +113,9 @@ def import_many(given: ToMsh, options: ImportOptions) -> None:
         what += f" and {plural(count, noun)}" if count else ""
     keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
     what += f" and {plural(keys, 'object key')}" if keys else ""
-    where = f"{game} (what changed has a .bak)" if output is None else output
-    finish(run, given, f"{what} went into {where}")
+    wrote = changed or painted or any(o.status == "restored" for o in run.everything)
+    undo = f"; msh-mod undo {game} takes it back" if output is None and wrote else ""
+    finish(run, given, f"{what} went into {game if output is None else output}{undo}")
 
 
 def finish(run: Run, given: Given, closing: str) -> None:

@@ -39,8 +39,8 @@ def import_picture(given: ToMsh) -> None:
     from ...exporters.texm import write_texm
     from ..formats.names import readable
     from ..formats.texture import texture_name
+    from ..game.games import write_files
     from ..pipeline.texture import add_or_replace_texture, texm_of, texture_summary
-    from ..storage import write_outputs
 
     picture, output = given.source, given.output
     if given.into is not None and output is not None:
@@ -49,10 +49,9 @@ def import_picture(given: ToMsh) -> None:
     if given.into is not None:
         library = given.into
         _write_into(
-            library,
+            given,
             lambda: add_or_replace_texture(library, picture.stem, texm),
             f"{picture.name}: {texture_summary(texm)}",
-            given.quiet,
         )
         return
     data = write_texm(texm)
@@ -67,7 +66,9 @@ def import_picture(given: ToMsh) -> None:
             f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it "
             "into a library)"
         )
-    written = write_outputs([(target, data)], given.force)
+    written = write_files(
+        [(target, data)], given.force, f"gltf2msh {picture.name} -o {target.name}"
+    )
     if not given.quiet:
         say(f"{picture.name}: {texture_summary(texm)}")
         say_written([(target, data)], written)
@@ -95,36 +96,40 @@ def import_entry(given: ToMsh) -> None:
     source, library = given.source, given.into
     assert library is not None
     if source.suffix.lower() == MATERIAL_ENDING:
-        _write_into(library, lambda: add_or_replace_material(library, source), "", given.quiet)
+        _write_into(given, lambda: add_or_replace_material(library, source), "")
         return
     texm = read_texm(read_file(source), str(source))
     _write_into(
-        library,
+        given,
         lambda: add_or_replace_texture(library, source.name, texm),
         f"{source.name}: {texture_summary(texm)}",
-        given.quiet,
     )
 
 
-def _write_into(
-    library: Path, edit: Callable[[], EditedLibrary], summary: str, quiet: bool
-) -> None:
-    """Write an edited library; what it was before stays beside it, once."""
-    from ..batch.replace_entry import replace_file
-    from ..locks import only_run
+def _write_into(given: ToMsh, edit: Callable[[], EditedLibrary], summary: str) -> None:
+    """Write an edited library; the game's vault keeps what it was before."""
+    from ..game.games import Games
 
+    library = given.into
+    assert library is not None
     if not library.is_file():
         raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
-    with only_run(library.absolute().parent):
+    with Games(f"gltf2msh {given.source.name} --into {library.name}", "into") as games:
+        games.of(library)  # what a killed run left is completed first
         edited = edit()
-        backup, message = replace_file(library, edited.data)
-    if quiet:
+        games.put(library, edited.data, given.source.name)
+        wrote = games.commit()
+    if given.quiet:
         return
-    for warning in [*edited.warnings, *([message] if message else [])]:
+    for warning in edited.warnings:
         say(f"warning: {library}: {warning}", error=True)
+    for message in games.messages:
+        say(f"warning: {message}", error=True)
     if summary:
         say(summary)
+    if not wrote:
+        say(f"  {library} has {edited.name} already")
+        return
     say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
-    if backup is not None:
-        say(f"  wrote {backup}, the library as it was")
     say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")
+    say(f"  msh-mod undo {library.parent} takes it back")

@@ -57,9 +57,9 @@ Examples:
                                            tower.wea, which names its materials
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
-  gltf2msh out/ --game GAME --in-place     or into the game itself, with a .bak of what changes
+  gltf2msh out/ --game GAME --in-place     or into the game itself; msh-mod takes it back
   gltf2msh wall.png --texm 565             a texture, wall.0
-  gltf2msh wall.png --into Textures.lib    into the library, with a .bak of it
+  gltf2msh wall.png --into Textures.lib    into the library; msh-mod takes it back
 
 What the glTF shows is compared with the sidecar: what was not changed comes back byte for byte,
 what was changed is rebuilt as the engine expects it. Without a sidecar everything is rebuilt.
@@ -226,7 +226,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "output",
     "--in-place",
     is_flag=True,
-    help="Change the game itself; what is changed is copied to NAME.bak first.",
+    help="Change the game itself; the originals and the history are kept in GAME/.msh-gltf.",
     example="gltf2msh out/ --game GAME_COPY --in-place",
 )
 @option(
@@ -370,11 +370,12 @@ def _options(given: ToMsh) -> ImportOptions:
 
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
+    from ..game.games import write_files
     from ..pipeline.companions import companions_beside, wear_beside
     from ..pipeline.import_result import unapplied
     from ..pipeline.library_edits import files_beside, refused, refused_materials
     from ..pipeline.new_entries import entries_of_game
-    from ..storage import refuse_existing, write_outputs
+    from ..storage import refuse_existing
 
     source, output = given.source, given.output
     if output not in (None, STDOUT):  # say so before any work
@@ -411,7 +412,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if given.require_all and result.not_applied:
         say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(source))}", error=True)
         sys.exit(1)
-    written = write_outputs(files, given.force)
+    written = write_files(files, given.force, f"gltf2msh {source.name} -o {output or '.'}")
     if target is None:
         write_stdout(result.data)
     elif not given.quiet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from ..formats.unit import UNIT_ENDING
 from ..numeric.pose import F64
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
+from ..storage import walk_files
 from .game import Game, find_game
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
@@ -181,9 +181,8 @@ def known_assets(
     if game is None:
         return known
     folder = game.file(UNITS)
-    for here, folders, files in os.walk(folder) if folder is not None else ():
-        folders.sort()
-        for file in sorted(files):
+    for here, _, files in walk_files(folder) if folder is not None else ():
+        for file in files:
             if not file.lower().endswith(UNIT_ENDING):
                 continue
             path = Path(here, file).relative_to(game.root)

@@ -15,6 +15,8 @@ from ..requirements import needed_for
 from ..scene.scene import Mesh, Primitive, Scene, Streams
 
 _FEWEST = 4
+#: How far a vertex may be moved onto the bounding box, as a ratio of its diagonal.
+_CLIPPED = 0.02
 #: Parts that a warning names.
 _NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -101,9 +103,10 @@ def _simplified(
 ) -> Streams | None:
     """The streams of a primitive with a ratio of its triangles.
 
-    ``None``: a vertex left the bounding box of the primitive's triangles, as they are or in the
-    node's frame, which a ``matrix`` takes them to. The simplifier places vertices where planes
-    meet; planes that are nearly parallel meet far away.
+    A vertex that leaves the bounding box of the primitive's triangles by little, as the pole of a
+    sphere, is put onto the box. ``None``: one left it by more, or the box in the node's frame,
+    which a ``matrix`` takes them to. The simplifier places vertices where planes meet; planes that
+    are nearly parallel meet far away.
     """
     import fast_simplification
     from scipy.spatial import cKDTree
@@ -122,10 +125,12 @@ def _simplified(
         new_points, new_faces = fast_simplification.simplify(
             new_points, new_faces, target_count=wanted
         )
-        for frame in [np.eye(4)] if matrix is None else [np.eye(4), matrix]:
-            if not _inside(_placed(new_points, frame), _placed(points, frame)):
-                return None
-        new_points = np.clip(new_points, points.min(0), points.max(0))
+        within = np.clip(new_points, points.min(0), points.max(0))
+        if abs(within - new_points).max(initial=0) > _CLIPPED * np.linalg.norm(np.ptp(points, 0)):
+            return None
+        new_points = within
+        if matrix is not None and not _inside(_placed(within, matrix), _placed(points, matrix)):
+            return None
     if not len(new_faces):
         return Streams(np.empty((0, 3), np.float32), np.empty(0, np.uint32))
     nearest = corners[np.asarray(cKDTree(points).query(new_points)[1])]

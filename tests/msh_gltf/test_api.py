@@ -327,7 +327,7 @@ def test_the_commands_are_listed(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert lines[0].startswith(f"msh-gltf, version {msh_gltf.__version__}")
         listed = [line.split()[0] for line in lines if line.startswith("  ")]
-        assert listed == ["msh2gltf", "gltf2msh", "msh-inspect"]
+        assert listed == ["msh2gltf", "gltf2msh", "msh-inspect", "msh-mod"]
     assert python("-m", "msh_gltf", "--version").stdout.strip().endswith(msh_gltf.__version__)
 
 

@@ -129,6 +129,7 @@ def test_the_commands(module: bool, scripts: Path, here: Path) -> None:
         ("msh-inspect", "--check", "walker.msh"),
         ("msh2gltf", "walker.msh", "-o", "out/walker.glb"),
         ("gltf2msh", "out/walker.glb", "-o", "back/walker.msh"),
+        ("msh-mod", "status", "."),
     ):
         words = ("python", "-m", "msh_gltf", command) if module else (command,)
         done = run(scripts, *words, *arguments, cwd=here)

@@ -16,6 +16,7 @@ from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry, make_game, make_large_game, model, snapshot
 from tests.support.gltf_edit import DEVICES, PATHS_ELSEWHERE, Editable
 from tests.support.runs import run
+from tests.support.vault import originals
 from tests.support.wine import needs_windows, run_on_windows, start_on_windows, windows_path
 
 pytestmark = needs_windows
@@ -61,8 +62,16 @@ def test_in_place(tmp_path: Path) -> None:
     code, output = run_on_windows("gltf2msh", out, "--game", game, "--in-place")
     assert code == 0, output
     assert run("gltf2msh", out, "--game", tmp_path / "copy", "--in-place").returncode == 0
-    assert snapshot(game) == snapshot(tmp_path / "copy")
-    assert any(name.endswith(".bak") for name in snapshot(game))
+    edited = snapshot(game)
+    assert edited == snapshot(tmp_path / "copy")
+    kept = originals(game)
+    assert kept
+    assert kept == originals(tmp_path / "copy")
+    code, output = run_on_windows("msh-mod", "restore", game)
+    assert code == 0, output
+    assert run("msh-mod", "restore", tmp_path / "copy").returncode == 0
+    assert snapshot(game) == snapshot(tmp_path / "copy") != edited
+    assert {file: (game / file).read_bytes() for file in kept} == kept
 
 
 def test_a_picture_into_a_library(tmp_path: Path) -> None:

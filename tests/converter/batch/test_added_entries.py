@@ -18,6 +18,7 @@ from tests.support.corpus import DATA
 from tests.support.game import WEAR, make_game, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import call
+from tests.support.vault import as_another_output, original
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def test_adding_again_finds_what_was_added(game: Path, out: Path, tmp_path: Path
     assert "the game has it already" in {row["detail"] for row in facts["items"]}
     assert snapshot(game) == done
 
-    (out / "written.json").unlink()
+    as_another_output(out)
     move(path)
     facts = back(tmp_path, "--in-place", "--add", code=1)
     (failed,) = (row["detail"] for row in facts["items"] if row["status"] == "failed")
@@ -137,7 +138,7 @@ def test_adding_again_finds_what_was_added(game: Path, out: Path, tmp_path: Path
     assert snapshot(game) == done
     facts = back(tmp_path, "-o", tmp_path / "new", "--add", "--force")
     assert facts["counts"] == {"changed": 1, "unchanged": 10}
-    assert (game / "static.rlb.bak").read_bytes() == before
+    assert original(game, "static.rlb") == before
     new = read_nres(read_file(tmp_path / "new/static.rlb"), "x")
     found = [e for e in new.entries if e.name == "new rock.msh"]
     assert [bytes(e.payload) for e in found] == [import_gltf(path).data]

@@ -177,7 +177,7 @@ def test_full_disk(tmp_path: Path) -> None:
         done; find . -name '.msh-gltf-*.tmp'
         mount -o remount,size=20m "$2"
         "$4" "$1" -o "$2/out" -q; echo "again exit code $?"
-        diff -r "$2/out" "$3" && echo same
+        diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
         """,
         game, out, whole, SCRIPTS / "msh2gltf",
     )  # fmt: skip

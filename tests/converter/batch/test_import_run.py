@@ -13,6 +13,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.pipeline.dispatch import import_gltf
+from msh_gltf.converter.storage import VAULT
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
@@ -181,12 +182,13 @@ def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
     move(path)
     assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
     after = snapshot(game)
-    assert after.pop("static.rlb.bak") == before["static.rlb"]
     assert {k for k in after if after[k] != before[k]} == {"static.rlb"}
     assert after.keys() == before.keys()
-    same_but_for(game / "static.rlb.bak", game / "static.rlb", 4)
+    (original,) = (game / VAULT / "originals").iterdir()
+    assert original.name == before["static.rlb"]
+    same_but_for(original, game / "static.rlb", 4)
 
-    # once more, nothing new: nothing to do; and the backup is not an archive of the game
+    # once more, nothing new: nothing to do; and the original is not an archive of the game
     facts = back(tmp_path, "--in-place")
     assert facts["counts"] == {"unchanged": 10}
     listed = run("msh2gltf", game, "--list").stdout
@@ -197,20 +199,15 @@ def test_in_place(game: Path, out: Path, tmp_path: Path) -> None:
     assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
     kept = snapshot(game)
     assert kept["static.rlb"] != after["static.rlb"]
-    assert kept["static.rlb.bak"] == before["static.rlb"]
-    # a backup of the very file that is to be changed: a run was killed between the two
-    shutil.copy(game / "static.rlb.bak", game / "static.rlb")
+    assert [path.name for path in (game / VAULT / "originals").iterdir()] == [original.name]
+    # somebody copies the original back, and has a backup of their own
+    shutil.copy(original, game / "static.rlb")
+    (game / "static.rlb.bak").write_bytes(b"somebody's own backup")
     (game / ".msh-gltf-0123.tmp").write_bytes(b"half")
     assert back(tmp_path, "--in-place")["counts"] == {"changed": 1, "unchanged": 9}
     assert not (game / ".msh-gltf-0123.tmp").exists()
-    assert snapshot(game)["static.rlb.bak"] == before["static.rlb"]
-    shutil.copy(game / "static.rlb.bak", game / "static.rlb")
-    (game / "static.rlb.bak").write_bytes(b"somebody's own backup")
-    result = run("gltf2msh", out, "--game", game, "--in-place")
-    assert result.returncode == 2
-    assert "static.rlb.bak: backup exists already; --force replaces it" in result.stderr
-    assert back(tmp_path, "--in-place", "--force")["counts"] == {"changed": 1, "unchanged": 9}
     assert snapshot(game)["static.rlb"] == kept["static.rlb"]
+    assert (game / "static.rlb.bak").read_bytes() == b"somebody's own backup"
 
 
 # ------------------------------------------------------------------ repeats and refusals
@@ -229,7 +226,10 @@ def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
     move(path)
     result = run("gltf2msh", out, "--game", game, "-o", new)
     assert result.returncode == 2
-    assert "new/static.rlb: output exists already; --force replaces it" in result.stderr
+    assert (
+        "new/static.rlb: output exists already; name another directory, or --force replaces it"
+        in result.stderr
+    )
     assert snapshot(new) == done
     back(tmp_path, "-o", new, "--force")
     assert snapshot(new)["static.rlb"] != done["static.rlb"]

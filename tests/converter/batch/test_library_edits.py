@@ -22,6 +22,7 @@ from msh_gltf.importers.texm import read_texm
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run
+from tests.support.vault import originals
 
 ROOT = Path(__file__).resolve().parents[3]
 TURRETS = ("turrets.rlb/e_tur_01.glb", "turrets.rlb/e_tur_02.glb")
@@ -254,12 +255,12 @@ def test_libraries_that_changed_since_are_not_overwritten(edit: Edit, tmp_path: 
     assert files == {"Textures.lib"}, text
 
 
-def test_in_place_keeps_a_backup(edit: Edit, tmp_path: Path) -> None:
+def test_in_place_keeps_the_original(edit: Edit, tmp_path: Path) -> None:
     game = shutil.copytree(edit.game, tmp_path / "GAME2")
     edit.material(TURRETS[0], "armour", colour(1, 0, 0, 1))
     assert run("gltf2msh", edit.out, "--game", game, "--in-place").returncode == 0
     now, before = snapshot(game), snapshot(edit.game)
-    assert now.pop("Material.lib.bak") == before["Material.lib"]
+    assert originals(game) == {"Material.lib": (edit.game / "Material.lib").read_bytes()}
     assert {name for name in now if now[name] != before[name]} == {"Material.lib"}
     again = run("gltf2msh", edit.out, "--game", game, "--in-place")
     assert "0 models went into" in again.stdout, again.stderr

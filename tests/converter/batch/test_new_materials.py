@@ -185,7 +185,7 @@ def test_textures_of_one_name_get_numbers_and_equal_ones_are_one(edit: NewEdit) 
     edit.assign(TURRETS[0], "armour", "wall", other)
     edit.assign(TURRETS[0], "glass", "copy of a picture of the game", read_png(known))
     text, _ = edit.back("--require-all")
-    assert edit.added("Textures.lib") == ["wall_2.0", "wall_3.0", "copy of a pict.0"], text
+    assert edit.added("Textures.lib") == ["copy of a pict.0", "wall_2.0", "wall_3.0"], text
     for name, texture in (("joint", "wall_3.0"), ("armour", "wall_2.0")):
         assert read_material(edit.entry("Material.lib", name), "").texture == texture
     edit.assign(TURRETS[0], "glass", "wall", read_png(known))

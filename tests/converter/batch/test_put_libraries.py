@@ -10,10 +10,11 @@ import pytest
 
 import msh_gltf
 from msh_gltf.converter.batch.put_libraries import plan_libraries
-from msh_gltf.converter.batch.written import History
+from msh_gltf.converter.game.games import Games
 from msh_gltf.importers.material import read_material
 from tests.converter.batch.test_library_edits import TURRETS, Json, colour
 from tests.converter.batch.test_new_materials import BLUE, BRICK, RED, NewEdit, look, made
+from tests.support.vault import original
 
 __all__ = ["made"]
 
@@ -34,7 +35,7 @@ def test_edits_and_new_entries_are_written_once(edit: NewEdit) -> None:
     assert edit.names("Material.lib")[-1] == "pane"
     assert edit.names("Textures.lib")[-1] == "BRICK.0"
     for path in wrote:
-        assert Path(f"{path}.bak").read_bytes() == (edit.game / path.name).read_bytes()
+        assert original(edit.new, path.name) == (edit.game / path.name).read_bytes()
     assert "pane is new in Material.lib" in result.warnings
     assert result.not_applied == []
     again = msh_gltf.import_gltf(edit.out / TURRETS[0])
@@ -47,13 +48,15 @@ def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_c
 ) -> None:
     """Two scenes of Blender, each of which remembers what it wrote."""
     shutil.copytree(edit.game, edit.new)
-    first, second = History(), History()
+    first, second = "blend:1", "blend:2"
 
-    def put(name: str, paint: Callable[[Json], None], history: History) -> list[str]:
+    def put(name: str, paint: Callable[[Json], None], owner: str) -> list[str]:
         options = msh_gltf.ImportOptions(new=True)
         result = msh_gltf.import_gltf(look(edit, name, paint), options=options)
-        plan = plan_libraries([edit.new], result, history)
-        plan.write()
+        with Games("Blender", owner, lambda layer: layer.owner == owner) as games:
+            plan = plan_libraries(games, [edit.new], result)
+            plan.put()
+            games.commit()
         return [f"{one.what}; {one.why}" for one in plan.not_applied]
 
     def diffuse() -> tuple[float, ...]:

@@ -9,8 +9,8 @@ import pytest
 
 from msh_gltf.converter.batch.put_libraries import plan_libraries
 from msh_gltf.converter.batch.put_models import Destination, add_model, find_destination
-from msh_gltf.converter.batch.written import History, history_text, read_history
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
@@ -35,23 +35,21 @@ def robot() -> ImportResult:
 
 
 class Scene:
-    """Remembers what it wrote, as a scene of Blender does."""
+    """A scene of Blender: what it wrote is told from what others did by its owner."""
 
-    def __init__(self) -> None:
-        self.history: History = {}
+    def __init__(self, owner: str = "one") -> None:
+        self.owner = owner
+
+    def games(self) -> Games:
+        return Games("put", self.owner, lambda layer: layer.owner == self.owner)
 
     def put(self, to: Destination, result: ImportResult) -> list[str]:
         """Names of the files that were written."""
-        history = read_history(history_text(self.history), "scene")
-        plan = plan_libraries(to.folders, result, history)
-        add_model(plan, to, result, hint="choose another name")
-        done = plan.write()
-        self.history = history
-        return [path.name for path in done]
-
-
-def now(game: Path) -> dict[str, str]:
-    return {name: digest for name, digest in snapshot(game).items() if ".bak" not in name}
+        with self.games() as games:
+            plan = plan_libraries(games, to.folders, result)
+            add_model(plan, to, result, hint="choose another name")
+            plan.put()
+            return [path.name for path in games.commit()]
 
 
 def test_the_registry_is_written_last(game: Path, robot: ImportResult) -> None:
@@ -63,29 +61,29 @@ def test_the_registry_is_written_last(game: Path, robot: ImportResult) -> None:
 
 
 def test_it_moves_to_another_archive_without_a_trace(game: Path, robot: ImportResult) -> None:
-    scene, before = Scene(), now(game)
+    scene, before = Scene(), snapshot(game)
     to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
     scene.put(to, robot)
-    first = now(game)
+    first = snapshot(game)
     assert scene.put(to, robot) == []
     other = replace(to, archive=game / "guns.rlb", tag=None)
     assert sorted(scene.put(other, robot)) == ["guns.rlb", "objects.rlb", "static.rlb"]
-    moved = now(game)
+    moved = snapshot(game)
     assert {name for name in moved if moved[name] != before[name]} == {
         "guns.rlb", "Material.lib", "Textures.lib",
     }  # fmt: skip
     scene.put(to, robot)
-    assert now(game) == first
+    assert snapshot(game) == first
 
 
 def test_another_scene_finds_the_same_model_and_no_other(game: Path, robot: ImportResult) -> None:
     to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
     Scene().put(to, robot)
     done = snapshot(game)
-    assert Scene().put(to, robot) == []
+    assert Scene("two").put(to, robot) == []
     changed = replace(robot, data=read_robot(game))
     with pytest.raises(ConversionError, match="which is another one") as caught:
-        Scene().put(to, changed)
+        Scene("two").put(to, changed)
     assert caught.value.hint == "choose another name"
     assert snapshot(game) == done
 
@@ -98,11 +96,15 @@ def read_robot(game: Path) -> bytes:
 
 def test_a_file_that_changes_meanwhile_is_not_replaced(game: Path, robot: ImportResult) -> None:
     to = find_destination(game / "static.rlb", b"my_robot.msh", "EXTO")
-    plan = plan_libraries(to.folders, robot, {})
-    add_model(plan, to, robot)
-    data = (game / "objects.rlb").read_bytes()
-    write(game / "objects.rlb", (game / "guns.rlb").read_bytes())
-    with pytest.raises(ConversionError, match="has changed since"):
-        plan.write()
+    before = snapshot(game)
+    with Scene().games() as games:
+        plan = plan_libraries(games, to.folders, robot)
+        add_model(plan, to, robot)
+        plan.put()
+        data = (game / "objects.rlb").read_bytes()
+        write(game / "objects.rlb", (game / "guns.rlb").read_bytes())
+        with pytest.raises(ConversionError, match="changed while this run was at work"):
+            games.commit()
     write(game / "objects.rlb", data)
-    assert Scene().put(to, robot) == ["objects.rlb"]
+    assert snapshot(game) == before  # all or nothing
+    assert "objects.rlb" in Scene().put(to, robot)

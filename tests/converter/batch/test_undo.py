@@ -10,11 +10,11 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
-from msh_gltf.converter.batch.written import History, history_text, read_history
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.archive import encode_name
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
 from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.pipeline.import_result import Companion
 from msh_gltf.exporters.nres import add_entry, remove_entry, replace_entry, write_nres
 from msh_gltf.importers.nres import read_file, read_nres
@@ -23,6 +23,7 @@ from tests.converter.batch.test_library_edits import TURRETS, Edit, colour, made
 from tests.support.game import LOOSE, MESH, WEAR, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
+from tests.support.vault import original, originals
 
 __all__ = ["made"]
 ROCK = "static.rlb/s_rock_057.glb"
@@ -52,8 +53,8 @@ class Place:
         shutil.copy(self.kept / name, self.out / name)
 
     def differing(self) -> set[str]:
-        """Files that are not as they were; backups aside."""
-        now = {name: d for name, d in snapshot(self.game).items() if not name.endswith(".bak")}
+        """Files that are not as they were; what the vault has aside."""
+        now = snapshot(self.game)
         names = now.keys() | self.before.keys()
         return {name for name in names if now.get(name) != self.before.get(name)}
 
@@ -145,7 +146,7 @@ def test_what_somebody_else_changed_stays(place: Place) -> None:
     assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
     now = read_nres(bytes(read_file(path)), "x")
     assert bytes(now.entries[1].payload) == b"0 their material"
-    old = read_nres(read_file(Path(f"{path}.bak")), "x")
+    old = read_nres(original(place.game, "static.rlb"), "x")
     assert [e.payload for e in now.entries[2:]] == [e.payload for e in old.entries[2:]]
 
     # the same entry: it is theirs now
@@ -157,19 +158,39 @@ def test_what_somebody_else_changed_stays(place: Place) -> None:
     assert snapshot(place.game) == kept
 
 
-def test_without_the_backup_a_second_edit_arrives_and_undo_is_reported(place: Place) -> None:
+def test_without_an_original_nothing_is_written(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is gone or damaged; the edit stays in the game, and is not taken for another."""
     move(place.out / ROCK)
     place.back()
-    (place.game / "static.rlb.bak").unlink()
+    kept = next((place.game / ".msh-gltf/originals").iterdir())
+    data, before = kept.read_bytes(), snapshot(place.game)
     move(place.out / ROCK)
+    for damage in (lambda: kept.write_bytes(data[:-1]), kept.unlink):
+        damage()
+        where = ("--game", place.game, "--in-place", "-j", "1", "-q")
+        assert call(cli.gltf2msh, place.out, *where) in (1, 2)
+        said = capsys.readouterr().err
+        assert f"originals/{kept.name}" in said, said
+        assert snapshot(place.game) == before
+    kept.write_bytes(data)
     assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
-    (place.game / "static.rlb.bak").unlink()
     place.restore(ROCK)
+    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
+    assert place.differing() == set()
+
+
+def test_without_the_vault_an_edit_counts_as_somebody_elses(place: Place) -> None:
+    move(place.out / ROCK)
     place.back()
-    assert place.notes == [
-        "static.rlb::s_rock_057.msh stays as it was written: static.rlb.bak, which has the "
-        "original, is gone or another one"
-    ]
+    shutil.rmtree(place.game / ".msh-gltf")
+    kept = snapshot(place.game)
+    move(place.out / ROCK)
+    assert place.back(code=1) == {"failed": ["static.rlb::s_rock_057.msh"]}
+    place.restore(ROCK)
+    assert place.back() == {}
+    assert snapshot(place.game) == kept
 
 
 def test_what_cannot_be_read_any_more_stays_as_it_was_written(place: Place) -> None:
@@ -183,7 +204,7 @@ def test_what_cannot_be_read_any_more_stays_as_it_was_written(place: Place) -> N
     place.restore(other)
     assert place.back()["restored"] == ["static.rlb::i_room_006.msh"]
     now = read_nres(read_file(place.game / "static.rlb"), "x")
-    old = read_nres(read_file(place.game / "static.rlb.bak"), "x")
+    old = read_nres(original(place.game, "static.rlb"), "x")
     assert now.entries[4].payload == with_both.entries[4].payload
     assert now.entries[0].payload == old.entries[0].payload
     (place.out / ROCK).write_bytes(b"broken")
@@ -233,32 +254,52 @@ def test_a_loose_model_comes_back(place: Place) -> None:
 # ------------------------------------------------------------------ Put Back, and the parts
 
 
+def put_back(
+    origin: Origin, data: bytes, known: set[str], companions: list[Companion], owner: str = "scene"
+) -> bool:
+    """*Put Back* of a scene: what it wrote before is taken back first."""
+    with Games("put back", owner, lambda layer: layer.owner == owner) as games:
+        replace_model(games, origin, data, known, companions)
+        games.take_back_rest(origin.path)
+        return bool(games.commit())
+
+
 def test_put_back_restores_the_archive(tmp_path: Path) -> None:
     rock = model("mixed__odd__s_rock_057")
     path = tmp_path / "a.rlb"
     path.write_bytes(archive([entry(MESH, b"rock.msh", rock)], forgotten=b"\1forgotten\xff"))
     before, origin = path.read_bytes(), Origin(path, 0, b"rock.msh")
-    history: History = {}
     points = [Companion(".cpt", POINTS_TYPE, b"points", b"")]
     for data in (rock[:-5], rock + b"longer"):
-        assert replace_model(origin, data, {sha256(rock)}, points, history)
-        history = read_history(history_text(history), "x")
+        assert put_back(origin, data, {sha256(rock)}, points)
     assert [e.name for e in read_nres(path.read_bytes(), "x").entries] == ["rock.msh", "rock.cpt"]
-    assert replace_model(origin, rock, {sha256(rock)}, [], history)
+    with pytest.raises(ConversionError, match="has changed since"):  # another scene's model
+        put_back(origin, b"new", {sha256(b"other")}, [], owner="another")
+    assert put_back(origin, rock, {sha256(rock)}, [])
     assert path.read_bytes() == before
     with pytest.raises(ConversionError, match="has changed since"):
-        replace_model(origin, b"new", {sha256(b"other")}, [], {})
+        put_back(origin, b"new", {sha256(b"other")}, [])
 
 
 def test_put_back_removes_a_file_that_an_edit_made(tmp_path: Path) -> None:
     path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
     path.write_bytes(b"model")
-    history: History = {}
     edit = Companion(".wea", WEAR, b"new", b"")
-    assert replace_model(Origin(path), b"other", {sha256(b"model")}, [edit], history)
+    assert put_back(Origin(path), b"other", {sha256(b"model")}, [edit])
     assert wea.read_bytes() == b"new"
-    assert replace_model(Origin(path), b"model", {sha256(b"model")}, [], history)
+    assert originals(tmp_path) == {"a.msh": b"model", "a.wea": None}
+    assert put_back(Origin(path), b"model", {sha256(b"model")}, [])
     assert (path.read_bytes(), wea.exists()) == (b"model", False)
+
+
+def test_put_back_keeps_a_file_that_an_edit_made_and_somebody_changed(tmp_path: Path) -> None:
+    path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
+    path.write_bytes(b"model")
+    edit = Companion(".wea", WEAR, b"new", b"")
+    assert put_back(Origin(path), b"other", {sha256(b"model")}, [edit])
+    wea.write_bytes(b"theirs")
+    assert put_back(Origin(path), b"model", {sha256(b"model")}, [])
+    assert (path.read_bytes(), wea.read_bytes()) == (b"model", b"theirs")
 
 
 @pytest.mark.parametrize("name", [b"aaa.cpt", b"zzz.cpt", encode_name("ёж.cpt")])
@@ -272,7 +313,30 @@ def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) ->
     assert [e.name_bytes for e in read_nres(write_nres(inner), "x").entries] == [b"a.msh", name]
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "files": {"a": [1]}}'])
-def test_a_broken_history_is_named(text: str) -> None:
-    with pytest.raises(ConversionError, match=r"written\.json: cannot be read"):
-        read_history(text, "written.json")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[]\n",
+        "{}\n",
+        "half a line\n",
+        '{"number": 1, "files": {"a": [1]}}\n',
+        "[" * 20_000 + "\n",
+        '{"number": ' + "9" * 5000 + "}\n",
+        "\0\xff\n",
+    ],
+)
+def test_a_broken_history_is_named(
+    text: str, place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one line; nothing is written."""
+    move(place.out / ROCK)
+    place.back()
+    (place.game / ".msh-gltf/edits.jsonl").write_text(text, "latin-1")
+    before = snapshot(place.game)
+    capsys.readouterr()
+    where = ("--game", place.game, "--in-place", "-j", "1", "-q")
+    assert call(cli.gltf2msh, place.out, *where) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "edits.jsonl: the history of changes is damaged" in said
+    assert snapshot(place.game) == before

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.pipeline.texture_lookup import libraries
 from tests.docs.materials import example_game
 from tests.support.game import snapshot, unpack_archives
 from tests.support.gltf_edit import Editable
 from tests.support.runs import run
+from tests.support.vault import originals
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +92,12 @@ def test_a_model_and_a_texture_go_back(unpacked: Path, tmp_path: Path, in_place:
     after = snapshot(new)
     changed = {f"turrets.rlb/{gltf.stem}.msh", f"Textures.lib/{picture.stem}"}
     assert {name for name in before if after[name] != before[name]} == changed
-    backups = {f"{name}.bak" for name in changed} if in_place else set()
-    assert after.keys() - before.keys() == backups
+    assert after.keys() == before.keys()
+    kept = originals(new)
+    assert kept.keys() == changed
+    assert {name: sha256(data or b"") for name, data in kept.items()} == {
+        name: before[name] for name in changed
+    }
     again = run("msh2gltf", new, "-o", tmp_path / "again", "-q")
     assert again.returncode == 0
     assert pictures(tmp_path / "again")[picture.name][0, 0].tolist()[:3] == [255, 0, 0]

@@ -178,11 +178,13 @@ def test_inputs(tmp_path: Path) -> None:
         found_in([game / "Video"], None, [], [])
 
 
-def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
+def test_outputs_backups_and_vaults_are_left_out(tmp_path: Path) -> None:
     game = make_game(tmp_path / "game")
     write(game / "static.rlb.bak", (game / "static.rlb").read_bytes())
     write(game / "lone.bak", (game / "static.rlb").read_bytes())
     write(game / "out/copy.rlb", (game / "static.rlb").read_bytes())
+    for vault in (".msh-gltf", "DATA/.MSH-gltf"):
+        write(game / vault / "originals/static.rlb", (game / "static.rlb").read_bytes())
     _, found = walk([game], game / "out")
     sources = {item.source for item in found.items}
     maps = {"DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
@@ -191,6 +193,7 @@ def test_outputs_and_backups_are_left_out(tmp_path: Path) -> None:
         p.relative_to(game)
         for p in sorted(game.rglob("*"))
         if p.is_file() and "out" not in p.relative_to(game).parts
+        if "originals" not in p.parts
     ]
 
 

@@ -24,6 +24,7 @@ from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.gltf_view import GltfView
 from tests.support.points import Point, cpt
 from tests.support.runs import call, run
+from tests.support.vault import originals
 
 ROBOT = sample_called("retail__system__R_H_002")
 CTPT = int.from_bytes(b"CTPT", "little")
@@ -299,8 +300,7 @@ def test_a_game(tmp_path: Path) -> None:
     for _ in range(2):
         assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0
         assert (game / "a.rlb").read_bytes() == (tmp_path / "new/a.rlb").read_bytes()
-        assert (game / "a.rlb.bak").read_bytes() == before
-    assert (game / "LOOSE.CPT.bak").read_bytes() == stored()
+        assert originals(game) == {"a.rlb": before, "LOOSE.CPT": stored()}
 
 
 def test_a_changed_game_is_not_overwritten(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Archives after a power cut: old or new, with the backup. strace shows the order."""
+"""Files of a game after a power cut: old or new, with the originals. strace shows the order."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tests.converter.batch.test_import_run import move
 from tests.support.game import make_game
 from tests.support.runs import call
 from tests.support.strace import calls, require_strace, traced
+from tests.support.vault import VAULT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="strace")
 
@@ -23,16 +24,22 @@ import sys
 from pathlib import Path
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.game.games import Games
 path = Path(sys.argv[1])
-assert replace_model(Origin(path), path.read_bytes() + b"new", {sha256(path.read_bytes())})
+with Games("put back", "scene") as games:
+    data = path.read_bytes()
+    replace_model(games, Origin(path), data + b"new", {sha256(data)})
+    assert games.commit()
 """
 
 
 def steps(log: Path, folder: Path) -> list[str]:
-    """What happened to the files of a directory: ``write``, ``sync``, ``name X``, ``sync names``.
+    """What happened to the files of a game: ``write X``, ``sync X``, ``name X``, ``names of X``.
 
-    Each with the file, whose temporary name is replaced by its later one.
+    Each with the file, whose temporary name is replaced by its next one; ``names of`` is the sync
+    of a folder. What is nobody's loss is left out: who is at work, and what explains the vault.
     """
+    folders = {folder, *(folder / VAULT / name for name in ("", "originals", "changes", "staged"))}
     found: list[tuple[str, str]] = []
     names: dict[str, str] = {}
     for call_name, arguments in calls(log):
@@ -40,26 +47,45 @@ def steps(log: Path, folder: Path) -> list[str]:
             opened = re.match(r"\d+<([^>]*)>", arguments)
             if opened is None or not Path(opened[1]).is_relative_to(folder):
                 continue
-            if Path(opened[1]) == folder:
-                found.append(("sync names", ""))
+            if Path(opened[1]) in folders:
+                names[opened[1]] = Path(opened[1]).relative_to(folder).as_posix()
+                found.append(("names of", opened[1]))
             else:
                 found.append(("sync" if call_name == "fsync" else "write", opened[1]))
         else:
             old, new = re.findall(r'"([^"]*)"', arguments)
             names[old] = Path(new).name
             found.append(("name", old))
-    out = [f"{what} {names.get(path, path)}".strip() for what, path in found]
+    out = [f"{what} {names.get(path, Path(path).name)}" for what, path in found]
+    out = [re.sub(r"\b[0-9a-f]{64}\b", "DIGEST", step) for step in out]
+    out = [step for step in out if not step.endswith((" writer", " README.txt"))]
     return [step for i, step in enumerate(out) if i == 0 or step != out[i - 1]]
 
 
-def safe(name: str) -> list[str]:
-    """What must happen, in this order, to the files of a name."""
-    return [f"write {name}", f"sync {name}", f"name {name}", "sync names"]
+def kept(name: str, folder: str) -> list[str]:
+    """What must happen, in this order, to a file of the vault."""
+    return [f"write {name}", f"sync {name}", f"name {name}", f"names of {folder}"]
+
+
+def transaction(name: str, *, first: bool) -> list[str]:
+    """What must happen, in this order: each on the disk before the next."""
+    original = kept("DIGEST", f"{VAULT}/originals") if first else []
+    return [
+        "names of .",  # the vault's own
+        *original,
+        *kept("DIGEST", f"{VAULT}/changes"),
+        *kept("0", f"{VAULT}/staged"),
+        *kept("intent.json", VAULT),
+        f"name {name}",
+        "names of .",
+        "write edits.jsonl",
+        "sync edits.jsonl",
+        *([f"names of {VAULT}"] if first else []),
+    ]
 
 
 def test_in_place(tmp_path: Path) -> None:
-    """The bytes of the backup, its name, the bytes of the archive, its name: each on the disk
-    before the next."""
+    """The original, the change, the intent, the archive, the history."""
     require_strace()
     game, out, log = make_game(tmp_path / "game"), tmp_path / "out", tmp_path / "log"
     assert call(cli.msh2gltf, game, "-o", out, "-q", "--include", "*s_rock*") == 0
@@ -67,23 +93,35 @@ def test_in_place(tmp_path: Path) -> None:
     options = ["-y", "-o", str(log), "-e", _WATCHED]
     done = traced(options, "gltf2msh", out, "--game", game, "--in-place", "-q")
     assert done.returncode == 0, done.stderr
-    watched = [step for step in steps(log, game) if "written.json" not in step]
-    assert watched[-8:] == [*safe("static.rlb.bak"), *safe("static.rlb")]
+    assert steps(log, game) == transaction("static.rlb", first=True)
 
 
 def test_into_a_library(tmp_path: Path) -> None:
-    """Also where the backup is there already: it stays."""
+    """Also where the original is there already: it stays."""
     require_strace()
     library, log = make_game(tmp_path / "game") / "empty.rlb", tmp_path / "log"
     options = ["-y", "-o", str(log), "-e", _WATCHED]
-    for name, order in (
-        ("one", [*safe("empty.rlb.bak"), *safe("empty.rlb")]),
-        ("two", safe("empty.rlb")),
-    ):
+    for name in ("one", "two"):
         Image.new("RGB", (4, 4), "red").save(tmp_path / f"{name}.png")
         done = traced(options, "gltf2msh", tmp_path / f"{name}.png", "--into", library, "-q")
         assert done.returncode == 0, done.stderr
-        assert steps(log, library.parent) == order
+        expected = transaction("empty.rlb", first=name == "one")
+        if name == "two":  # the same picture: its change is there already
+            expected = [step for step in expected if step not in kept("DIGEST", f"{VAULT}/changes")]
+        assert steps(log, library.parent) == expected
+
+
+def test_undo(tmp_path: Path) -> None:
+    """What is removed goes after its bytes are in the vault."""
+    require_strace()
+    library, log = make_game(tmp_path / "game") / "empty.rlb", tmp_path / "log"
+    Image.new("RGB", (4, 4), "red").save(tmp_path / "one.png")
+    assert call(cli.gltf2msh, tmp_path / "one.png", "--into", library, "-q") == 0
+    done = traced(["-y", "-o", str(log), "-e", _WATCHED], "msh-mod", "undo", library.parent)
+    assert done.returncode == 0, done.stderr
+    changes = kept("DIGEST", f"{VAULT}/changes")
+    expected = [one for one in transaction("empty.rlb", first=False) if one not in changes]
+    assert steps(log, library.parent) == expected
 
 
 def test_put_back(tmp_path: Path) -> None:
@@ -94,5 +132,5 @@ def test_put_back(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     done = traced(["-y", "-o", str(log), "-e", _WATCHED], "python", "-c", _PUT_BACK, path)
     assert done.returncode == 0, done.stderr
-    assert steps(log, path.parent) == [*safe("x.msh.bak"), *safe("x.msh")]
+    assert steps(log, path.parent) == transaction("x.msh", first=True)
     assert path.read_bytes() == b"oldnew"

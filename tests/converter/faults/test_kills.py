@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import shutil
@@ -26,6 +27,7 @@ from tests.support.game import MESH, archive, entry, model, snapshot, write
 from tests.support.gltf_edit import Editable, drop_extras
 from tests.support.runs import SCRIPTS, call, run
 from tests.support.strace import require_strace, traced
+from tests.support.vault import VAULT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="strace, signals")
 
@@ -103,17 +105,17 @@ def _names(log: Path) -> list[str]:
 
 
 def in_order(before: Path, work: Path, after: dict[str, str]) -> None:
-    """What a stopped run leaves: every file of the game old or new, with the old one's backup."""
+    """What a stopped run leaves: every file of the game old or new, and the old one kept."""
     old = snapshot(before)
     now = {k: v for k, v in snapshot(work).items() if "/.msh-gltf-" not in k}
     for name, digest in now.items():
         if name.startswith("game/"):
-            original = old.get(name.removesuffix(".bak"))
-            allowed = {original} if name.endswith(".bak") else {original, after[name]}
-            assert digest in allowed, name
-            if digest != original:
-                assert now[f"{name}.bak"] == original, name
-        elif name.startswith("out/") and name != "out/written.json":  # of edits in place
+            original = old.get(name)
+            assert digest in {original, after[name]}, name
+            if original not in (None, digest):
+                kept = work / "game" / VAULT / "originals" / original
+                assert hashlib.sha256(kept.read_bytes()).hexdigest() == original, name
+        elif name.startswith("out/"):
             assert digest == old[name], name
     assert not {name for name in old if name not in now}
 

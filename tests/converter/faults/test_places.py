@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import signal
@@ -17,6 +18,7 @@ from tests.support.corpus import DATA
 from tests.support.faults import in_namespace, is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot
 from tests.support.runs import call, run
+from tests.support.vault import VAULT, original, originals
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="mounts, links")
 
@@ -104,7 +106,7 @@ def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> N
         """
         mkdir -p "$2/out/static.rlb" "$2/full"; mount -t tmpfs tmpfs "$2/out/static.rlb" || exit 77
         "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "exit code $?"
-        diff -r "$2/out" "$3" && echo same
+        diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
         cp "$2/out/static.rlb/MTCHECK.glb" "$2/x.glb"; touch "$2/y"
         mount --bind "$2/y" "$2/x.glb"; "$BIN/msh2gltf" "$4" -o "$2/x.glb" --force
         echo "exit code $?"; ls -A "$2"
@@ -128,7 +130,7 @@ def test_full_when_the_manifest_is_written(game: Path, whole: Path, tmp_path: Pa
         find "$2/out" -name '.msh-gltf-*.tmp'
         mount -o remount,size=20m "$2/out"
         "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "again exit code $?"
-        diff -r "$2/out" "$3" && echo same
+        diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
         """,
         game, tmp_path, whole,
     )  # fmt: skip
@@ -167,32 +169,85 @@ def test_upper_and_lower_case(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the game's own files
 
 
-def test_a_backup_that_cannot_be_written(edited: tuple[Path, Path], tmp_path: Path) -> None:
-    """The archive stays as it is."""
+@pytest.mark.parametrize("blocked", ["", "originals", "changes", "originals/DIGEST"])
+@pytest.mark.parametrize("by", ["file", "directory", "link", "dangling link"])
+def test_an_original_that_cannot_be_kept(
+    blocked: str, by: str, edited: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The archive stays as it is, and nothing is written through a link."""
     game, out = edited
-    (game / "static.rlb.bak").mkdir()
     before = snapshot(game)
+    place = game / VAULT / blocked.replace("DIGEST", before["static.rlb"])
+    place.parent.mkdir(parents=True, exist_ok=True)
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    if by == "file":
+        place.write_bytes(b"in the way")
+    elif by == "directory":
+        place.mkdir()
+    else:
+        place.symlink_to(elsewhere if by == "link" else elsewhere / "nothing")
     for force in ((), ("--force",)):
         done = run("gltf2msh", out, "--game", game, "--in-place", *force)
+        if by == "directory" and "DIGEST" not in blocked:
+            assert done.returncode == 0
+            return
+        if blocked == "originals/DIGEST" and by != "directory":  # it is replaced, not followed
+            assert done.returncode == 0
+            kept = hashlib.sha256(original(game, "static.rlb"))
+            assert kept.hexdigest() == before["static.rlb"]
+            break
         assert done.returncode in (1, 2)
-        assert "static.rlb.bak" in done.stdout + done.stderr
-        assert "internal error" not in done.stdout + done.stderr
+        said = done.stdout + done.stderr
+        assert ".msh-gltf" in said, said
+        assert "internal error" not in said
         assert snapshot(game) == before
-    (game / "static.rlb.bak").rmdir()
-    size = sum(p.stat().st_size for p in game.rglob("*") if p.is_file()) + (100 << 10)
-    full = in_namespace(
-        f"""
-        mkdir "$3/disk"; mount -t tmpfs -o size={size} tmpfs "$3/disk" || exit 77
-        cp -a "$1" "$3/disk/game"
-        dd if=/dev/zero of="$3/disk/fill" bs=4k 2> /dev/null; truncate -s -8k "$3/disk/fill"
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_full_disk(edited: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = edited
+    size = sum(p.stat().st_size for p in game.rglob("*") if p.is_file()) + (700 << 10)
+    for room in (8, 40, 120, 200):  # for nothing, for the folder, for the original, for half
+        full = in_namespace(
+            f"""
+            mkdir -p "$3/disk"
+            mount -t tmpfs -o size={size + (room << 10)} tmpfs "$3/disk" || exit 77
+            cp -a "$1" "$3/disk/game"; fill="$3/disk/fill"
+            dd if=/dev/zero of="$fill" bs=4k 2> /dev/null; truncate -s -{room}k "$fill"
+            "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place; echo "exit code $?"
+            diff -r --exclude=.msh-gltf "$1" "$3/disk/game" && echo same
+            ls "$3/disk/game/.msh-gltf"; rm "$fill"
+            "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place -q; echo "then $?"
+            "$BIN/msh-mod" restore "$3/disk/game"
+            diff -r --exclude=.msh-gltf "$1" "$3/disk/game" && echo restored
+            """,
+            game, out, tmp_path,
+        )  # fmt: skip
+        said = full.stdout + full.stderr
+        assert "cannot be written (No space left on device)" in said
+        assert "\nsame\n" in full.stdout, said
+        assert "exit code 0" not in full.stdout
+        assert "intent.json" not in full.stdout
+        assert "then 0\n" in full.stdout, said
+        assert full.stdout.endswith("restored\n"), said
+
+
+def test_a_disk_that_is_read_only(edited: tuple[Path, Path], tmp_path: Path) -> None:
+    game, out = edited
+    done = in_namespace(
+        """
+        mkdir -p "$3/disk"; mount -t tmpfs tmpfs "$3/disk" || exit 77
+        cp -a "$1" "$3/disk/game"; mount -o remount,ro "$3/disk" || exit 77
         "$BIN/gltf2msh" "$2" --game "$3/disk/game" --in-place; echo "exit code $?"
+        "$BIN/msh-mod" status "$3/disk/game"; echo "status $?"
         diff -r "$1" "$3/disk/game" && echo same
         """,
         game, out, tmp_path,
     )  # fmt: skip
-    assert "static.rlb.bak: cannot be written (No space left on device)" in full.stdout
-    assert full.stdout.endswith("exit code 1\nsame\n")
-    assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
+    said = done.stdout + done.stderr
+    assert "cannot be written (Read-only file system)" in said
+    assert "exit code 0" not in done.stdout
+    assert done.stdout.endswith("nothing was changed here\nstatus 0\nsame\n"), said
 
 
 def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None:
@@ -200,7 +255,8 @@ def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None
     (game / "static.rlb").chmod(0o640)
     assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0
     assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
-    assert (game / "static.rlb.bak").stat().st_mode & 0o777 == 0o640
+    assert run("msh-mod", "restore", game).returncode == 0
+    assert (game / "static.rlb").stat().st_mode & 0o777 == 0o640
     assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q") == 0
     (tmp_path / "x.glb").chmod(0o600)
     assert call(cli.msh2gltf, MODEL, "-o", tmp_path / "x.glb", "-q", "--force") == 0
@@ -233,17 +289,25 @@ def test_links_are_not_written_through(
         assert ("was a link to" if kind == "symbolic" else "2 names (hard links)") in said
         assert other.read_bytes() == before != path.read_bytes()
         assert not path.is_symlink()
-        assert path.with_name(f"{name}.bak").read_bytes() == before
+        assert original(game, name) == before
+    assert run("msh-mod", "restore", game).returncode == 0
+    assert all((game / name).read_bytes() == data for name, data in originals(game).items())
     assert not leftovers(game)
 
 
+@pytest.mark.parametrize("by", ["directory", "link"])
 def test_what_was_written_in_place_cannot_be_noted(
-    edited: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+    by: str, edited: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing is written: the next run would take the edits for those of others."""
+    """Nothing is written: nobody could take it back."""
     game, out = edited
     before = snapshot(game)
-    (out / "written.json").mkdir()
+    history, other = game / VAULT / "edits.jsonl", tmp_path / "other"
+    history.parent.mkdir()
+    history.mkdir() if by == "directory" else history.symlink_to(other)
     assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 2
-    assert "written.json: cannot be written" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"edits.jsonl: {'cannot be read' if by == 'directory' else 'is a link'}" in said
+    assert said.count("\n") == 1
     assert snapshot(game) == before
+    assert not other.exists()

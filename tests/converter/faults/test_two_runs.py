@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -14,6 +15,8 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import sha256
+from msh_gltf.converter.game.edits import GameEdits
+from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.locks import only_run
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.converter.batch.test_import_run import move
@@ -21,11 +24,13 @@ from tests.support.corpus import DATA
 from tests.support.faults import is_stopped, leftovers, started, wait_for
 from tests.support.game import make_game, snapshot
 from tests.support.runs import SCRIPTS, call, run
+from tests.support.vault import VAULT, original, records
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stops processes")
 
 MODEL = DATA / "retail__system__R_H_002.msh"
 REFUSED = "another run is at work in this directory; wait for it"
+IN_GAME = "another run is at work in this game; wait for it"
 
 
 def go_on(job: subprocess.Popen[str]) -> tuple[int, str]:
@@ -49,31 +54,59 @@ def test_in_place_twice(places: tuple[Path, Path]) -> None:
     before = (game / "static.rlb").read_bytes()
     job = started(1, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
     wait_for(lambda: is_stopped(job))
-    second = run("gltf2msh", out, "--game", game, "--in-place")
-    assert (second.returncode, REFUSED in second.stderr) == (2, True)
+    for command in (("gltf2msh", out, "--game", game, "--in-place"), ("msh-mod", "undo", game)):
+        second = run(*command)
+        assert (second.returncode, IN_GAME in second.stderr) == (2, True), second.stderr
     # and nobody changes what is being read
     third = run("msh2gltf", game, "-o", out, "--force")
     assert (third.returncode, REFUSED in third.stderr) == (2, True)
     assert go_on(job) == (0, "")
-    assert (game / "static.rlb.bak").read_bytes() == before != (game / "static.rlb").read_bytes()
+    assert original(game, "static.rlb") == before != (game / "static.rlb").read_bytes()
+    # from now on it is said who
+    job = started(1, signal.SIGSTOP, game, "msh-mod", "undo", game)
+    wait_for(lambda: is_stopped(job))
+    second = run("gltf2msh", out, "--game", game, "--in-place")
+    assert second.returncode == 2
+    job.send_signal(signal.SIGCONT)
+    job.communicate(timeout=60)
+    assert job.returncode == 0
+    assert (game / "static.rlb").read_bytes() == before
+    assert not (game / VAULT / "writer").exists()
 
 
-def test_another_tool_changes_an_archive(tmp_path: Path) -> None:
-    """Between reading it and writing it: its change is not lost."""
+def test_who_is_at_work(places: tuple[Path, Path]) -> None:
+    game, out = places
+    assert run("gltf2msh", out, "--game", game, "--in-place", "-q").returncode == 0
+    with GameEdits(game, "gltf2msh towers --in-place", "out:1"):
+        second = run("msh-mod", "undo", game)
+        assert run("msh-mod", "status", game).returncode == 0  # reading waits for nobody
+    assert second.returncode == 2
+    who = f"gltf2msh towers --in-place (process {os.getpid()}) is at work in this game"
+    assert who in second.stderr
+    assert run("msh-mod", "undo", game).returncode == 0
+
+
+@pytest.mark.parametrize("at", [2, 8, 14, 17, 20])
+def test_another_tool_changes_an_archive(at: int, tmp_path: Path) -> None:
+    """Between reading it and writing it: its change is not lost, and nothing is half done."""
     game, out = make_game(tmp_path / "game"), tmp_path / "out"
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     for target in ("SYSTEM.RLB/птица.glb", "static.rlb/s_rock_057.glb"):
         move(out / target)
-    job = started(1, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
-    wait_for(lambda: is_stopped(job))  # before the first archive's backup
+    before = snapshot(game)
+    job = started(at, signal.SIGSTOP, game, "gltf2msh", out, "--game", game, "--in-place", "-q")
+    wait_for(lambda: is_stopped(job))  # before the first archive gets its name
+    assert snapshot(game) == before
     theirs = (game / "static.rlb").read_bytes() + b"theirs"
     (game / "static.rlb").write_bytes(theirs)
     code, errors = go_on(job)
-    assert code == 1
+    assert code in (1, 2)
     assert "static.rlb: changed while this run was at work; run it again" in errors
     assert (game / "static.rlb").read_bytes() == theirs
-    assert not (game / "static.rlb.bak").exists()
-    assert (game / "SYSTEM.RLB.bak").exists()
+    assert {n: d for n, d in snapshot(game).items() if n != "static.rlb"} == {
+        n: d for n, d in before.items() if n != "static.rlb"
+    }
+    assert not (game / VAULT / "edits.jsonl").exists() or records(game) == []
 
 
 def test_reading_what_is_being_written(places: tuple[Path, Path], tmp_path: Path) -> None:
@@ -100,12 +133,14 @@ def test_into_a_library_twice(tmp_path: Path) -> None:
     job = started(1, signal.SIGSTOP, library.parent, "gltf2msh", *one)
     wait_for(lambda: is_stopped(job))
     second = run("gltf2msh", *two)
-    assert (second.returncode, REFUSED in second.stderr) == (2, True)
+    assert (second.returncode, IN_GAME in second.stderr) == (2, True), second.stderr
     model = Origin(library.parent / "static.rlb", 0, b"i_room_006.msh")
-    with pytest.raises(ConversionError, match="another run is at work"):  # Blender's button
-        replace_model(
-            model, b"NRes", {sha256(read_nres(read_file(model.path), "x").entries[0].payload)}
-        )
+    known = {sha256(read_nres(read_file(model.path), "x").entries[0].payload)}
+    with (  # Blender's button
+        pytest.raises(ConversionError, match="another run is at work"),
+        Games("put back", "scene") as games,
+    ):
+        replace_model(games, model, b"NRes", known)
     assert go_on(job) == (0, "")
     assert run("gltf2msh", *two).returncode == 0
     names = [entry.name for entry in read_nres(read_file(library), "x").entries]

@@ -20,8 +20,7 @@ PLACED = {"mission.gltf": ("GAME/MISSIONS/Single.01",), "walker.gltf": ("GAME", 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("materials")
-    for name in ("GAME", "GAME/MISSIONS"):
-        MAKERS[name](folder / name)
+    MAKERS["GAME"](folder / "GAME")
     for name, arguments in PLACED.items():
         done = run("msh2gltf", *arguments, "-o", name, cwd=folder)
         assert done.returncode == 0, done.stderr

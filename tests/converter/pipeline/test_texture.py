@@ -31,6 +31,7 @@ from tests.support.corpus import LIBS, sample_called
 from tests.support.game import archive as archive_bytes
 from tests.support.game import entry as game_entry
 from tests.support.runs import SCRIPTS, call, run
+from tests.support.vault import VAULT, originals
 
 #: Bits of red, green, blue, alpha that a format stores; 0: alpha is lost.
 BITS = {8888: (8, 8, 8, 8), 888: (8, 8, 8, 0), 565: (5, 6, 5, 0), 4444: (4, 4, 4, 4)}
@@ -212,15 +213,16 @@ def test_a_texture_is_replaced(library: Path, tmp_path: Path) -> None:
         else:
             assert new.payload == old.payload
             assert (new.attr1, new.attr2, new.raw_name) == (old.attr1, old.attr2, old.raw_name)
-    backup = library.with_name("Textures.lib.bak")
-    assert backup.read_bytes() == (LIBS / "Textures.lib").read_bytes()
-    # the next texture leaves the game's own library as the backup
+    assert originals(library.parent) == {"Textures.lib": (LIBS / "Textures.lib").read_bytes()}
+    # the next texture leaves the game's own library as the original
     save(tmp_path / "more.png", pixels)
     again = run("gltf2msh", tmp_path / "more.png", "--into", library)
     assert "added entry more.0" in again.stdout
-    assert "bak" not in again.stdout
-    assert backup.read_bytes() == (LIBS / "Textures.lib").read_bytes()
-    assert sorted(p.name for p in library.parent.iterdir()) == ["Textures.lib", backup.name]
+    assert originals(library.parent) == {"Textures.lib": (LIBS / "Textures.lib").read_bytes()}
+    assert sorted(p.name for p in library.parent.iterdir()) == [VAULT, "Textures.lib"]
+    for _ in range(2):
+        assert run("msh-mod", "undo", library.parent).returncode == 0
+    assert library.read_bytes() == (LIBS / "Textures.lib").read_bytes()
 
 
 def test_a_texture_is_added(library: Path, tmp_path: Path) -> None:
@@ -376,4 +378,4 @@ def test_what_else_is_refused(library: Path, tmp_path: Path) -> None:
     out = run("gltf2msh", save(tmp_path / "壁.png", noise(4, 4)), "--into", library)
     assert "letters that CP1251 lacks" in out.stderr
     assert library.read_bytes() == bytes(read_file(LIBS / "Textures.lib"))
-    assert not library.with_name("Textures.lib.bak").exists()
+    assert not (library.parent / VAULT).exists()
