@@ -13,17 +13,17 @@ import pytest
 from blender_extension import build
 
 #: What no user of the extension has: options, commands, pages of the documentation.
-OF_COMMANDS = re.compile(r"--[a-z]|\b(?:gltf2msh|msh2gltf|msh-inspect)\b|docs/\w")
+OF_COMMANDS = re.compile(r"--[a-z]|\b(?:gltf2msh|msh2gltf|msh-inspect|msh-mod)\b|docs/\w")
 #: Modules whose messages the extension does not show: runs over games, checks, other formats.
 NOT_SHOWN = (
     "converter/batch/check", "converter/batch/console", "converter/batch/export_",
     "converter/batch/import_", "converter/batch/library_edits", "converter/batch/manifest",
     "converter/batch/new_keys", "converter/batch/pictures", "converter/batch/resume",
     "converter/batch/roundtrip", "converter/batch/walk", "converter/batch/write_game",
-    "converter/batch/written", "converter/batch/workers", "converter/checks/",
+    "converter/batch/workers", "converter/checks/",
     "converter/pipeline/check", "converter/pipeline/inspect", "converter/pipeline/obj",
     "converter/pipeline/diff_assembly", "converter/pipeline/uses", "converter/rebuild/lods",
-    "converter/__init__",
+    "converter/game/mods", "converter/__init__",
 )  # fmt: skip
 #: Messages that the extension cannot bring about, and why.
 NEVER = {
@@ -34,7 +34,10 @@ NEVER = {
     "--sidecar PATH": "the extension hands the sidecar over, unless everything is rebuilt",
     ", or rebuild everything with --no-sidecar": "the same",
     "--require-all": "the extension has no such choice",
+    "msh-mod status --json": "the extension restores no state by its digest",
+    " --to ": "the same",
     "--tolerant": "the same",
+    "--parts visible": "the extension exports every part",
     "--unit is empty": "units are opened as files",
     "--scene chooses": "the extension exports one scene",
     "(an OBJ: --up)": "the extension exports +Y Up, and no OBJ",
@@ -43,6 +46,10 @@ NEVER = {
     " --into ": "the same",
     "--game DIR looks": "the same",
     "--strict": "the same",
+    "msh-mod status shows what was": "the same",
+    "msh-mod restore GAME": "the same",
+    "`msh-mod status GAME`": "the README of the vault",
+    "`msh-mod restore GAME`": "the same",
 }
 
 

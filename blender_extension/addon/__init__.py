@@ -4,9 +4,9 @@ The extension calls the converter's library and Blender's own glTF importer and 
 knows of its own is how a model lives in a .blend: a scene per model, which carries its sidecar.
 """
 
-from . import assets, export_msh, import_msh, new_model, panel, state
+from . import assets, export_msh, game, import_msh, new_model, originals, panel, session, state
 
-_PARTS = (state, import_msh, export_msh, new_model, assets, panel)
+_PARTS = (state, session, import_msh, export_msh, new_model, assets, game, originals, panel)
 
 
 def register() -> None:

@@ -12,23 +12,34 @@ from bpy_extras.io_utils import ExportHelper
 
 from .areals import numbered
 from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.replace_entry import replace_file, replace_model
-from .converter.batch.written import History, history_text, read_history
+from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.formats.sidecar import sidecar_path
+from .converter.game.games import Games
 from .converter.pipeline.appearance import with_libraries_around
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
+from .converter.pipeline.game import find_game
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.library_edits import files_beside
 from .converter.pipeline.new_entries import NewEntries, entries_of_game
 from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
+from .game import find_again, refresh, require_file
 from .guard import guarded
 from .missions import game_of_file
-from .state import DIALECTS, game_folders, show_report, sidecar_bytes
+from .session import recorded
+from .state import (
+    DIALECTS,
+    MshState,
+    commit,
+    game_folders,
+    put_back,
+    show_report,
+    sidecar_bytes,
+)
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.
@@ -51,7 +62,7 @@ REBUILD = BoolProperty(
 def export_model(
     context: bpy.types.Context, name: str, dialect: str, rebuild: bool
 ) -> ImportResult:
-    """The scene's model as the game wants it, with the report in the scene.
+    """The scene's model as the game wants it.
 
     Args:
         context: Blender's; its scene is exported.
@@ -95,7 +106,6 @@ def export_model(
             result = import_gltf(target, sidecar, options)
         except ConversionError as error:
             raise _in_words_of_blender(error, scene, folder) from None
-    show_report(scene.msh_gltf, result)
     return result
 
 
@@ -167,11 +177,6 @@ def report_result(operator, result: ImportResult, state) -> None:
     operator.report({"INFO"}, f"{result.name}: {state.outcome}")
 
 
-def history_of(text: str) -> History:
-    """What was put back, as a scene keeps it."""
-    return read_history(text, "what was put back") if text else {}
-
-
 def _library_folders(context: bpy.types.Context) -> list[Path]:
     """Where the game's libraries are, as the import looks for them."""
     own = Path(context.scene.msh_gltf.path).parent
@@ -217,6 +222,10 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
         """Write the file; the file browser has asked about one that is there."""
 
         def work() -> None:
+            with recorded(context.scene) as state:
+                write(state)
+
+        def write(state: MshState) -> None:
             path = Path(bpy.path.abspath(self.filepath))
             if not path.name:
                 raise ConversionError("no file is named")
@@ -224,11 +233,10 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             files = [(path, result.data), *companions_beside(path, result.companions)]
             beside = files_beside(path, result, _game(context))
             there = [file for file in beside.files if file[0].is_file()]
-            files += [file for file in beside.files if file not in there]
             result.not_applied += beside.not_applied
             if beside.files:
                 names = ", ".join(file.name for file, _ in beside.files)
-                known = bool(context.scene.msh_gltf.source)
+                known = bool(state.source)
                 result.warnings.append(
                     f"{names}: entries for the game's Material.lib and Textures.lib"
                     + ("; Put Back Into the Game writes them there" if known else "")
@@ -238,22 +246,38 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
                 files += wear
                 result.warnings += messages
-            write_outputs(files, force=True)
-            for file, data in there:  # it may be the game's: NAME.bak keeps it
-                if file.read_bytes() != data:
-                    replace_file(file, data)
-            show_report(context.scene.msh_gltf, result)
-            report_result(self, result, context.scene.msh_gltf)
+            files += [file for file in beside.files if file not in there]
+            # what the game has goes through its history
+            there += [(f, data) for f, data in files if f.is_file() and find_game(f) is not None]
+            write_outputs([file for file in files if file not in there], force=True)
+            with Games(f"Blender: export {path.name}", "into") as games:
+                for file, data in there:
+                    games.put(file, data, path.name)
+                for file in games.commit():
+                    result.warnings.append(
+                        f"{file.name} was another one, perhaps of another model; the game's "
+                        "history has it"
+                    )
+            result.warnings += games.messages
+            show_report(state, result)
+            report_result(self, result, state)
 
         return guarded(self, work)
 
 
 class MSH_OT_put_back(bpy.types.Operator):
-    """Write the model, its materials and textures where they came from; files are kept as .bak"""
+    """Write the model, its materials and textures where they came from; undo is in the panel"""
 
     bl_idname = "export_scene.msh_put_back"
     bl_label = "Put Back Into the Game"
     bl_options = {"REGISTER"}
+
+    game: StringProperty(
+        name="Game Folder",
+        description="Where the game is now, if it is not where the model was imported from",
+        subtype="DIR_PATH",
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def poll(cls, context):
@@ -261,28 +285,34 @@ class MSH_OT_put_back(bpy.types.Operator):
         return bool(context.scene.msh_gltf.source)
 
     def invoke(self, context, event):
-        """Ask first: the game's own file is changed."""
+        """Ask first: the game's own file is changed. Ask where the game is, if it is gone."""
+        if find_again(context) is None:
+            return context.window_manager.invoke_props_dialog(self)
         return context.window_manager.invoke_confirm(self, event)
 
     def execute(self, context):
         """Replace the entries that changed and nothing else."""
 
         def work() -> None:
-            state = context.scene.msh_gltf
+            with recorded(context.scene) as state:
+                write(state)
+
+        def write(state: MshState) -> None:
+            state.path = str(require_file(context, self.game))
             result = export_model(context, stem(state.source), "auto", False)
-            known = {state.digest, *state.written.split()} - {""}
             companions = [*result.companions, *result.kept_companions]
-            history = history_of(state.history)
-            libraries = history_of(state.libraries)
-            plan = plan_libraries(_library_folders(context), result, libraries)
+            with put_back(state, f"Blender: put back {state.source}") as games:
+                plan = plan_libraries(games, _library_folders(context), result)
+                replace_model(games, state.origin, result.data, {state.digest}, companions)
+                plan.put()
+                games.take_back_rest(state.origin.path)
+                wrote, messages = commit(state, games)
             result.not_applied += plan.not_applied
-            result.warnings += plan.messages
-            wrote = replace_model(state.origin, result.data, known, companions, history)
-            state.history = history_text(history)
-            wrote = bool(plan.write()) or wrote
-            state.libraries = history_text(libraries)
+            result.warnings += [*plan.messages, *messages]
             show_report(state, result)
             report_result(self, result, state)
+            with contextlib.suppress(ConversionError):
+                refresh(context)
             place = f"{os.path.basename(state.path)} has it"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
 

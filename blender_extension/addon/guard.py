@@ -15,20 +15,22 @@ def guarded(operator: bpy.types.Operator, work: Callable[[], None]) -> set[str]:
     """Do an operator's work; returns what its ``execute`` returns."""
     try:
         work()
-    except MissingPackage as error:
-        operator.report({"ERROR"}, _not_here(error))
-    except ConversionError as error:
-        operator.report({"ERROR"}, in_blender(str(error)))
     except Exception as error:
-        if os.environ.get("MSH_GLTF_TRACEBACK"):
+        if os.environ.get("MSH_GLTF_TRACEBACK") and not isinstance(error, ConversionError):
             traceback.print_exc()
-        message = " ".join(str(error).split())
-        operator.report(
-            {"ERROR"}, f"internal error, please report it: {type(error).__name__}: {message}"
-        )
-    else:
-        return {"FINISHED"}
-    return {"CANCELLED"}
+        operator.report({"ERROR"}, message_of(error))
+        return {"CANCELLED"}
+    return {"FINISHED"}
+
+
+def message_of(error: Exception) -> str:
+    """What is shown of an error: a line."""
+    if isinstance(error, MissingPackage):
+        return _not_here(error)
+    if isinstance(error, ConversionError):
+        return in_blender(str(error))
+    message = " ".join(str(error).split())
+    return f"internal error, please report it: {type(error).__name__}: {message}"
 
 
 def _not_here(error: MissingPackage) -> str:

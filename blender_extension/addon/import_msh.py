@@ -26,7 +26,15 @@ from .importers.content import assembly_kind, find_model, kind_at, mission_in, m
 from .importers.gltf_file import open_gltf
 from .importers.nres import read_file, read_nres
 from .missions import game_of_file, sort_by_kind
-from .state import DIALECTS, TEXTURES, game_folders, keep_sidecar, show_warnings
+from .state import (
+    DIALECTS,
+    TEXTURES,
+    clear_report,
+    game_folders,
+    keep_sidecar,
+    new_owner,
+    show_warnings,
+)
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -109,6 +117,11 @@ def import_model(
             )
         sidecar = sidecar_path(target).read_bytes()
     state = scene.msh_gltf
+    clear_report(state)
+    for name in ("written", "archive", "model", "tag", "recorded"):  # of a former model
+        state.property_unset(name)
+    # from the start: what Put Back sets, Blender's undo takes away
+    state.owner = new_owner()
     state.source, state.path, state.kind = loaded.name, str(path.absolute()), kind
     state.index = -1 if index is None else index
     state.raw_name = raw_name

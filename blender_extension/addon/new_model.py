@@ -1,19 +1,22 @@
 """A model that was made in Blender, put into an archive of the game: *Put Into the Game*."""
 
+import contextlib
+
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from .converter.batch.put_libraries import plan_libraries
 from .converter.batch.put_models import add_model, dialect_of, find_destination
-from .converter.batch.written import history_text
 from .converter.errors import ConversionError
 from .converter.formats.names import entry_name, escape, stem
 from .converter.formats.registry import TAGS
 from .converter.pipeline.game import model_archives
-from .export_msh import export_model, history_of, report_result
+from .export_msh import export_model, report_result
+from .game import refresh
 from .guard import guarded
 from .missions import named_game
-from .state import DIALECTS, show_report
+from .session import recorded
+from .state import DIALECTS, MshState, commit, put_back, show_report
 
 _NO_KEY = "NONE"
 _HINT = "choose another name"
@@ -28,7 +31,7 @@ def _archives(operator, context, typed):
 
 
 class MSH_OT_put_new(bpy.types.Operator):
-    """Put this new model, its materials and textures into the game; files are kept as .bak"""
+    """Put this new model, its materials and textures into the game; undo is in the panel"""
 
     bl_idname = "export_scene.msh_put_new"
     bl_label = "Put Into the Game"
@@ -72,7 +75,10 @@ class MSH_OT_put_new(bpy.types.Operator):
         """Write the model's entry, what goes with it, and its key."""
 
         def work() -> None:
-            state = context.scene.msh_gltf
+            with recorded(context.scene) as state:
+                write(state)
+
+        def write(state: MshState) -> None:
             game = named_game(context, self.game)
             if not self.archive:
                 raise ConversionError("no archive is named", hint="choose one of the game")
@@ -82,16 +88,18 @@ class MSH_OT_put_new(bpy.types.Operator):
             to = find_destination(game / self.archive, entry_name(escape(name)), tag, game)
             dialect = dialect_of(to.archive) if self.dialect == "auto" else self.dialect
             result = export_model(context, name, dialect, False)
-            history = history_of(state.libraries)
-            plan = plan_libraries(to.folders, result, history)
-            add_model(plan, to, result, hint=_HINT)
+            with put_back(state, f"Blender: put {name} into {self.archive}") as games:
+                plan = plan_libraries(games, to.folders, result)
+                add_model(plan, to, result, hint=_HINT)
+                plan.put()
+                wrote, messages = commit(state, games)
             result.not_applied += plan.not_applied
-            result.warnings += plan.messages
-            wrote = plan.write()
-            state.libraries = history_text(history)
+            result.warnings += [*plan.messages, *messages]
             state.archive, state.model, state.tag = self.archive, name, self.tag
             show_report(state, result)
             report_result(self, result, state)
+            with contextlib.suppress(ConversionError):
+                refresh(context)
             place = f"{to.archive.name} has {name}"
             self.report({"INFO"}, f"{place} now" if wrote else f"{place} already")
 

@@ -6,6 +6,7 @@ like everything else; the scene points to it.
 
 import base64
 import binascii
+import secrets
 import textwrap
 import zlib
 from pathlib import Path
@@ -24,11 +25,14 @@ from .converter.batch.replace_entry import Origin
 from .converter.errors import ConversionError, printable
 from .converter.formats.names import stem
 from .converter.formats.sidecar import SUFFIX
+from .converter.game.games import Games
 from .converter.pipeline.import_result import ImportResult
 from .converter.storage import inflate
 from .importers.gltf_file import UNPACKED, UNPACKED_FLOOR
 from .wording import in_blender
 
+#: The outcome where an error stopped the export; the warning below it has the message.
+FAILED = "the last export failed"
 _HEAD = "The sidecar of {name}: what glTF cannot hold. Leave it as it is; exporting needs it."
 
 
@@ -52,9 +56,8 @@ class MshState(bpy.types.PropertyGroup):
     summary: StringProperty()
     dialect: StringProperty()
     digest: StringProperty(description="SHA-256 of the model")
-    written: StringProperty(description="SHA-256 of files that version 0.1 last put back")
-    history: StringProperty(description="What was put back into which files, as JSON")
-    libraries: StringProperty(description="What was put back into which libraries, as JSON")
+    owner: StringProperty(description="What the history of a game calls this model")
+    written: StringProperty(description="SHA-256 of what this .blend has put into the game")
     archive: StringProperty(description="The archive that a new model was put into")
     model: StringProperty(description="What it is called there")
     tag: StringProperty(description="What its object key says it is; NONE: it has no key")
@@ -64,6 +67,7 @@ class MshState(bpy.types.PropertyGroup):
     )
     sidecar: PointerProperty(type=bpy.types.Text)
     outcome: StringProperty(description="The last export, in a line")
+    recorded: StringProperty(description="Which export the scene knows of last")
     rows: CollectionProperty(type=MshRow)
     row: IntProperty()
     warnings: CollectionProperty(type=MshRow)
@@ -131,6 +135,38 @@ def game_folders(context: bpy.types.Context) -> tuple[str, ...]:
     return (str(path),)
 
 
+def put_back(state: MshState, command: str) -> Games:
+    """Return a transaction that takes back first what this scene has brought into the game.
+
+    The history lies in the game, so Blender's undo does not touch it.
+    """
+    if not state.owner:  # of a new model, or of a .blend of an earlier version
+        state.owner = new_owner()
+    owner = state.owner
+    return Games(command, owner, lambda one: one.owner == owner)
+
+
+def new_owner() -> str:
+    """Return what histories call a model from now on: no other import has it."""
+    return f"blend:{secrets.token_hex(8)}"
+
+
+def commit(state: MshState, games: Games) -> tuple[list[Path], list[str]]:
+    """Write what is planned; return the files, and what the user should know."""
+    known = set(state.written.split())
+    unknown = [layer for layer in games.in_force() if layer.after not in known]
+    wrote = games.commit()
+    messages = games.messages
+    if wrote and unknown:
+        numbers = ", ".join(map(str, sorted({layer.number for layer in unknown})))
+        messages.append(
+            f"replaced change {numbers} of the game, which another copy of this .blend put there, "
+            "or this one before it was opened again; Undo in the panel brings it back"
+        )
+    state.written = " ".join(sorted({layer.after for layer in games.in_force()}))
+    return wrote, messages
+
+
 def keep_sidecar(scene: bpy.types.Scene, data: bytes) -> None:
     """Put a sidecar into the .blend."""
     name = scene.msh_gltf.source
@@ -139,6 +175,11 @@ def keep_sidecar(scene: bpy.types.Scene, data: bytes) -> None:
     text.write("\n".join([_HEAD.format(name=printable(name)), *body]))
     text.current_line_index = 0
     scene.msh_gltf.sidecar = text
+
+
+def is_sidecar(text: bpy.types.Text) -> bool:
+    """Whether a text is a sidecar; Blender keeps texts whose scene is gone."""
+    return SUFFIX in text.name or text.as_string().startswith(_HEAD.partition("{")[0])
 
 
 def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
@@ -172,6 +213,13 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
             hint="undo that, or import the model again",
         )
     return data
+
+
+def clear_report(state: MshState) -> None:
+    """Leave no report in the panel."""
+    state.outcome = ""
+    state.rows.clear()
+    state.warnings.clear()
 
 
 def show_warnings(state: MshState, warnings: list[str]) -> None:

@@ -52,6 +52,10 @@ WORDS = {
     "parts of a model are rigid: --rigid-skin binds each triangle to one joint": (
         "parts of a model are rigid: parent the objects to bones instead"
     ),
+    # what was changed in a game
+    "msh-mod status shows what is known": "Status in the panel shows what is known",
+    "msh-mod status lists them": "Status in the panel shows them",
+    "take that back first: msh-mod undo GAME ": "take that back first: change ",
     # what only a command can do, or tell more about
     "msh2gltf --tolerant leaves out ": "the converter's command line can open it without ",
     ", which msh-inspect --check names": "",

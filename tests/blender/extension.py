@@ -224,7 +224,7 @@ def archive(out):
     assert bpy.ops.import_scene.msh_entry(filepath=FILES["archive"], entry=bird) == {"FINISHED"}
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
     facts["same"] = report()
-    facts["backup_of_nothing"] = Path(f"{FILES['archive']}.bak").exists()
+    facts["history_of_nothing"] = Path(FILES["archive"]).with_name(".msh-gltf").exists()
     node = next(o for o in bpy.context.scene.objects if o.parent is None)
     node.location.z += 1
     gltf(out / "bird.glb")
@@ -235,7 +235,7 @@ def archive(out):
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
     facts["changed"] = report()
     assert bpy.ops.export_scene.msh_put_back() == {"FINISHED"}
-    bpy.context.scene.msh_gltf.history = ""
+    bpy.context.scene.msh_gltf.owner = "blend:another"
     node.location.z += 1
     facts["another"] = error_of(bpy.ops.export_scene.msh_put_back)
     return facts
@@ -442,11 +442,13 @@ def switched_off(out):
 
 # steps, which use this file
 from extension_clips import clips  # noqa: E402, F401
+from extension_game import exported_over, given_away, moved_game, panel_of_game, unsaved  # noqa: E402, F401
 from extension_maps import areals, ground, maps  # noqa: E402, F401
 from extension_materials import libraries, materials, namesakes  # noqa: E402, F401
 from extension_missions import assets, missions, placing, units  # noqa: E402, F401
 from extension_new import adding  # noqa: E402, F401
 from extension_points import points  # noqa: E402, F401
+from extension_undo import failing, new_models, other_models, undone  # noqa: E402, F401
 
 # modules of somebody else's extension
 DECOYS = {name: types.ModuleType(name) for name in OWN_NAMES}

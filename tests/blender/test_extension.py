@@ -14,7 +14,6 @@ import pytest
 
 from blender_extension import build
 from msh_gltf.converter import cli
-from msh_gltf.converter.batch.walk import BACKUP
 from msh_gltf.converter.formats.model import MshModel
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
@@ -25,7 +24,7 @@ from tests.converter.batch.test_import_run import same_but_for
 from tests.docs.materials import example_game
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, LIBS
-from tests.support.game import MESH, archive, entry, make_game, snapshot
+from tests.support.game import MESH, archive, entry, make_game, original, snapshot
 from tests.support.points import CTPT, POINTS, cpt
 from tests.support.runs import call, first_difference
 
@@ -290,7 +289,7 @@ def test_the_turret_of_the_tutorial(seen: Seen) -> None:
     assert rebuilt == ["gun.lod0.group0", "gun.lod1.group0"]
     archive = seen.out.parent / "turrets.rlb"
     before = (example_game() / "turrets.rlb").read_bytes()
-    assert archive.with_suffix(".rlb.bak").read_bytes() == before
+    assert original(archive) == before
     old, new = read_nres(before, "x"), read_nres(archive.read_bytes(), "x")
     changed = [
         a.name for a, b in zip(old.entries, new.entries, strict=True) if a.payload != b.payload
@@ -340,17 +339,17 @@ def test_into_the_archive(seen: Seen) -> None:
     assert facts["state"] == ["SYSTEM.RLB: R_H_002.msh", 0]
     assert [name for _, name, _ in facts["entries"]] == ["R_H_002.msh", "b_bun_000.msh", BIRD]
     assert facts["same"]["outcome"] == "unchanged, restored byte for byte"
-    assert not facts["backup_of_nothing"]
+    assert not facts["history_of_nothing"]
 
     new, old = seen.game / "SYSTEM.RLB", seen.before / "SYSTEM.RLB"
     index = int(facts["entries"][2][0])
     same_but_for(old, new, index)
-    assert Path(f"{new}{BACKUP}").read_bytes() == old.read_bytes()
+    assert original(Path(new)) == old.read_bytes()
     entry = bytes(read_nres(new.read_bytes(), "x").entries[index].payload)
     assert entry == by_command(seen.out / "archive/bird.glb", old, "--entry", BIRD)
     assert facts["changed"]["rows"]
     before, after = snapshot(seen.before), snapshot(seen.game)
-    assert {k for k in after if after[k] != before.get(k)} == {"SYSTEM.RLB", f"SYSTEM.RLB{BACKUP}"}
+    assert {k for k in after if after[k] != before.get(k)} == {"SYSTEM.RLB"}
     assert f"entry {BIRD}: has changed since it was converted" in facts["another"]
 
 

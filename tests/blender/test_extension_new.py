@@ -11,7 +11,7 @@ from msh_gltf.importers.mission import read_mission
 from msh_gltf.importers.nres import read_file, read_nres
 from msh_gltf.importers.registry import read_registry
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
-from tests.support.game import snapshot
+from tests.support.game import original, snapshot
 from tests.support.runs import run
 
 __all__ = ["pytestmark", "zip_file"]
@@ -29,7 +29,7 @@ def test_errors_name_what_to_do_in_blender(seen: Seen) -> None:
     assert "nothing.rlb: is not an archive" in facts["no_such"]
     assert "s_rock: has the object key already, for something else" in facts["taken"]
     assert not any("--" in facts[name] for name in ("no_game", "no_archive", "no_such", "taken"))
-    assert not [name for name in snapshot(out / "before") if name.endswith(".bak")]
+    assert not [name for name in snapshot(out / "before") if ".msh-gltf" in name]
 
 
 def test_a_new_model_goes_into_an_archive(seen: Seen) -> None:
@@ -38,10 +38,9 @@ def test_a_new_model_goes_into_an_archive(seen: Seen) -> None:
     assert facts["archives"] == ["static.rlb"]
     before, added = snapshot(out / "before"), snapshot(out / "added")
     files = {"static.rlb", "objects.rlb", "Material.lib", "Textures.lib"}
-    assert {name for name in added if added[name] != before.get(name)} == files | {
-        f"{name}.bak" for name in files
-    }
-    assert all(added[f"{name}.bak"] == before[name] for name in files)
+    assert {name for name in added if added[name] != before.get(name)} == files
+    for name in files:
+        assert original(out / "added" / name) == (out / "before" / name).read_bytes()
     found = read_registry(read_nres(read_file(out / "added/objects.rlb"), "x")).resolve("my_box")
     assert found is not None
     assert found.tag == "STAT"

@@ -16,7 +16,7 @@ from msh_gltf.importers.control_points import read_points
 from msh_gltf.importers.nres import read_nres
 from tests.blender.test_extension import Seen, points_archive, see, zip_file
 from tests.support.corpus import sample_called
-from tests.support.game import snapshot
+from tests.support.game import original, snapshot
 from tests.support.gltf_view import GltfView
 from tests.support.points import POINTS, cpt
 from tests.support.runs import call, run
@@ -103,7 +103,10 @@ def test_edits_arrive_in_the_game(folder: Path, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     shutil.copy(tmp_path / "editedTrue.glb", out / "a.rlb/robot.glb")
     assert run("gltf2msh", out, "--game", game, "--in-place", "--require-all").returncode == 0
-    old, new = (read_nres((game / n).read_bytes(), n).entries for n in ("a.rlb.bak", "a.rlb"))
+    old, new = (
+        read_nres(data, "a.rlb").entries
+        for data in (original(game / "a.rlb"), (game / "a.rlb").read_bytes())
+    )
     differ = [a.name for a, b in zip(old, new, strict=True) if a.payload != b.payload]
     assert differ == ["robot.cpt"]
     assert names_in(game / "a.rlb") == ["CameraCenter", "Dir_1", "Свет", "Muzzle"]

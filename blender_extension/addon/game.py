@@ -1,0 +1,270 @@
+"""The game that a scene's model is in: where it is now, what was changed in it, and undo.
+
+The history lies in the game, with its originals (``converter.game``). Blender's own undo does not
+touch it.
+"""
+
+import contextlib
+from pathlib import Path, PureWindowsPath
+
+import bpy
+from bpy.props import IntProperty, StringProperty
+
+from .converter.errors import ConversionError, plural, printable
+from .converter.game.edits import GameEdits
+from .converter.game.undo import Status, status, undo
+from .converter.game.vault import find_root
+from .guard import guarded
+from .session import remember
+from .state import clear_report, game_folders, show_warnings
+
+_MOST = 12  # lines of the list that are shown
+
+#: What the panel shows, by what :func:`_place` says; read by *Status*, not while drawing.
+_shown: dict[str, Status] = {}
+
+
+def find_again(
+    context: bpy.types.Context, folder: str = "", known: str | None = None
+) -> Path | None:
+    """The file that the scene's model is in: where it was, or below the game's folder of today.
+
+    Args:
+        context: Blender's.
+        folder: where the game is; empty: where the preferences say.
+        known: where the file was; ``None``: where the scene says.
+    """
+    known = context.scene.msh_gltf.path if known is None else known
+    if Path(known).is_file():
+        return Path(known)
+    folders: tuple[str, ...] = (bpy.path.abspath(folder),) if folder else ()
+    with contextlib.suppress(ConversionError):
+        folders = folders or game_folders(context)
+    parts = PureWindowsPath(known).parts  # takes the slashes of both
+    below = [parts[start:] for start in range(1, len(parts))]
+    found = (_file_below(Path(one), names) for one in folders for names in below)
+    return next((path for path in found if path is not None), None)
+
+
+def _file_below(folder: Path, names: tuple[str, ...]) -> Path | None:
+    """A file by its path from a folder; names in any case, as the game reads them."""
+    for name in names:
+        try:
+            there = sorted(path.name for path in folder.iterdir())
+        except OSError:
+            return None
+        same = [one for one in there if one.lower() == name.lower()]
+        if not same:
+            return None
+        folder /= name if name in same else same[0]
+    return folder if folder.is_file() else None
+
+
+def require_file(context: bpy.types.Context, folder: str = "") -> Path:
+    """The file that the scene's model is in.
+
+    Raises:
+        ConversionError: it is neither where it was nor in the game's folder.
+    """
+    found = find_again(context, folder)
+    if found is None:
+        raise ConversionError(
+            "is not where it was" if not folder else f"is not in {folder} either",
+            file=context.scene.msh_gltf.path,
+            hint="choose the game's folder with Find the Game",
+        )
+    return found
+
+
+def refresh(context: bpy.types.Context) -> Status:
+    """Read the status of the scene's game again, for the panel.
+
+    Raises:
+        ConversionError: there is no game, or its history is damaged.
+    """
+    found = _shown[_place(context)] = status(_root(context))
+    return found
+
+
+def _place(context: bpy.types.Context) -> str:
+    """What the scene says of where its game is; without a look at the disk."""
+    if context.scene.msh_gltf.source:
+        return context.scene.msh_gltf.path
+    addon = context.preferences.addons.get(__package__)
+    return addon.preferences.game if addon is not None and addon.preferences else ""
+
+
+def _root(context: bpy.types.Context) -> Path:
+    """The folder with the history of the scene's game.
+
+    Raises:
+        ConversionError: there is no such game.
+    """
+    if context.scene.msh_gltf.source:
+        return find_root(require_file(context))
+    folders = game_folders(context)
+    if not folders:
+        raise ConversionError(
+            "no game's folder is named",
+            hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
+        )
+    return find_root(Path(folders[0]))
+
+
+class MSH_OT_status(bpy.types.Operator):
+    """Show what differs from the originals of the game"""
+
+    bl_idname = "wm.msh_game_status"
+    bl_label = "Status"
+
+    def execute(self, context):
+        """Read the history of the game; nothing is written."""
+
+        def work() -> None:
+            found = refresh(context)
+            self.report({"INFO"}, f"{found.root}: {_summary(found)}")
+
+        return guarded(self, work)
+
+
+class MSH_OT_undo(bpy.types.Operator):
+    """Take the last change of the game back; Blender's undo does not"""
+
+    bl_idname = "wm.msh_game_undo"
+    bl_label = "Undo in the Game"
+
+    number: IntProperty(
+        name="Change", description="Which one; 0: the last one", options={"SKIP_SAVE", "HIDDEN"}
+    )
+
+    def invoke(self, context, event):
+        """Ask first, naming the change."""
+
+        def work() -> None:
+            with GameEdits(_root(context), "Blender: undo", "blender", dry_run=True) as door:
+                self.number = undo(door)
+                record = door.history.record(self.number)
+                self.message = f"Take change {self.number} back: {_command(record)}?"
+
+        if "CANCELLED" in guarded(self, work):
+            return {"CANCELLED"}
+        return context.window_manager.invoke_confirm(self, event, message=self.message)
+
+    def execute(self, context):
+        """One transaction, which can be taken back itself."""
+
+        def work() -> None:
+            with GameEdits(_root(context), "Blender: undo", "blender") as door:
+                number = undo(door, self.number or None)
+                command = _command(door.history.record(number))
+                door.commit("undo", undoes=number)
+            done = f"change {number} ({command}) is taken back"
+            state = context.scene.msh_gltf
+            clear_report(state)
+            state.outcome = done
+            show_warnings(state, door.messages)
+            remember(context.scene)
+            refresh(context)
+            self.report({"INFO"}, done)
+
+        return guarded(self, work)
+
+
+class MSH_OT_find_game(bpy.types.Operator):
+    """Say where the game is now: it was moved, or this .blend is from somebody else"""
+
+    bl_idname = "wm.msh_find_game"
+    bl_label = "Find the Game"
+
+    directory: StringProperty(name="Game Folder", subtype="DIR_PATH", options={"SKIP_SAVE"})
+    filter_folder: bpy.props.BoolProperty(default=True, options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, context):
+        """Only what was imported has a place."""
+        return bool(context.scene.msh_gltf.source)
+
+    def invoke(self, context, event):
+        """The file browser, with folders."""
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context):
+        """Every scene whose file is there knows its new place."""
+
+        def work() -> None:
+            own = require_file(context, self.directory)
+            for scene in bpy.data.scenes:
+                state = scene.msh_gltf
+                if state.source:
+                    found = find_again(context, self.directory, state.path)
+                    state.path = str(found or state.path)
+            self.report({"INFO"}, f"{context.scene.msh_gltf.source} is in {own}")
+
+        return guarded(self, work)
+
+
+class MSH_PT_game(bpy.types.Panel):
+    """What was changed in the game."""
+
+    bl_label = "Game"
+    bl_idname = "MSH_PT_game"
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "MSH"
+
+    @classmethod
+    def poll(cls, context):
+        """The scene has a game."""
+        return bool(_place(context))
+
+    def draw(self, context):
+        """What *Status* found, and the two buttons."""
+        column = self.layout.column(align=True)
+        state = context.scene.msh_gltf
+        if state.source and not Path(state.path).is_file():
+            column.label(text="the game is not where it was", icon="ERROR")
+            column.operator(MSH_OT_find_game.bl_idname, icon="FILE_FOLDER")
+        found = _shown.get(_place(context))
+        if found is not None:
+            column.label(text=_summary(found))
+            for line in _lines(found):
+                column.label(text=line)
+        column.operator(MSH_OT_status.bl_idname, icon="INFO")
+        column.operator(MSH_OT_undo.bl_idname, icon="LOOP_BACK")
+
+
+def _summary(found: Status) -> str:
+    if not found.changes:
+        return "as it was" if found.transactions else "nothing was changed here"
+    return f"{plural(len(found.changes), 'change')} in force"
+
+
+def _lines(found: Status) -> list[str]:
+    lines = [
+        f"{one.number}: {printable(one.file)}" + (f": {one.entry}" if one.entry else "")
+        for one in sorted(found.changes, key=lambda one: -one.number)
+    ]
+    lines += [f"{printable(file)} {what}" for file, what in sorted(found.foreign.items())]
+    more = [f"and {len(lines) - _MOST} more"] if len(lines) > _MOST else []
+    return [*lines[:_MOST], *more]
+
+
+def _command(record: dict[str, object] | None) -> str:
+    return printable(str((record or {}).get("command", "")))
+
+
+_CLASSES = (MSH_OT_status, MSH_OT_undo, MSH_OT_find_game, MSH_PT_game)
+
+
+def register() -> None:
+    """Operators and the panel."""
+    for one in _CLASSES:
+        bpy.utils.register_class(one)
+
+
+def unregister() -> None:
+    """Take them away again."""
+    for one in reversed(_CLASSES):
+        bpy.utils.unregister_class(one)
+    _shown.clear()
