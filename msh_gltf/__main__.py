@@ -11,6 +11,7 @@ COMMANDS = {
     "msh2gltf": (cli.msh2gltf, "turn models, terrains and whole games into glTF 2.0"),
     "gltf2msh": (cli.gltf2msh, "turn glTF files back into models, or into new ones"),
     "msh-inspect": (cli.msh_inspect, "show and check models, archives and whole games"),
+    "msh-mod": (cli.msh_mod, "show, undo and share what was changed in a game"),
 }
 
 

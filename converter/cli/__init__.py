@@ -1,4 +1,4 @@
-"""The commands: ``msh2gltf``, ``gltf2msh``, ``msh-inspect``.
+"""The commands: ``msh2gltf``, ``gltf2msh``, ``msh-inspect``, ``msh-mod``.
 
 Each command is a module of its own, imported when it runs; everything heavy is imported where it
 is used, so that ``--help`` and a single model start quickly.
@@ -142,5 +142,12 @@ def gltf2msh(arguments: Sequence[str] | None = None) -> None:
 def msh_inspect(arguments: Sequence[str] | None = None) -> None:
     """Entry point of ``msh-inspect``."""
     from .inspect import command
+
+    _run(command, arguments)
+
+
+def msh_mod(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of ``msh-mod``."""
+    from .mod import command
 
     _run(command, arguments)

@@ -22,6 +22,7 @@ NO_CODES = {
     "areal-maps",
     "msh-gltf",
     "msh-inspect",
+    "msh-mod",
     "utf-8",
     "utf-8-sig",
 }

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.importers.nres import read_file, read_nres
 from msh_gltf.importers.registry import read_registry
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call, run
+from tests.support.vault import originals
 
 ROBOT = EXAMPLES / "edits/my_robot.glb"
 
@@ -34,10 +36,11 @@ def test_as_a_run_over_the_game_does(game: Path, tmp_path: Path) -> None:
     before = snapshot(game)
     assert call(cli.gltf2msh, ROBOT, "--into", game / "static.rlb", *options) == 0
     now = snapshot(game)
-    assert {n: d for n, d in now.items() if not n.endswith(".bak")} == snapshot(tmp_path / "NEW")
-    kept = {n.removesuffix(".bak"): d for n, d in now.items() if n.endswith(".bak")}
+    assert now == snapshot(tmp_path / "NEW")
+    kept = originals(game)
+    assert kept == originals(tmp_path / "NEW")
     assert kept.keys() == {"static.rlb", "objects.rlb", "Material.lib", "Textures.lib"}
-    assert all(before[name] == digest for name, digest in kept.items())
+    assert all(before[name] == sha256(data or b"") for name, data in kept.items())
     assert call(cli.gltf2msh, ROBOT, "--into", game / "static.rlb", *options) == 0
     assert snapshot(game) == now
     found = read_registry(read_nres(read_file(game / "objects.rlb"), "x")).resolve("my_robot")

@@ -1,0 +1,31 @@
+"""``python -m tests.converter.game 10000 300``: sequences on the class, and of commands."""
+
+from __future__ import annotations
+
+import sys
+from time import perf_counter
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.converter.game.commands import Commands
+from tests.converter.game.machine import Game
+
+
+def main() -> None:
+    for machine, count in zip((Game, Commands), map(int, sys.argv[1:]), strict=False):
+        if not count:
+            continue
+        started = perf_counter()
+        run_state_machine_as_test(
+            machine,
+            settings=settings(
+                max_examples=count, stateful_step_count=12, deadline=None, database=None,
+                suppress_health_check=list(HealthCheck), phases=[Phase.generate],
+            ),
+        )  # fmt: skip
+        print(f"{machine.__name__}: {count} sequences, {perf_counter() - started:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""Random sequences of commands on a game, judged by a copy of it.
+
+A small game, two output directories, another program that patches it, a second copy that mods go
+to; commands that are killed on the way. ``python -m tests.converter.game`` runs many of them.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from PIL import Image
+
+from msh_gltf.converter import cli
+from msh_gltf.converter.game.undo import status
+from msh_gltf.exporters.nres import replace_entry, write_nres
+from msh_gltf.importers.nres import read_nres
+from tests.converter.game.machine import Killed, killed_at
+from tests.docs.materials import example_game
+from tests.support.gltf_edit import Editable
+from tests.support.runs import call
+
+#: What the game keeps of the example: few models, quick commands.
+FILES = ("turrets.rlb", "static.rlb", "Material.lib", "Textures.lib")
+MODELS = ("turrets.rlb/e_tur_01", "turrets.rlb/e_tur_02", "static.rlb/s_tree_01")
+OUTS = ("out_a", "out_b")
+kills = st.none() | st.integers(0, 25)
+
+
+@cache
+def prepared() -> Path:
+    """A game and its export, made once."""
+    folder = Path(tempfile.mkdtemp(prefix="msh-sequences"))
+    whole = example_game()
+    (folder / "game").mkdir()
+    for name in FILES:
+        shutil.copy(whole / name, folder / "game" / name)
+    for out in OUTS:
+        assert call(cli.msh2gltf, folder / "game", "-o", folder / out, "-q", "-j", "1") == 0
+    return folder
+
+
+class Commands(RuleBasedStateMachine):
+    """A game and everything that users do with it."""
+
+    @initialize()
+    def make(self) -> None:
+        memory = Path("/dev/shm")  # its fsync is free
+        self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
+        shutil.copytree(prepared(), self.folder, dirs_exist_ok=True)
+        self.game = self.folder / "game"
+        self.original = self.files(self.game)
+        shutil.copytree(self.game, self.folder / "second")
+        self.foreign: dict[tuple[str, int], bytes] = {}
+        self.patched: set[str] = set()
+        self.before: dict[str, bytes] | None = None
+
+    def teardown(self) -> None:
+        if hasattr(self, "before"):
+            self.everything_can_be_restored()
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ------------------------------------------------------------------ helpers
+
+    def files(self, root: Path) -> dict[str, bytes]:
+        return {
+            path.relative_to(root).as_posix(): path.read_bytes()
+            for path in sorted(root.rglob("*"))
+            if path.is_file() and ".msh-gltf" not in path.parts
+        }
+
+    def run(self, command, *arguments: object, kill: int | None = None) -> int | None:  # type: ignore[no-untyped-def]
+        """A command's exit code; ``None``: it was killed."""
+        before = self.files(self.game)
+        try:
+            with killed_at(kill):
+                code = call(command, *arguments)
+        except Killed:
+            self.before = None
+            return None
+        assert code in (0, 1, 2)
+        after = self.files(self.game)
+        self.before = before if after != before else None
+        return code
+
+    def entry(self, file: str, index: int) -> bytes:
+        return bytes(read_nres((self.game / file).read_bytes(), file).entries[index].payload)
+
+    # ------------------------------------------------------------------ what users do
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9))
+    def edit_model(self, out: str, model: str, x: int) -> None:
+        path = self.folder / out / f"{model}.glb"
+        if path.is_file():
+            document = Editable(path)
+            document.json["nodes"][0]["translation"] = [float(x), 0.5, 0.25]
+            document.save(path)
+
+    @rule(out=st.sampled_from(OUTS), grey=st.integers(0, 255))
+    def paint(self, out: str, grey: int) -> None:
+        path = self.folder / out / "textures/armour.0.png"
+        if path.is_file():
+            picture = Image.open(path).convert("RGBA")
+            picture.putpixel((0, 0), (grey, 0, 0, 255))
+            picture.save(path)
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), red=st.integers(0, 9))
+    def recolour(self, out: str, model: str, red: int) -> None:
+        path = self.folder / out / f"{model}.glb"
+        if path.is_file():
+            document = Editable(path)
+            for material in document.json.get("materials", ())[:1]:
+                material["pbrMetallicRoughness"]["baseColorFactor"] = [red / 10, 0.5, 0.5, 1.0]
+            document.save(path)
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
+    def put_gltf_back(self, out: str, model: str) -> None:
+        shutil.copy(prepared() / out / f"{model}.glb", self.folder / out / f"{model}.glb")
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
+    def delete_gltf(self, out: str, model: str) -> None:
+        (self.folder / out / f"{model}.glb").unlink(missing_ok=True)
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
+    def new_gltf(self, out: str, model: str) -> None:
+        path = self.folder / out / f"{model}.glb"
+        if path.is_file():
+            shutil.copy(path, path.with_name("added.glb"))
+
+    @rule(out=st.sampled_from(OUTS), options=st.sampled_from([
+        [], ["--force"], ["--only", "models"], ["--include", "*e_tur_01*"],
+        ["--include", "*e_tur_01*", "--force"],
+    ]))  # fmt: skip
+    def export(self, out: str, options: list[str]) -> None:
+        self.run(cli.msh2gltf, self.game, "-o", self.folder / out, "-q", "-j", "1", *options)
+
+    @rule(out=st.sampled_from(OUTS), kill=kills, options=st.sampled_from([
+        [], [], ["--force"], ["--add"], ["--require-all"],
+        ["--own-materials"], ["--dry-run"],
+    ]))  # fmt: skip
+    def in_place(self, out: str, kill: int | None, options: list[str]) -> None:
+        place = ("--game", self.game, "--in-place", "-q", "-j", "1")
+        self.run(cli.gltf2msh, self.folder / out, *place, *options, kill=kill)
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9), kill=kills)
+    def edit_and_put(self, out: str, model: str, x: int, kill: int | None) -> None:
+        self.edit_model(out, model, x)
+        self.in_place(out, kill, [])
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), red=st.integers(0, 9))
+    def recolour_and_put(self, out: str, model: str, red: int) -> None:
+        self.recolour(out, model, red)
+        self.in_place(out, None, [])
+
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
+    def put_back_as_it_was(self, out: str, model: str) -> None:
+        self.put_gltf_back(out, model)
+        self.in_place(out, None, [])
+
+    @rule(out=st.sampled_from(OUTS))
+    def again_changes_nothing(self, out: str) -> None:
+        place = ("--game", self.game, "--in-place", "-q", "-j", "1")
+        if self.run(cli.gltf2msh, self.folder / out, *place) == 0:
+            done = self.files(self.game)
+            assert self.run(cli.gltf2msh, self.folder / out, *place) == 0
+            assert self.files(self.game) == done
+
+    @rule(out=st.sampled_from(OUTS))
+    def new_game(self, out: str) -> None:
+        new = self.folder / "new"
+        options = ("--game", self.game, "-o", new, "-q", "-j", "1")
+        if call(cli.gltf2msh, self.folder / out, *options) == 0 and not self.patched:
+            assert call(cli.msh_mod, "restore", new) in (0, 2)
+            assert self.files(new) == self.original
+        shutil.rmtree(new, ignore_errors=True)
+
+    @rule(grey=st.integers(0, 255), kill=kills)
+    def into(self, grey: int, kill: int | None) -> None:
+        picture = self.folder / "WALL.png"
+        Image.new("RGBA", (8, 8), (grey, 0, 0, 255)).save(picture)
+        self.run(cli.gltf2msh, picture, "--into", self.game / "Textures.lib", kill=kill)
+        picture.unlink()
+
+    @rule(kill=kills)
+    def undo(self, kill: int | None) -> None:
+        before = self.before
+        done = self.run(cli.msh_mod, "undo", self.game, kill=kill)
+        if done == 0 and before is not None and not self.patched:
+            assert self.files(self.game) == before
+
+    @rule(number=st.integers(1, 6))
+    def undo_number(self, number: int) -> None:
+        self.run(cli.msh_mod, "undo", self.game, str(number))
+
+    @rule(kill=kills)
+    def restore(self, kill: int | None) -> None:
+        if self.run(cli.msh_mod, "restore", self.game, kill=kill) == 0:
+            self.assert_original()
+
+    @rule()
+    def share(self) -> None:
+        """A mod gives another copy of the game what this one has."""
+        if self.files(self.game) == self.original:
+            return
+        mod, second = self.folder / "mod.zip", self.folder / "second"
+        code = call(cli.msh_mod, "make", self.game, mod, "--name", "M", "--force")
+        if code or self.patched:
+            return
+        assert call(cli.msh_mod, "install", mod, second) == 0
+        for name, data in self.files(self.game).items():
+            assert self.files(second)[name] == data
+        assert call(cli.msh_mod, "remove", "M", second) == 0
+        assert self.files(second) == self.original
+        mod.unlink()
+
+    # ------------------------------------------------------------------ what others do
+
+    @rule(file=st.sampled_from(["turrets.rlb", "Textures.lib"]), value=st.binary(min_size=8))
+    def patch(self, file: str, value: bytes) -> None:
+        """Another program changes the last entry."""
+        path = self.game / file
+        archive = read_nres(path.read_bytes(), file)
+        index = 1 if file == "turrets.rlb" else len(read_nres(self.original[file], "").entries) - 1
+        path.write_bytes(write_nres(replace_entry(archive, index, value)))
+        self.foreign[file, index] = value
+        self.patched.add(file)
+        self.before = None
+
+    # ------------------------------------------------------------------ what always holds
+
+    @invariant()
+    def nothing_else_is_written(self) -> None:
+        if hasattr(self, "folder"):
+            names = {path.name for path in self.folder.iterdir()}
+            assert names <= {"game", "second", "mod.zip", *OUTS}
+
+    def assert_original(self) -> None:
+        for name, data in self.files(self.game).items():
+            if name not in self.patched:
+                assert data == self.original[name], name
+                continue
+            entries = read_nres(data, name).entries
+            for index, one in enumerate(read_nres(self.original[name], name).entries):
+                wanted = self.foreign.get((name, index), bytes(one.payload))
+                assert bytes(entries[index].payload) == wanted, (name, index)
+
+    def everything_can_be_restored(self) -> None:
+        assert call(cli.msh_mod, "restore", self.game) == 0
+        self.assert_original()
+        kept = {(one.file, one.digest) for one in status(self.game).kept}
+        for name in self.patched:
+            if any(file == name for file, _ in kept):
+                first = next(o for o in status(self.game).kept if o.file == name)
+                code = call(cli.msh_mod, "restore", self.game, name, "--to", first.digest[:16])
+                assert code == 0

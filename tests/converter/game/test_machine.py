@@ -1,0 +1,32 @@
+"""The door into a game under random sequences, kills, other programs, and received things.
+
+``python -m tests.converter.game 10000 300`` and ``python -m tests.converter.game.hostile 200`` run
+many more.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.converter.game.commands import Commands
+from tests.converter.game.hostile import attempt
+from tests.converter.game.machine import Game
+from tests.support.strace import require_strace
+
+FEW = settings(
+    max_examples=20,
+    stateful_step_count=12,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+TestGame = Game.TestCase
+TestGame.settings = FEW
+TestCommands = Commands.TestCase
+TestCommands.settings = FEW
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_received_things_write_nothing_else(seed: int) -> None:
+    require_strace()
+    assert attempt(seed) == ""
