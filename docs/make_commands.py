@@ -18,7 +18,7 @@ from textwrap import fill
 import click
 
 from msh_gltf.converter import __version__
-from msh_gltf.converter.cli import inspect, to_gltf, to_msh
+from msh_gltf.converter.cli import inspect, mod, to_gltf, to_msh
 from msh_gltf.converter.cli.options import Option, grouped
 
 DOCS = Path(__file__).parent
@@ -80,7 +80,56 @@ REFERENCES = (
 )
 
 
-def name_of(reference: Reference) -> str:
+@dataclass(frozen=True)
+class GroupReference:
+    """How the page of a command with commands of its own is set up.
+
+    Attributes:
+        command: what it is about.
+        begins: what lies in the folder.
+        first: commands that make what the examples need.
+        examples: the commands below it, each with what its section runs.
+    """
+
+    command: click.Group
+    begins: str
+    first: tuple[str, ...]
+    examples: dict[str, tuple[str, ...]]
+
+
+MOD = GroupReference(
+    mod.command,
+    "GAME, GAME_COPY, WALL.png",
+    (
+        "gltf2msh WALL.png --into GAME/Textures.lib",
+        "gltf2msh WALL.png --into GAME_COPY/Textures.lib",
+    ),
+    {
+        "status": ("msh-mod status GAME", "msh-mod status GAME --json"),
+        "undo": ("msh-mod undo GAME --dry-run", "msh-mod undo GAME", "msh-mod undo GAME 2"),
+        "restore": (
+            "msh-mod restore GAME_COPY Textures.lib --dry-run",
+            "msh-mod restore GAME_COPY",
+        ),
+        "make": (
+            "msh-mod make GAME walls.zip --name Walls --author Me --version 1.0 --licence CC0",
+            "msh-mod make GAME walls.zip --name Walls --only Textures.lib --force",
+        ),
+        "show": ("msh-mod show walls.zip GAME_COPY", "msh-mod show walls.zip --json"),
+        "install": (
+            "msh-mod install walls.zip GAME_COPY --dry-run",
+            "msh-mod install walls.zip GAME_COPY",
+        ),
+        "list": ("msh-mod list GAME_COPY", "msh-mod list GAME_COPY --json"),
+        "remove": (
+            "msh-mod remove Walls GAME_COPY --dry-run",
+            "msh-mod remove Walls GAME_COPY",
+        ),
+    },
+)
+
+
+def name_of(reference: Reference | GroupReference) -> str:
     return reference.command.name or ""
 
 
@@ -122,7 +171,7 @@ def groups(command: click.Command) -> dict[str, list[click.Option]]:
 def written(option: click.Option) -> str:
     """``-j, --jobs N``."""
     names = " / ".join([", ".join(option.opts), *option.secondary_opts])
-    if option.is_flag or option.name in ("help", "version"):
+    if option.is_flag:
         return names
     return f"{names} {option.metavar or ''.join(['[', '|'.join(choices(option)), ']'])}"
 
@@ -178,8 +227,8 @@ def _section(option: click.Option, reference: Reference, translate: Translate) -
     return [*lines, "```console", f"$ {example(option, reference)}", "```", ""]
 
 
-def page(reference: Reference, translate: Translate = str) -> str:
-    """The page of a command, as Markdown."""
+def _head(reference: Reference | GroupReference, translate: Translate) -> list[str]:
+    """A page up to the sections of its options or commands."""
     command = reference.command
     first, examples, rest = paragraphs(command)
     lines = [f"# {command.name}", "", f"<!-- {MADE} -->"]
@@ -192,12 +241,44 @@ def page(reference: Reference, translate: Translate = str) -> str:
     lines += [f"## {translate('Examples')}", "", "```text", *commented(shown), "```", ""]
     if reference.first:
         introduced = "The examples of the options use what these commands write:"
+        if isinstance(reference, GroupReference):
+            introduced = "The examples of the commands use what these write:"
         lines += [translate(introduced), ""]
         lines += ["```console", *(f"$ {line}" for line in reference.first), "```", ""]
-    for title, options in groups(command).items():
+    return lines
+
+
+def page(reference: Reference, translate: Translate = str) -> str:
+    """The page of a command, as Markdown."""
+    lines = _head(reference, translate)
+    for title, options in groups(reference.command).items():
         lines += [f"## {translate(title)}", ""]
         for option in options:
             lines += _section(option, reference, translate)
+    return "\n".join(lines)
+
+
+def usage_below(reference: GroupReference, name: str) -> str:
+    """``msh-mod undo [OPTIONS] GAME [N]``."""
+    below = reference.command.commands[name]
+    context = click.Context(below, info_name=name)
+    return f"{name_of(reference)} {name} {' '.join(below.collect_usage_pieces(context))}"
+
+
+def options_below(below: click.Command) -> list[click.Option]:
+    """The options of a command of a group, but for ``--help``."""
+    return [one for one in below.params if isinstance(one, click.Option)]
+
+
+def group_page(reference: GroupReference, translate: Translate = str) -> str:
+    """The page of a command with commands of its own: a section for each, with its options."""
+    lines = _head(reference, translate)
+    for name, below in reference.command.commands.items():
+        lines += [f"## {name}", "", translate(below.help or ""), ""]
+        lines += ["```text", usage_below(reference, name), "```", ""]
+        rows = [f"- `{written(o)}`: {translate(o.help or '')}" for o in options_below(below)]
+        lines += [*rows, ""] if rows else []
+        lines += ["```console", *(f"$ {line}" for line in reference.examples[name]), "```", ""]
     return "\n".join(lines)
 
 
@@ -227,8 +308,8 @@ def troff(text: str) -> str:
     return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
 
 
-def man_page(reference: Reference) -> str:
-    """The man page of a command, as troff; see man-pages(7)."""
+def _man_head(reference: Reference | GroupReference) -> tuple[list[str], str]:
+    """A man page up to its options or commands, and its examples."""
     command = reference.command
     first, examples, rest = paragraphs(command)
     title = troff(name_of(reference).upper())
@@ -238,6 +319,29 @@ def man_page(reference: Reference) -> str:
     lines += [".SH SYNOPSIS", troff(usage(command)), ".SH DESCRIPTION"]
     for paragraph in rest:
         lines += [".PP", troff(paragraph)]
+    return lines, examples
+
+
+def _man_end(reference: Reference | GroupReference, examples: str) -> list[str]:
+    others = [f"{troff(name_of(r))}(1)" for r in (*REFERENCES, MOD) if r is not reference]
+    return [".SH EXAMPLES", ".nf", troff(examples), ".fi", ".SH SEE ALSO", ", ".join(others), ""]
+
+
+def group_man_page(reference: GroupReference) -> str:
+    """The man page of a command with commands of its own."""
+    lines, examples = _man_head(reference)
+    lines.append(".SH COMMANDS")
+    for name, below in reference.command.commands.items():
+        lines += [f".SS {troff(usage_below(reference, name))}", troff(below.help or "")]
+        for one in options_below(below):
+            lines += [".TP", f".B {troff(written(one))}", troff(one.help or "")]
+    return "\n".join([*lines, *_man_end(reference, examples)])
+
+
+def man_page(reference: Reference) -> str:
+    """The man page of a command, as troff; see man-pages(7)."""
+    command = reference.command
+    lines, examples = _man_head(reference)
     lines += [".SH OPTIONS"]
     for title, options in groups(command).items():
         lines.append(f".SS {title}")
@@ -248,9 +352,7 @@ def man_page(reference: Reference) -> str:
                 lines += [".br", f"Example: {troff(example(option, reference))}"]
             else:
                 lines.append(troff(option.help or ""))
-    lines += [".SH EXAMPLES", ".nf", troff(examples), ".fi", ".SH SEE ALSO"]
-    others = [f"{troff(name_of(r))}(1)" for r in REFERENCES if r is not reference]
-    return "\n".join([*lines, ", ".join(others), ""])
+    return "\n".join([*lines, *_man_end(reference, examples)])
 
 
 def files() -> dict[Path, str]:
@@ -260,6 +362,9 @@ def files() -> dict[Path, str]:
         out[DOCS / "commands" / f"{name_of(reference)}.md"] = page(reference)
         out[DOCS / "commands" / f"{name_of(reference)}.ru.md"] = page(reference, russian)
         out[DOCS / "man" / f"{name_of(reference)}.1"] = man_page(reference)
+    out[DOCS / "commands" / f"{name_of(MOD)}.md"] = group_page(MOD)
+    out[DOCS / "commands" / f"{name_of(MOD)}.ru.md"] = group_page(MOD, russian)
+    out[DOCS / "man" / f"{name_of(MOD)}.1"] = group_man_page(MOD)
     if unused := russian.keys() - russian.used:
         raise SystemExit(f"docs/commands/russian.toml translates what is not there: {min(unused)}")
     return out

@@ -50,9 +50,11 @@ MADE_FROM = {
     "commands/msh2gltf.md": "converter/cli/to_gltf.py",
     "commands/gltf2msh.md": "converter/cli/to_msh.py",
     "commands/msh-inspect.md": "converter/cli/inspect.py",
+    "commands/msh-mod.md": "converter/cli/mod.py",
     "commands/msh2gltf.ru.md": "docs/commands/russian.toml",
     "commands/gltf2msh.ru.md": "docs/commands/russian.toml",
     "commands/msh-inspect.ru.md": "docs/commands/russian.toml",
+    "commands/msh-mod.ru.md": "docs/commands/russian.toml",
 }
 #: An option in a sentence.
 OPTION = re.compile(r"<code>(--?[a-z][a-z-]*)</code>")

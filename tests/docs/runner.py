@@ -41,7 +41,12 @@ from sybil.parsers.markdown import CodeBlockParser, SkipParser
 from msh_gltf.converter import cli
 from tests.docs.materials import lay_out
 
-COMMANDS = {"msh2gltf": cli.msh2gltf, "gltf2msh": cli.gltf2msh, "msh-inspect": cli.msh_inspect}
+COMMANDS = {
+    "msh2gltf": cli.msh2gltf,
+    "gltf2msh": cli.gltf2msh,
+    "msh-inspect": cli.msh_inspect,
+    "msh-mod": cli.msh_mod,
+}
 ANY = "..."
 #: A comment at the start of a page that says what its folder holds.
 BEGINS = re.compile(r"^<!-- begins with: (.+?) -->$", re.MULTILINE)

@@ -13,7 +13,18 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from docs.make_commands import DOCS, REFERENCES, RUSSIAN, Reference, example, files, name_of
+from docs.make_commands import (
+    DOCS,
+    MOD,
+    REFERENCES,
+    RUSSIAN,
+    GroupReference,
+    Reference,
+    example,
+    files,
+    name_of,
+    options_below,
+)
 from msh_gltf.converter.cli.options import GROUPS, Option, option
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
@@ -82,8 +93,25 @@ def test_a_default_that_is_no_value_is_shown() -> None:
     assert one.description == "Work."
 
 
-@every_command
-def test_man_pages_are_valid(reference: Reference) -> None:
+@pytest.mark.parametrize("name", MOD.command.commands)
+def test_every_option_of_a_command_below_has_an_example(name: str) -> None:
+    examples = MOD.examples[name]
+    assert all(line.startswith(f"msh-mod {name} ") for line in examples)
+    unused = {one.opts[-1] for one in options_below(MOD.command.commands[name])}
+    unused -= {word for line in examples for word in line.split()}
+    assert unused <= {"--to"}, unused  # which takes a digest
+
+
+def test_commands_below_are_listed_as_on_the_page() -> None:
+    shown = CliRunner().invoke(MOD.command, ["--help"]).output.split("Commands:")[1]
+    page = (DOCS / "commands/msh-mod.md").read_text("utf-8")
+    assert re.findall(r"^  (\w+)", shown, re.MULTILINE) == re.findall(
+        r"^## ([a-z]+)$", page, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize("reference", [*REFERENCES, MOD], ids=name_of)
+def test_man_pages_are_valid(reference: Reference | GroupReference) -> None:
     if (groff := shutil.which("groff")) is None:
         pytest.skip("no groff")
     path = DOCS / "man" / f"{name_of(reference)}.1"
@@ -92,22 +120,23 @@ def test_man_pages_are_valid(reference: Reference) -> None:
     )
     assert done.stderr == ""
     shown = re.sub(r"\x1b\[\d+m|.\x08", "", done.stdout)
-    for one in options_of(reference):
+    for one in options_of(reference) if isinstance(reference, Reference) else ():
         assert one.opts[-1] in shown.replace("‐", "-"), one.opts
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="click completes in bash, zsh and fish")
-@every_command
-def test_the_shell_completes(reference: Reference) -> None:
+@pytest.mark.parametrize("reference", [*REFERENCES, MOD], ids=name_of)
+def test_the_shell_completes(reference: Reference | GroupReference) -> None:
     name = name_of(reference)
+    typed, whole = ("--dia", "--dialect") if reference is not MOD else ("rest", "restore")
     code = "import sys; from msh_gltf.converter import cli; getattr(cli, sys.argv[1])([])"
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
     done = subprocess.run(
         [sys.executable, "-c", code, name.replace("-", "_")],
         env=os.environ
-        | {variable: "bash_complete", "COMP_WORDS": f"{name} --dia", "COMP_CWORD": "1"},
+        | {variable: "bash_complete", "COMP_WORDS": f"{name} {typed}", "COMP_CWORD": "1"},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["plain,--dialect"]
+    assert done.stdout.split() == [f"plain,{whole}"]
