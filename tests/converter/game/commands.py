@@ -28,7 +28,7 @@ from tests.support.runs import call
 FILES = ("turrets.rlb", "static.rlb", "Material.lib", "Textures.lib")
 MODELS = ("turrets.rlb/e_tur_01", "turrets.rlb/e_tur_02", "static.rlb/s_tree_01")
 OUTS = ("out_a", "out_b")
-kills = st.none() | st.integers(0, 25)
+kills = st.none() | st.integers(0, 90)
 
 
 @cache

@@ -94,7 +94,7 @@ class Game(RuleBasedStateMachine):
         ),
         new=st.none() | st.tuples(st.sampled_from(ARCHIVES), st.sampled_from(NEW), payloads),
         plain=st.none() | payloads,
-        kill=st.none() | st.integers(0, 12),
+        kill=st.none() | st.integers(0, 60),
     )
     def edit(self, owner: str, edits: list, new: tuple | None, plain: bytes | None, kill) -> None:
         """An output directory shows these edits and no other."""
@@ -136,7 +136,7 @@ class Game(RuleBasedStateMachine):
             elif data is not None:
                 assert self.content(after[file]) == self.content(data)
 
-    @rule(kill=st.none() | st.integers(0, 12))
+    @rule(kill=st.none() | st.integers(0, 60))
     def take_back(self, kill) -> None:
         """``msh-mod undo``: exact, or refused."""
         before = self.files()
@@ -180,7 +180,7 @@ class Game(RuleBasedStateMachine):
         else:
             assert self.files() == before
 
-    @rule(file=st.sampled_from([*ARCHIVES, PLAIN, None]), kill=st.none() | st.integers(0, 12))
+    @rule(file=st.sampled_from([*ARCHIVES, PLAIN, None]), kill=st.none() | st.integers(0, 60))
     def restored(self, file: str | None, kill) -> None:
         """``msh-mod restore``: the original, where nobody else changed the file."""
         known = {one.file for one in status(self.root).kept}
