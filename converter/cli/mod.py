@@ -161,15 +161,24 @@ def make(
 @click.argument("mod", metavar="MOD.zip", type=FILE)
 @click.argument("game", metavar="[GAME]", type=FILE, required=False)
 @_JSON
-def show(mod: Path, game: Path | None, as_json: bool) -> None:
-    from ..game.mods import describe, install, read_mod
+@click.option(
+    "--textures", metavar="DIR", type=FILE, help="Write changed textures, before and after, as PNG."
+)
+def show(mod: Path, game: Path | None, as_json: bool, textures: Path | None) -> None:
+    from ..game.mods import describe, install, read_mod, shown_textures
+    from ..storage import write_outputs
 
+    if textures is not None and game is None:
+        raise click.UsageError("--textures needs the game: name it after MOD.zip")
     found = read_mod(mod)
     problem = ""
     if game is not None:
         with _door(game, "msh-mod show", found.owner, dry_run=True) as door:
             try:
                 install(door, found)
+                if textures is not None:
+                    pictures = [(textures / n, data) for n, data in shown_textures(door, found)]
+                    write_outputs(pictures, force=False)
             except ConversionError as error:
                 problem = str(error)
     if as_json:

@@ -10,20 +10,23 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ...exporters.png import png_bytes
 from ...importers.content import content_kind, entry_kind
 from ...importers.nres import is_nres, read_nres
+from ...importers.texm import read_texm
 from .. import __version__
 from ..errors import ConversionError, printable
 from ..findings import Finding
 from ..formats.kinds import SCENE_KINDS
-from ..formats.names import readable
+from ..formats.names import escape, readable
 from ..formats.sidecar import sha256
+from ..formats.texture import TEXM_MAGIC
 from ..pipeline.check import findings_in
 from ..storage import read_json
 from .differences import Conflict, digests, touched
@@ -323,14 +326,22 @@ def _require_edition(edits: GameEdits, mod: Mod, change: Change, file: str) -> N
     )
 
 
+def _value_in(data: bytes | None, file: str, change: Change) -> bytes | None:
+    """The bytes of the entry that a change is of; ``None``: there is none."""
+    if data is None or not change.name:
+        return data
+    archive = read_nres(data, file)
+    index = slots_of(archive).get(change.slot)
+    return None if index is None else bytes(archive.entries[index].payload)
+
+
 def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
     if not change.name:
         return set() if data is None else {sha256(data)}
     if data is None or not is_archive(data):
         return {""}
-    archive = read_nres(data, file)
-    index = slots_of(archive).get(change.slot)
-    return set() if index is None else {sha256(archive.entries[index].payload)}
+    value = _value_in(data, file, change)
+    return set() if value is None else {sha256(value)}
 
 
 def _require_valid(edits: GameEdits, change: Change, file: str, after: bytes | None) -> None:
@@ -435,6 +446,26 @@ def installed(root: Path) -> list[dict[str, Any]]:
             {"name": owner.removeprefix(MOD), **about, "time": record["time"], "entries": count}
         )
     return found
+
+
+def shown_textures(edits: GameEdits, mod: Mod) -> Iterator[tuple[str, bytes]]:
+    """Yield the textures that a mod changes, as PNG files before and after.
+
+    Args:
+        edits: a transaction that :func:`install` has planned.
+        mod: the mod.
+
+    Raises:
+        ConversionError: a texture is damaged.
+    """
+    for change in mod.changes:
+        opened = edits.open(_in_game(edits, change))
+        after = compose(opened.base, opened.wanted, edits.read_change, opened.file)
+        for data, when in ((opened.now, "before"), (after, "after")):
+            texture = _value_in(data, opened.file, change)
+            if texture is not None and texture[:4] == TEXM_MAGIC:
+                name = escape(change.slot.text or PurePosixPath(change.file).name)
+                yield f"{name}.{when}.png", png_bytes(read_texm(texture, change.text).rgba())
 
 
 def describe(change: Change) -> list[str]:

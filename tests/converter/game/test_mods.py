@@ -220,3 +220,15 @@ def test_what_is_not_a_mod_is_refused(tmp_path: Path) -> None:
                   {"format": 1, **texts, "changes": changes}):  # fmt: skip
         with pytest.raises(ConversionError):
             read_mod(made(tmp_path / "bad.zip", facts, {}))
+
+
+def test_textures_are_shown_before_and_after(tmp_path: Path, game: Path) -> None:
+    mod = Author(tmp_path, "First").paint("armour.0", 200).move(TURRET, 1).mod()
+    before, shown = snapshot(game), tmp_path / "shown"
+    assert call(cli.msh_mod, "show", mod, "--textures", shown) == 2
+    assert call(cli.msh_mod, "show", mod, game, "--textures", shown) == 0
+    pixels = {path.name: Image.open(path).getpixel((0, 0)) for path in shown.iterdir()}
+    assert pixels.keys() == {"armour.0.before.png", "armour.0.after.png"}
+    assert abs(pixels["armour.0.after.png"][0] - 200) < 8  # the texture has 5 bits a channel
+    assert pixels["armour.0.before.png"] != pixels["armour.0.after.png"]
+    assert snapshot(game) == before
