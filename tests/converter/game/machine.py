@@ -60,6 +60,8 @@ class Game(RuleBasedStateMachine):
         #: Files that another program changed at some time, and every state that it made.
         self.foreign: set[str] = set()
         self.states: set[str] = set()
+        #: The last transaction, and the game before it; ``None`` after anything else.
+        self.last: tuple[int, dict[str, bytes]] | None = None
         #: Every state of the game that was there after a step.
         self.seen: list[dict[str, bytes]] = []
 
@@ -121,15 +123,19 @@ class Game(RuleBasedStateMachine):
                     door.put(file, wanted[file], mine, item="x.glb")
                 wanted[PLAIN] = plain if plain is not None else door.was(PLAIN, mine)
                 door.put(PLAIN, wanted[PLAIN], mine)
+                number = door.number
                 with killed_at(kill):
-                    door.commit()
+                    wrote = door.commit()
         except Killed:
+            self.last = None
             assert_whole(self, before, wanted)
             return
         except ConversionError:
             assert self.files() == before
             return
         after = self.files()
+        if wrote:
+            self.last = (number, before)
         for file, data in wanted.items():
             if file == PLAIN:
                 assert after.get(file) == data
@@ -147,7 +153,11 @@ class Game(RuleBasedStateMachine):
                 with killed_at(kill):
                     door.commit("undo", undoes=number)
         except (ConversionError, Killed):
+            self.last = None
             return
+        if self.last is not None and self.last[0] == number:
+            assert self.files() == self.last[1]
+        self.last = None
         if not self.foreign:
             # the state before the transaction that was taken back was there once
             assert self.files() in [*self.seen, before]
@@ -155,6 +165,7 @@ class Game(RuleBasedStateMachine):
     @rule()
     def undo_at_once(self) -> None:
         """What was just written comes back exactly."""
+        self.last = None
         before = self.files()
         with GameEdits(self.root, "edit", "out:9") as door:
             before = self.files()
@@ -183,6 +194,7 @@ class Game(RuleBasedStateMachine):
     @rule(file=st.sampled_from([*ARCHIVES, PLAIN, None]), kill=st.none() | st.integers(0, 60))
     def restored(self, file: str | None, kill) -> None:
         """``msh-mod restore``: the original, where nobody else changed the file."""
+        self.last = None
         known = {one.file for one in status(self.root).kept}
         files = None if file is None else [file]
         if file is not None and file not in known:
@@ -202,6 +214,7 @@ class Game(RuleBasedStateMachine):
     @rule(file=st.sampled_from(ARCHIVES))
     def any_state_can_be_had(self, file: str) -> None:
         """``restore --to``: every state that was ever kept."""
+        self.last = None
         for one in [one for one in status(self.root).kept if one.file == file]:
             with GameEdits(self.root, "restore", "msh-mod") as door:
                 restore(door, [file], to=one.digest)
@@ -219,6 +232,7 @@ class Game(RuleBasedStateMachine):
     @rule(file=st.sampled_from(ARCHIVES), index=st.integers(0, 4), payload=payloads)
     def patch(self, file: str, index: int, payload: bytes) -> None:
         """Another program changes an entry."""
+        self.last = None
         path = self.root / file
         made = read_nres(path.read_bytes(), file)
         data = write_nres(replace_entry(made, index, payload))
@@ -247,6 +261,7 @@ class Game(RuleBasedStateMachine):
     @rule(file=st.sampled_from(ARCHIVES))
     def put_original_back(self, file: str) -> None:
         """The user copies the original over the file."""
+        self.last = None
         (self.root / file).write_bytes(self.original[file])
 
     # ------------------------------------------------------------------ what always holds
