@@ -115,7 +115,10 @@ MOD = GroupReference(
             "msh-mod make GAME walls.zip --name Walls --author Me --version 1.0 --licence CC0",
             "msh-mod make GAME walls.zip --name Walls --only Textures.lib --force",
         ),
-        "show": ("msh-mod show walls.zip GAME_COPY", "msh-mod show walls.zip --json"),
+        "show": (
+            "msh-mod show walls.zip GAME_COPY --textures shown",
+            "msh-mod show walls.zip --json",
+        ),
         "install": (
             "msh-mod install walls.zip GAME_COPY --dry-run",
             "msh-mod install walls.zip GAME_COPY",
