@@ -195,6 +195,7 @@ class Commands(RuleBasedStateMachine):
     @rule(number=st.integers(1, 6))
     def undo_number(self, number: int) -> None:
         self.run(cli.msh_mod, "undo", self.game, str(number))
+        self.before = None  # the next undo takes an edit back, not this
 
     @rule(kill=kills)
     def restore(self, kill: int | None) -> None:
