@@ -191,6 +191,7 @@ class Commands(RuleBasedStateMachine):
         done = self.run(cli.msh_mod, "undo", self.game, kill=kill)
         if done == 0 and before is not None and not self.patched:
             assert self.files(self.game) == before
+        self.before = None  # another undo takes an earlier edit back, not this
 
     @rule(number=st.integers(1, 6))
     def undo_number(self, number: int) -> None:
