@@ -193,11 +193,11 @@ def _export_all(
 
 
 def _transactions(items: Sequence[Item]) -> int:
-    """The last transaction on the game that is exported."""
+    """The last transaction on the game that is exported, in the history that an import reads."""
     from ..game.vault import last_transaction  # a dry run needs none of it
 
-    folders = {Path(item.path).parent for item in items}
-    return max(map(last_transaction, folders), default=0)
+    first = items[0]
+    return last_transaction(Path(first.path).parents[first.source.count("/")])
 
 
 def _write_manifest(out: Path, manifest: Manifest, run: Run) -> None:

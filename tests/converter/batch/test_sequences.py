@@ -277,6 +277,27 @@ def test_an_added_model_goes_with_its_file_though_another_is_missing(place: Plac
     assert place.differing() == set()
 
 
+def test_the_history_of_a_folder_below_does_not_count(place: Place) -> None:
+    """An archive that was changed by itself before has a vault and numbers of its own."""
+    below = place.game / "DATA/other"
+    below.mkdir()
+    shutil.copy(place.game / "static.rlb", below / "some.lib")
+    (below / ".msh-gltf").mkdir()
+    Image.new("RGB", (8, 8), "red").save(below.parent / "one.png")
+    for colour_of in ("red", "blue"):
+        Image.new("RGB", (8, 8), colour_of).save(below.parent / "one.png")
+        call(cli.gltf2msh, below.parent / "one.png", "--into", below / "some.lib", "-q")
+    (below.parent / "one.png").unlink()
+    assert export(place.game, place.out, "--force") == 0
+    before = snapshot(place.game)
+    exported = (place.out / ROCK).read_bytes()
+    move(place.out / ROCK)
+    assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
+    (place.out / ROCK).write_bytes(exported)
+    assert place.back() == {"restored": ["static.rlb::s_rock_057.msh"]}
+    assert snapshot(place.game) == before
+
+
 # ------------------------------------------------------------------ what others claim
 
 
