@@ -47,9 +47,7 @@ def main() -> int:
     if command == "test":
         return test(more)
     if command == "extension":
-        return subprocess.run(
-            [sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False
-        ).returncode
+        return subprocess.run([sys.executable, "-m", "blender_extension.build"], cwd=HERE, check=False).returncode
     if command == "docs":
         return docs(serve="--serve" in more)
     if command in ("release", "audit"):
@@ -65,11 +63,7 @@ def demo() -> int:
     python = environments.environment([])
     shutil.rmtree(HERE / "demo", ignore_errors=True)
     model, gltf, back = "examples/walker.msh", "demo/walker.glb", "demo/walker.msh"
-    for command in (
-        ["msh-inspect", model],
-        ["msh2gltf", model, "-o", gltf],
-        ["gltf2msh", gltf, "-o", back],
-    ):
+    for command in (["msh-inspect", model], ["msh2gltf", model, "-o", gltf], ["gltf2msh", gltf, "-o", back]):
         print("\n$ " + " ".join(command), flush=True)
         job = [scripts(python) / command[0], *command[1:]]
         code = subprocess.run(job, cwd=HERE, check=False).returncode
@@ -109,9 +103,7 @@ def test(arguments: list[str]) -> int:
     for version, blender in blenders.items() if not arguments else ():
         if version != "5.0":
             print(f"\nBlender {version}", end="")
-            if code := run(
-                python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)}
-            ):
+            if code := run(python, PYTEST + BLENDER_TESTS, settings | {"MSH_GLTF_BLENDER_PYTHON": str(blender)}):
                 return code
     if everything:
         environments.newest_blender_is_tested()
@@ -173,9 +165,7 @@ def install_node_packages() -> None:
         print(f"Installing what {name} needs ...", flush=True)
         command = "ci" if (folder / "package-lock.json").is_file() else "install"
         code = subprocess.run(
-            [npm, command, "--no-save", "--no-audit", "--no-fund", "--loglevel=error"],
-            cwd=folder,
-            check=False,
+            [npm, command, "--no-save", "--no-audit", "--no-fund", "--loglevel=error"], cwd=folder, check=False
         ).returncode
         if code:
             print(f"no tests of {name}: npm could not install its packages")

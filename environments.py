@@ -70,9 +70,7 @@ def _blender(venv: Path, requirement: str, version: str) -> Path:
     if base is None:
         raise SystemExit(f"{requirement} is for Python {version}, which is not installed")
     python = install(venv, [requirement], requirement, base)
-    answer = subprocess.run(
-        [python, "-c", "import bpy, os; os._exit(0)"], capture_output=True, text=True, check=False
-    )
+    answer = subprocess.run([python, "-c", "import bpy, os; os._exit(0)"], capture_output=True, text=True, check=False)
     if answer.returncode:
         reason = (answer.stderr.strip().splitlines() or [f"exit code {answer.returncode}"])[-1]
         raise SystemExit(f"bpy does not start: {reason}")
@@ -177,17 +175,12 @@ def _new_environment(venv: Path, python: Path, base: Path) -> list[str | Path]:
     if whole.returncode == 0:
         return [python, "-m", "pip"]
     # Debian's Python comes without ensurepip: an environment without pip, served by the system's
-    bare = subprocess.run(
-        [base, "-m", "venv", "--without-pip", venv], capture_output=True, check=False
-    )
-    outer = subprocess.run(
-        [sys.executable, "-m", "pip", "--version"], capture_output=True, check=False
-    )
+    bare = subprocess.run([base, "-m", "venv", "--without-pip", venv], capture_output=True, check=False)
+    outer = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False)
     if bare.returncode == 0 and outer.returncode == 0:
         return [sys.executable, "-m", "pip", "--python", python]
     raise SystemExit(
-        "This Python cannot make virtual environments. On Debian and Ubuntu: "
-        "sudo apt install python3-venv"
+        "This Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv"
     )
 
 

@@ -87,9 +87,7 @@ def git(*arguments: str) -> str:
         ReleaseError: git is missing, or this is not a repository.
     """
     try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=ROOT, capture_output=True, check=True, encoding="utf-8"
-        )
+        done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, check=True, encoding="utf-8")
     except (OSError, subprocess.CalledProcessError) as error:
         raise ReleaseError(f"git {arguments[0]}: {error}") from None
     return done.stdout
@@ -113,9 +111,7 @@ def build_packages() -> None:
     python = environments.install(ROOT / ".venv-release", needed, " ".join(needed))
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
-        data = subprocess.run(
-            ["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True
-        ).stdout
+        data = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(data)) as commit:
             commit.extractall(source, filter="data")
         run([python, "-m", "build", "--no-isolation", "--outdir", folder, source])
@@ -199,9 +195,7 @@ def check_wheel() -> None:
     require_same(names, wanted, WHEEL)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
-        commands = environments.scripts(
-            environments.install(here / "venv", [str(WHEEL)], WHEEL.name)
-        )
+        commands = environments.scripts(environments.install(here / "venv", [str(WHEEL)], WHEEL.name))
         shutil.copy(ROOT / "examples/walker.msh", here / "walker.msh")
         for step in (
             ["python", "-m", "msh_gltf"],

@@ -35,9 +35,7 @@ def startup(rounds: int) -> list[Row]:
     )
     against = "python -c 'import numpy'"
     return [
-        Row(
-            "startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 1.5
-        ),
+        Row("startup", "msh2gltf, one static model", times["out"], "s", times["numpy"], against, 1.5),
         Row("startup-back", "gltf2msh, the same", times["back"], "s", times["numpy"], against, 2),
     ]
 
@@ -146,10 +144,7 @@ def levels(rounds: int) -> list[Row]:
     out, new = WORK / "levels-out", WORK / "levels-new"
     back = ("gltf2msh", out, "--game", source, "-o", new, "-j", 2)
     times = by_turns(
-        {
-            "out": command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out]),
-            "back": command(*back, fresh=[new]),
-        },
+        {"out": command("msh2gltf", source, "-o", out, "-j", 2, fresh=[out]), "back": command(*back, fresh=[new])},
         rounds,
     )
     require_same(source, new)

@@ -27,12 +27,7 @@ WIDTH, ROW, MARGIN, TOP = 1200, 21, 10, 58
 #: Narrower boxes would hold no letter.
 NARROWEST = 3.0
 _LETTER = 7.0
-COLOURS = {
-    "importers": "#dceed9",
-    "converter": "#d9e6f5",
-    "exporters": "#f7e6c4",
-    "NumPy and Python": "#ebe9e2",
-}
+COLOURS = {"importers": "#dceed9", "converter": "#d9e6f5", "exporters": "#f7e6c4", "NumPy and Python": "#ebe9e2"}
 
 Stack = tuple[str, ...]
 
@@ -69,9 +64,7 @@ def named(frame: FrameType) -> str:
 def boxes(stacks: Counter[Stack]) -> Iterator[tuple[int, float, int, str]]:
     """Depth, start, length (in samples) and name of every call, callers before callees."""
 
-    def below(
-        stacks: Counter[Stack], depth: int, start: int
-    ) -> Iterator[tuple[int, int, int, str]]:
+    def below(stacks: Counter[Stack], depth: int, start: int) -> Iterator[tuple[int, int, int, str]]:
         callees: dict[str, Counter[Stack]] = {}
         for stack, count in stacks.items():
             if stack:
@@ -101,9 +94,7 @@ def svg(stacks: Counter[Stack]) -> str:
     ]
     x = MARGIN
     for layer, colour in COLOURS.items():
-        out.append(
-            f'<rect x="{x}" y="33" width="14" height="14" fill="{colour}" stroke="#57534a"/>'
-        )
+        out.append(f'<rect x="{x}" y="33" width="14" height="14" fill="{colour}" stroke="#57534a"/>')
         out.append(f'<text x="{x + 20}" y="45">{layer}</text>')
         x += 44 + int(_LETTER * len(layer))
     out += box(0, 0, total, "exporters:all models, from archives to GLB bytes", scale, "#ffffff")

@@ -22,18 +22,13 @@ import numpy as np
 ENTRY = struct.Struct("<5I36s2I")
 NODE = np.dtype([("head", "<u2", (4,)), ("slot", "<u2", (15,))])
 SLOT = np.dtype([("tri", "<u2", (2,)), ("batch", "<u2", (2,)), ("rest", "V60")])
-BATCH = np.dtype(
-    [("word", "<u2", (4,)), ("count", "<u2"), ("start", "<u4"), ("top", "<u2"), ("base", "<u4")]
-)
+BATCH = np.dtype([("word", "<u2", (4,)), ("count", "<u2"), ("start", "<u4"), ("top", "<u2"), ("base", "<u4")])
 
 
 def entries(data: memoryview) -> list[tuple[int, memoryview]]:
     """Type ids and payloads of an NRes file."""
     count, total = struct.unpack_from("<iI", data, 8)
-    return [
-        (row[0], data[row[6] : row[6] + row[3]])
-        for row in ENTRY.iter_unpack(data[total - 64 * count :])
-    ]
+    return [(row[0], data[row[6] : row[6] + row[3]]) for row in ENTRY.iter_unpack(data[total - 64 * count :])]
 
 
 def models(archive: bytes) -> list[memoryview]:
@@ -41,8 +36,7 @@ def models(archive: bytes) -> list[memoryview]:
     return [
         payload
         for _, payload in entries(memoryview(archive))
-        if bytes(payload[:4]) == b"NRes"
-        and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
+        if bytes(payload[:4]) == b"NRes" and {1, 2, 3, 6, 13} <= {kind for kind, _ in entries(payload)}
     ]
 
 
@@ -84,9 +78,7 @@ def glb(model: memoryview) -> bytes:
         at += len(data)
     for view, stride in zip(views, (12, 12, 8), strict=False):
         view["byteStride"] = stride
-    words, counts, starts, tops, bases = (
-        batches[k].tolist() for k in ("word", "count", "start", "top", "base")
-    )
+    words, counts, starts, tops, bases = (batches[k].tolist() for k in ("word", "count", "start", "top", "base"))
     lows, highs = bounds(positions, batches)
     accessors: list[dict[str, Any]] = []
     meshes: list[dict[str, Any]] = []
@@ -106,22 +98,39 @@ def glb(model: memoryview) -> bytes:
                     at = len(accessors)
                     accessors += [
                         {
-                            "bufferView": 0, "byteOffset": 12 * base, "componentType": 5126,
-                            "count": count, "type": "VEC3",
-                            "min": lows[batch], "max": highs[batch],
+                            "bufferView": 0,
+                            "byteOffset": 12 * base,
+                            "componentType": 5126,
+                            "count": count,
+                            "type": "VEC3",
+                            "min": lows[batch],
+                            "max": highs[batch],
                         },
-                        {"bufferView": 1, "byteOffset": 12 * base, "componentType": 5126,
-                         "count": count, "type": "VEC3"},
-                        {"bufferView": 2, "byteOffset": 8 * base, "componentType": 5126,
-                         "count": count, "type": "VEC2"},
-                        {"bufferView": 3, "byteOffset": 2 * starts[batch], "componentType": 5123,
-                         "count": counts[batch], "type": "SCALAR"},
-                    ]  # fmt: skip
+                        {
+                            "bufferView": 1,
+                            "byteOffset": 12 * base,
+                            "componentType": 5126,
+                            "count": count,
+                            "type": "VEC3",
+                        },
+                        {
+                            "bufferView": 2,
+                            "byteOffset": 8 * base,
+                            "componentType": 5126,
+                            "count": count,
+                            "type": "VEC2",
+                        },
+                        {
+                            "bufferView": 3,
+                            "byteOffset": 2 * starts[batch],
+                            "componentType": 5123,
+                            "count": counts[batch],
+                            "type": "SCALAR",
+                        },
+                    ]
                     material = materials.setdefault(words[batch][2] & 0xFF, len(materials))
                     attributes = {"POSITION": at, "NORMAL": at + 1, "TEXCOORD_0": at + 2}
-                    primitives.append(
-                        {"attributes": attributes, "indices": at + 3, "material": material}
-                    )
+                    primitives.append({"attributes": attributes, "indices": at + 3, "material": material})
                 meshes.append({"name": f"node_{node}.{cell}", "primitives": primitives})
             documents.append({"name": f"node_{node}.{cell}", "mesh": mesh_of[slot]})
     text = json.dumps(

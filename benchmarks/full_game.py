@@ -43,9 +43,7 @@ def make(root: Path, models: Path) -> Path:
     (root / "complete").unlink()
     for number, path in enumerate(sorted(root.glob("*.rlb"))):
         archive = read_nres(read_file(path), path.name)
-        entries = [
-            _dressed(e, number * len(archive.entries) + i) for i, e in enumerate(archive.entries)
-        ]
+        entries = [_dressed(e, number * len(archive.entries) + i) for i, e in enumerate(archive.entries)]
         path.write_bytes(write_nres(new_archive(entries, path.name)))
     for number, level in enumerate(sorted((root / "DATA" / "MAPS").iterdir())):
         (level / "Land.map").write_bytes(areal_map(number))
@@ -105,12 +103,7 @@ def areal_map(seed: int) -> bytes:
     polygons, edges = [], []
     for x in range(COLUMNS):
         for y in range(ROWS):
-            around = [
-                edge(x, y, 0),
-                edge(x + 1, y, 1),
-                edge(x, y + 1, 0)[::-1],
-                edge(x, y, 1)[::-1],
-            ]
+            around = [edge(x, y, 0), edge(x + 1, y, 1), edge(x, y + 1, 0)[::-1], edge(x, y, 1)[::-1]]
             polygons.append([point for side in around for point in side[:-1]])
             edges.append([pair for side in around for pair in pairwise(side)])
     at = {pair: (i, k) for i, own in enumerate(edges) for k, pair in enumerate(own)}
@@ -141,9 +134,7 @@ def areal_map(seed: int) -> bytes:
         cell_start,
         cell_ids,
     )
-    entry = Entry(
-        AREAL_MAP_TYPE, len(polygons), 0, 0, name_field(b"Land"), 0, 0, areal_payload(areals)
-    )
+    entry = Entry(AREAL_MAP_TYPE, len(polygons), 0, 0, name_field(b"Land"), 0, 0, areal_payload(areals))
     return write_nres(new_archive([entry], "Land.map"))
 
 

@@ -94,9 +94,7 @@ def build(seed: int, nodes: int | None = None, frames: int | None = None) -> byt
                 made = patch(chance, max(2, int(size * chance.lognormal(0, 0.5) / (1 + lod / 2))))
                 streams.append(made)
                 material = int(chance.integers(0, 8))
-                primitives.append(
-                    Primitive(material, vertices, len(made[0]), indices, len(made[3]))
-                )
+                primitives.append(Primitive(material, vertices, len(made[0]), indices, len(made[3])))
                 vertices += len(made[0])
                 indices += len(made[3])
             meshes.append(Mesh(f"node_{node}.lod{lod}.group0", primitives))
@@ -105,9 +103,7 @@ def build(seed: int, nodes: int | None = None, frames: int | None = None) -> byt
             else:
                 still = np.array([1.0, 0, 0, 0])
                 name = f"node_{node}.lod{lod}.group0"
-                items.append(
-                    ImportedNode(name, node, np.zeros(3, "<f4"), still, None, len(meshes) - 1, {})
-                )
+                items.append(ImportedNode(name, node, np.zeros(3, "<f4"), still, None, len(meshes) - 1, {}))
         if animated and node:
             times = np.arange(0.0, frames)
             turns = np.cumsum(chance.normal(0, 0.3, (frames, 4)), axis=0)
@@ -126,9 +122,7 @@ def msh(
     materials: int = 8,
 ) -> bytes:
     """A core model's bytes; ``streams`` are patches, one after the other."""
-    positions, normals, uv, indices = (
-        np.concatenate(arrays) for arrays in zip(*streams, strict=True)
-    )
+    positions, normals, uv, indices = (np.concatenate(arrays) for arrays in zip(*streams, strict=True))
     given = ImportedScene(
         name,
         {},

@@ -55,8 +55,7 @@ class Shape:
         still = np.array([1.0, 0, 0, 0])
         step = np.array([0, 0, 1], np.float32)
         items = [
-            ImportedNode(f"node_{i}", i - 1, step, still, None, 0 if i == 0 else -1, {})
-            for i in range(self.nodes)
+            ImportedNode(f"node_{i}", i - 1, step, still, None, 0 if i == 0 else -1, {}) for i in range(self.nodes)
         ]
         streams, primitives, vertices, indices = [], [], 0, 0
         for number in range(self.batches):
@@ -69,9 +68,7 @@ class Shape:
         turns /= np.linalg.norm(turns, axis=1, keepdims=True)
         turn = Channel(np.arange(float(self.keys)), turns)
         track = Track(self.nodes - 1, rotation=turn)
-        return game.msh(
-            "grown", items, [Mesh("node_0", primitives)], streams, [track], self.batches
-        )
+        return game.msh("grown", items, [Mesh("node_0", primitives)], streams, [track], self.batches)
 
 
 #: What grows, from what to what; all else stays as in :class:`Shape`.

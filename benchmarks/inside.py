@@ -79,11 +79,7 @@ def largest(rounds: int) -> list[Row]:
     file.write_bytes(way_out(given)[0])
     rebuild = ImportOptions(use_sidecar=False)
     times = by_turns(
-        {
-            "out": timed(lambda: way_out(given)),
-            "back": timed(lambda: import_gltf(file, None, rebuild)),
-        },
-        rounds,
+        {"out": timed(lambda: way_out(given)), "back": timed(lambda: import_gltf(file, None, rebuild))}, rounds
     )
     return [
         Row("largest", "65,000 triangles to GLB bytes, in process", times["out"]),
@@ -143,15 +139,11 @@ def sampling(rounds: int) -> list[Row]:
     some = times[:: TIMES // SCALAR_TIMES].tolist()
 
     def scalar() -> list[list[scalar_sampler.Vector]]:
-        return [
-            [scalar_sampler.sample(reference, node, t)[0] for t in some] for node in range(NODES)
-        ]
+        return [[scalar_sampler.sample(reference, node, t)[0] for t in some] for node in range(NODES)]
 
     whole = sample(curves, range(NODES), some).quaternion
     assert np.array_equal(whole, np.array(scalar(), np.float32)), "the reference agrees"
-    medians = by_turns(
-        {"own": timed(lambda: sample(curves, range(NODES), times)), "scalar": timed(scalar)}, rounds
-    )
+    medians = by_turns({"own": timed(lambda: sample(curves, range(NODES), times)), "scalar": timed(scalar)}, rounds)
     slow = medians["scalar"] * TIMES / SCALAR_TIMES
     job, against = "sampling 40 nodes at 10,000 times", "scalar reference, 1 % x 100"
     return [Row("sampling", job, medians["own"], "s", slow, against, 50, faster=True)]
@@ -164,9 +156,7 @@ POINTS, SEARCHED = 100_000, 1_000
 
 def ground(rounds: int) -> list[Row]:
     """Heights at 100,000 points of a terrain, against a search over all faces at 1,000."""
-    terrain = read_terrain(
-        read_nres(make_terrain(0, across=8, down=8, steps=8), "Land"), "Land.msh"
-    )
+    terrain = read_terrain(read_nres(make_terrain(0, across=8, down=8, steps=8), "Land"), "Land.msh")
     low, high = (f(terrain.positions[:, :2], axis=0) for f in (np.min, np.max))
     points = np.random.default_rng(1).uniform(low, high, (POINTS, 2))
     corner = terrain.positions[terrain.faces["vertex"][: 2 * 64 * 64]].astype(np.float64)

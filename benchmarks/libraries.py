@@ -35,17 +35,11 @@ def through_pygltflib(document: Json, buffer: bytes) -> bytes:
         scenes=[g.Scene(**scene) for scene in document["scenes"]],
         nodes=[g.Node(**node) for node in document["nodes"]],
         meshes=[
-            g.Mesh(**mesh | {"primitives": [_primitive(p) for p in mesh["primitives"]]})
-            for mesh in document["meshes"]
+            g.Mesh(**mesh | {"primitives": [_primitive(p) for p in mesh["primitives"]]}) for mesh in document["meshes"]
         ],
         materials=[
             g.Material(
-                **material
-                | {
-                    "pbrMetallicRoughness": g.PbrMetallicRoughness(
-                        **material["pbrMetallicRoughness"]
-                    )
-                }
+                **material | {"pbrMetallicRoughness": g.PbrMetallicRoughness(**material["pbrMetallicRoughness"])}
             )
             for material in document["materials"]
         ],
@@ -66,8 +60,7 @@ def _primitive(primitive: Json) -> pygltflib.Primitive:
 def _animation(animation: Json) -> pygltflib.Animation:
     channels = [
         pygltflib.AnimationChannel(
-            sampler=channel["sampler"],
-            target=pygltflib.AnimationChannelTarget(**channel["target"]),
+            sampler=channel["sampler"], target=pygltflib.AnimationChannelTarget(**channel["target"])
         )
         for channel in animation["channels"]
     ]

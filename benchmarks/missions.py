@@ -125,11 +125,7 @@ def mission(rounds: int) -> list[Row]:
     back = import_gltf(out / "m.glb", None, ImportOptions())
     assert back.unchanged, [str(one) for one in back.not_applied][:3]
     with as_in_commands():
-        jobs = {
-            "own": whole,
-            "alone": parts,
-            "back": lambda: import_gltf(out / "m.glb", None, ImportOptions()),
-        }
+        jobs = {"own": whole, "alone": parts, "back": lambda: import_gltf(out / "m.glb", None, ImportOptions())}
         times = by_turns({k: timed(job, process_time) for k, job in jobs.items()}, rounds)
     against = f"its {len(names)} models and terrain alone"
     job = f"mission of {len(loaded.mission.objects)} objects, in process, processor"
@@ -166,9 +162,7 @@ def _taken(rounds: int, script: str, *arguments: Path) -> tuple[float, float, fl
     """The median of the seconds that a script in Blender took, and what else it printed."""
     found = []
     for _ in range(rounds):
-        done = subprocess.run(
-            [str(BLENDER), "-c", script, *map(str, arguments)], capture_output=True, check=False
-        )
+        done = subprocess.run([str(BLENDER), "-c", script, *map(str, arguments)], capture_output=True, check=False)
         require(done.returncode, arguments, done.stderr)
         line = next(x for x in done.stdout.decode().splitlines() if x.startswith("TOOK "))
         found.append([float(word) for word in line.split()[1:]])

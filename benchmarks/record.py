@@ -82,10 +82,7 @@ def table(rows: Sequence[Row], before: dict[str, float]) -> str:
     width = [max(map(len, column)) for column in zip(*lines, strict=True)]
     left = (0, 3, 6)
     return "\n".join(
-        "  ".join(
-            cell.ljust(width[i]) if i in left else cell.rjust(width[i])
-            for i, cell in enumerate(line)
-        ).rstrip()
+        "  ".join(cell.ljust(width[i]) if i in left else cell.rjust(width[i]) for i, cell in enumerate(line)).rstrip()
         for line in lines
     )
 

@@ -147,10 +147,20 @@ def fetch(needed: list[Wheel], cache: Path) -> None:
             wanted = Path(folder) / "requirements.txt"
             wanted.write_text(wheel.requirement, "utf-8")
             command = [
-                sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-                "--no-deps", "--only-binary=:all:", *wheel.platform_options,
-                "--dest", folder, "--requirement", str(wanted),
-            ]  # fmt: skip
+                sys.executable,
+                "-m",
+                "pip",
+                "download",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--only-binary=:all:",
+                *wheel.platform_options,
+                "--dest",
+                folder,
+                "--requirement",
+                str(wanted),
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode or not wheel.is_in(Path(folder)):
                 said = (done.stderr.strip().splitlines() or ["it is another file"])[-1]

@@ -88,10 +88,7 @@ class ConversionError(Exception):
                 (self.entry, f"entry {self.entry}"),
                 (self.table, f"{self.table}"),
                 (self.row, f"row {self.row}"),
-                (
-                    self.offset,
-                    f"byte {self.offset}" if self.offset is None else f"byte {self.offset:#x}",
-                ),
+                (self.offset, f"byte {self.offset}" if self.offset is None else f"byte {self.offset:#x}"),
             )
             if known is not None
         ]
@@ -119,13 +116,9 @@ def fault_of(error: OSError | MemoryError | ImportError) -> ConversionError:
         reason = _first_reason(error)
         if "failed to map segment" in reason or "Cannot allocate memory" in reason:
             return ConversionError("not enough memory to load a library", value=reason, hint=hint)
-        return ConversionError(
-            "a library cannot be loaded", value=reason, hint="install the converter again"
-        )
+        return ConversionError("a library cannot be loaded", value=reason, hint="install the converter again")
     named = error.filename if isinstance(error.filename, (str, bytes)) else None
-    return ConversionError(
-        error.strerror or str(error), file=None if named is None else os.fsdecode(named)
-    )
+    return ConversionError(error.strerror or str(error), file=None if named is None else os.fsdecode(named))
 
 
 @contextmanager

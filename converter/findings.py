@@ -183,19 +183,9 @@ def _of_row(values: object, row: int) -> object:
     return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
 
 
-def about_table(
-    rule: Rule, problem: str, place: Place, value: object = None, expected: object = None
-) -> Finding:
+def about_table(rule: Rule, problem: str, place: Place, value: object = None, expected: object = None) -> Finding:
     """Return a finding about a table as a whole; arguments as of :func:`first_bad`."""
-    return Finding(
-        rule,
-        problem,
-        table=place.table,
-        row=None,
-        offset=place.offset(0),
-        value=value,
-        expected=expected,
-    )
+    return Finding(rule, problem, table=place.table, row=None, offset=place.offset(0), value=value, expected=expected)
 
 
 def more(problem: str, count: int, what: str = "rows") -> str:

@@ -68,9 +68,7 @@ def no_run(directory: Path) -> Iterator[None]:
 
 
 def _at_work(directory: Path) -> ConversionError:
-    return ConversionError(
-        "another run is at work in this directory", file=str(directory), hint="wait for it"
-    )
+    return ConversionError("another run is at work in this directory", file=str(directory), hint="wait for it")
 
 
 def _still_there(directory: Path, handle: int) -> bool:

@@ -21,9 +21,7 @@ class MissingPackage(ConversionError):
 
 
 @contextmanager
-def needed_for(
-    feature: str, extra: str, *, file: str | None = None, instead: str | None = None
-) -> Iterator[None]:
+def needed_for(feature: str, extra: str, *, file: str | None = None, instead: str | None = None) -> Iterator[None]:
     """Import the packages of an extra inside this context.
 
     Args:

@@ -61,9 +61,7 @@ def _holds(path: Path, data: bytes) -> bool:
         return False
 
 
-def write_outputs(
-    files: Sequence[tuple[Path, bytes]], force: bool, *, durable: bool = False
-) -> list[Path]:
+def write_outputs(files: Sequence[tuple[Path, bytes]], force: bool, *, durable: bool = False) -> list[Path]:
     """Write files under temporary names, then rename them all, in the given order.
 
     Missing directories are made, permissions of replaced files kept. On any failure no new output
@@ -282,10 +280,7 @@ def _remove_abandoned(path: str) -> None:
         return
     import fcntl
 
-    with (
-        contextlib.suppress(OSError, ConversionError),
-        open(path, "r+b", opener=no_follow) as file,
-    ):
+    with contextlib.suppress(OSError, ConversionError), open(path, "r+b", opener=no_follow) as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.unlink(path)
 
@@ -300,9 +295,7 @@ def require_no_link(path: str | Path) -> None:
     """
     if os.path.islink(path):
         raise ConversionError(
-            "is a link, and is not followed",
-            file=str(path),
-            hint="delete it, or put the file itself in its place",
+            "is a link, and is not followed", file=str(path), hint="delete it, or put the file itself in its place"
         )
 
 
@@ -408,13 +401,9 @@ def require_inside(root: Path, path: Path, but_not: Path | None = None) -> None:
     """
     real = path.parent.resolve()
     if not real.is_relative_to(root.resolve()):
-        raise ConversionError(
-            "a link leads out of the output directory", file=str(path), value=str(real)
-        )
+        raise ConversionError("a link leads out of the output directory", file=str(path), value=str(real))
     if but_not is not None and real.is_relative_to(but_not.resolve()):
-        raise ConversionError(
-            "would be written into the game's directory", file=str(path), value=str(real)
-        )
+        raise ConversionError("would be written into the game's directory", file=str(path), value=str(real))
 
 
 def cannot_write(path: Path, error: OSError) -> ConversionError:

@@ -17,9 +17,16 @@ from urllib.parse import unquote, urlsplit
 
 #: Where each element names another file.
 PLACES = {
-    "a": "href", "audio": "src", "iframe": "src", "img": "src", "link": "href", "object": "data",
-    "script": "src", "source": "src", "video": "src",
-}  # fmt: skip
+    "a": "href",
+    "audio": "src",
+    "iframe": "src",
+    "img": "src",
+    "link": "href",
+    "object": "data",
+    "script": "src",
+    "source": "src",
+    "video": "src",
+}
 
 
 @dataclass

@@ -39,8 +39,7 @@ class Drawing:
         """A rectangle with lines of text in its middle, the first one bold if there are more."""
         texts = [lines] if isinstance(lines, str) else list(lines)
         self._parts.append(
-            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="3" '
-            f'fill="{fill}" stroke="{MUTED}"/>'
+            f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="3" fill="{fill}" stroke="{MUTED}"/>'
         )
         top = y + height / 2 - (len(texts) - 1) * 0.62 * size + 0.36 * size
         for i, text in enumerate(texts):
@@ -71,20 +70,14 @@ class Drawing:
         path = " ".join(f"{x:g},{y:g}" for x, y in points)
         dash = ' stroke-dasharray="4 3"' if dashed else ""
         end = ' marker-end="url(#head)"' if head else ""
-        self._parts.append(
-            f'<polyline points="{path}" fill="none" stroke="{INK}" stroke-width="1.4"{dash}{end}/>'
-        )
+        self._parts.append(f'<polyline points="{path}" fill="none" stroke="{INK}" stroke-width="1.4"{dash}{end}/>')
 
     def shape(self, points: Sequence[Point], fill: str) -> None:
         """A filled polygon."""
         path = " ".join(f"{x:g},{y:g}" for x, y in points)
-        self._parts.append(
-            f'<polygon points="{path}" fill="{fill}" stroke="{INK}" stroke-width="1.4"/>'
-        )
+        self._parts.append(f'<polygon points="{path}" fill="{fill}" stroke="{INK}" stroke-width="1.4"/>')
 
-    def cells(
-        self, x: float, y: float, width: float, height: float, texts: Sequence[str], fill: str
-    ) -> None:
+    def cells(self, x: float, y: float, width: float, height: float, texts: Sequence[str], fill: str) -> None:
         """Boxes side by side, ``width`` each."""
         for i, text in enumerate(texts):
             self.box(x + i * width, y, width, height, text, fill, 12)

@@ -100,34 +100,19 @@ class GroupReference:
 MOD = GroupReference(
     mod.command,
     "GAME, GAME_COPY, WALL.png",
-    (
-        "gltf2msh WALL.png --into GAME/Textures.lib",
-        "gltf2msh WALL.png --into GAME_COPY/Textures.lib",
-    ),
+    ("gltf2msh WALL.png --into GAME/Textures.lib", "gltf2msh WALL.png --into GAME_COPY/Textures.lib"),
     {
         "status": ("msh-mod status GAME", "msh-mod status GAME --json"),
         "undo": ("msh-mod undo GAME --dry-run", "msh-mod undo GAME", "msh-mod undo GAME 2"),
-        "restore": (
-            "msh-mod restore GAME_COPY Textures.lib --dry-run",
-            "msh-mod restore GAME_COPY",
-        ),
+        "restore": ("msh-mod restore GAME_COPY Textures.lib --dry-run", "msh-mod restore GAME_COPY"),
         "make": (
             "msh-mod make GAME walls.zip --name Walls --author Me --version 1.0 --licence CC0",
             "msh-mod make GAME walls.zip --name Walls --only Textures.lib --force",
         ),
-        "show": (
-            "msh-mod show walls.zip GAME_COPY --textures shown",
-            "msh-mod show walls.zip --json",
-        ),
-        "install": (
-            "msh-mod install walls.zip GAME_COPY --dry-run",
-            "msh-mod install walls.zip GAME_COPY",
-        ),
+        "show": ("msh-mod show walls.zip GAME_COPY --textures shown", "msh-mod show walls.zip --json"),
+        "install": ("msh-mod install walls.zip GAME_COPY --dry-run", "msh-mod install walls.zip GAME_COPY"),
         "list": ("msh-mod list GAME_COPY", "msh-mod list GAME_COPY --json"),
-        "remove": (
-            "msh-mod remove Walls GAME_COPY --dry-run",
-            "msh-mod remove Walls GAME_COPY",
-        ),
+        "remove": ("msh-mod remove Walls GAME_COPY --dry-run", "msh-mod remove Walls GAME_COPY"),
     },
 )
 

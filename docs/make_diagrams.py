@@ -64,12 +64,7 @@ def model() -> Drawing:
         d.box(left, y, width + (28 if fill is GREEN else 0), 44, lines, fill, 12.5)
     for y, lines, fill in zip(
         rows,
-        (
-            ("Res19", "frame map"),
-            ("Res8", "keys"),
-            ("Res7", "triangles"),
-            ("WEAR", "material names"),
-        ),
+        (("Res19", "frame map"), ("Res8", "keys"), ("Res7", "triangles"), ("WEAR", "material names")),
         (AMBER, AMBER, ROSE, GREY),
         strict=True,
     ):
@@ -248,10 +243,7 @@ def blend() -> Drawing:
 def axes() -> Drawing:
     """The axes of the game and of glTF."""
     d = Drawing(204, "Axes")
-    for x, title, up, along, fill in (
-        (84, "the game", "z", "y", BLUE),
-        (284, "glTF", "y", "-z", GREEN),
-    ):
+    for x, title, up, along, fill in ((84, "the game", "z", "y", BLUE), (284, "glTF", "y", "-z", GREEN)):
         d.text(x, 26, title, "middle", bold=True)
         d.shape(((x - 40, 150), (x + 40, 150), (x + 68, 122), (x - 12, 122)), fill)
         d.arrow((x - 40, 150), (x + 64, 150))
@@ -301,9 +293,7 @@ def batches() -> Drawing:
         d.text(x + 90, 71, f"index_start {start}", "middle", 12)
         d.text(x + 90, 87, f"base_vertex {base}, window {window}", "middle", 12)
     d.text(48, 122, "Res6, batches one after the other", size=12, muted=True)
-    for i, (index, fill) in enumerate(
-        [*((n, BLUE) for n in "012213"), *((n, GREEN) for n in "012")]
-    ):
+    for i, (index, fill) in enumerate([*((n, BLUE) for n in "012213"), *((n, GREEN) for n in "012")]):
         d.box(16 + 40 * i, 134, 40, 30, index, fill)
     d.arrow((36, 98), (36, 132))
     d.arrow((276, 98), (276, 132))

@@ -32,10 +32,7 @@ PICTURES = ROOT / "docs" / "pictures"
 MANIFEST = PICTURES / "manifest.json"
 BLENDER = "examples/blender"
 MODELS = tuple(f"examples/{name}.msh" for name in ("walker", "hangar", "tree"))
-GAME = (
-    *MODELS,
-    *(f"examples/make_{name}.py" for name in ("game", "entries", "models", "level", "textures")),
-)
+GAME = (*MODELS, *(f"examples/make_{name}.py" for name in ("game", "entries", "models", "level", "textures")))
 PLACED = (*GAME, "examples/make_mission.py")
 
 
@@ -219,8 +216,7 @@ def walker_picture(work: Work, target: Path) -> None:
 def mission_picture(work: Work, target: Path) -> None:
     mission = work.to_gltf("mission.glb", work.game / "MISSIONS/Single.01")
     shown = work.scene(
-        f"{mission}@0,0,0",
-        *("--size", "760x420", "--turn", "25", "--pitch", "42", "--near", "0.2", "--no-ground"),
+        f"{mission}@0,0,0", *("--size", "760x420", "--turn", "25", "--pitch", "42", "--near", "0.2", "--no-ground")
     )
     save(opened(shown), target)
 
@@ -251,9 +247,14 @@ def turret_picture(work: Work, target: Path) -> None:
 
 
 @recipe(
-    "docs/pictures/bunker.png", *GAME, "examples/edits/my_bunker.glb", f"{BLENDER}/preview.py",
-    f"{BLENDER}/scene.py", "examples/new_material.py", "examples/building/BRICK.png",
-)  # fmt: skip
+    "docs/pictures/bunker.png",
+    *GAME,
+    "examples/edits/my_bunker.glb",
+    f"{BLENDER}/preview.py",
+    f"{BLENDER}/scene.py",
+    "examples/new_material.py",
+    "examples/building/BRICK.png",
+)
 def bunker_picture(work: Work, target: Path) -> None:
     game = work.folder / "with_bunker"
     shutil.copytree(work.game, game)
@@ -386,9 +387,7 @@ def beside(paths: list[Path], gap: int = 0) -> Image.Image:
 
 def save(picture: Image.Image, target: Path) -> None:
     """As a PNG of 255 colours, which is small."""
-    picture.quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
-        target, optimize=True
-    )
+    picture.quantize(255, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(target, optimize=True)
 
 
 def digest(data: bytes) -> str:

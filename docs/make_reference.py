@@ -27,9 +27,7 @@ from msh_gltf.converter.scene.extras import OBJECTS, SceneExtras, SourceExtras, 
 
 FOLDER = Path(__file__).with_name("reference")
 #: Record -> field -> what is said about it.
-FIELDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads(
-    (FOLDER / "fields.toml").read_text("utf-8")
-)
+FIELDS: dict[str, dict[str, dict[str, str]]] = tomllib.loads((FOLDER / "fields.toml").read_text("utf-8"))
 #: The texts of Russian tables, by the English ones.
 TRANSLATIONS: dict[str, str] = {
     english: text
@@ -44,9 +42,7 @@ EVIDENCE = ("source", "measured", "derived", "unknown", "ours")
 SOURCES = re.findall(r"^### (.+)$", (FOLDER / "sources.md").read_text("utf-8"), re.MULTILINE)
 #: Longer names first: one holds another.
 CITED = re.compile("|".join(map(re.escape, sorted(SOURCES, key=len, reverse=True))))
-BLOCK = re.compile(
-    r"(<!-- made by docs/make_reference\.py: (?P<name>.+?) -->\n).*?(<!-- end -->\n)", re.DOTALL
-)
+BLOCK = re.compile(r"(<!-- made by docs/make_reference\.py: (?P<name>.+?) -->\n).*?(<!-- end -->\n)", re.DOTALL)
 _TYPES = {"i": "int", "u": "uint", "f": "float"}
 _PRESENCE = {
     Presence.REQUIRED: "required",
@@ -109,9 +105,7 @@ def slug(heading: str) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A markdown table."""
     lines = [head, ["---"] * len(head), *rows]
-    return "".join(
-        f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in lines
-    )
+    return "".join(f"| {' | '.join(cell.replace('|', '&#124;') for cell in row)} |\n" for row in lines)
 
 
 def russian(text: str) -> str:
@@ -146,11 +140,7 @@ def record_table(record: str, translate: Translate = str) -> str:
         rows.append((place, shown, *words, translate(text["writer"])))
     name = record.partition(" in ")[0]
     module, _, attribute = name.rpartition(":")
-    where = (
-        ""
-        if name.startswith("Res")
-        else f"`{module or 'msh_gltf.converter.formats.tables'}.{attribute}`, "
-    )
+    where = "" if name.startswith("Res") else f"`{module or 'msh_gltf.converter.formats.tables'}.{attribute}`, "
     size = translate("{size} bytes each:").format(size=dtype_of(record).itemsize)
     return f"\n{where}{size}\n\n{table([translate(word) for word in head], rows)}\n"
 
@@ -206,10 +196,7 @@ def pixel_formats(translate: Translate = str) -> str:
     """How the formats of a texture store a pixel."""
     rows = []
     for number, (dtype, channels) in FORMATS.items():
-        bits = [
-            "255" if channel is None else f"{channel[0]}..{channel[0] + channel[1] - 1}"
-            for channel in channels
-        ]
+        bits = ["255" if channel is None else f"{channel[0]}..{channel[0] + channel[1] - 1}" for channel in channels]
         palette = translate("`uint8` into a palette of `uint32`")
         kind = palette if number == INDEXED else f"`{type_name(dtype)}`"
         made = translate("yes") if number in WRITABLE_FORMATS else ""

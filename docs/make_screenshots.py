@@ -23,12 +23,7 @@ SIZES = {"wide": (1280, 800), "narrow": (390, 800)}
 #: Picture, page, what to type into the search, the colours of the wide and of the narrow picture.
 PAGES = (
     ("front", "index.html", "", ("light", "light")),
-    (
-        "api",
-        "api/queries.html#msh_gltf.converter.queries.model.posed_matrices",
-        "",
-        ("dark", "dark"),
-    ),
+    ("api", "api/queries.html#msh_gltf.converter.queries.model.posed_matrices", "", ("dark", "dark")),
     ("command", "commands/msh2gltf.html#appearance", "", ("light", "dark")),
     ("gallery", "gallery.html", "", ("light", "light")),
     ("fields", "reference/model.html#res13-batches", "", ("light", "dark")),

@@ -49,23 +49,15 @@ def gun_turret() -> Model:
     m = Model("e_tur_01")
     body = base(m)
     head = Shape().box(ARMOUR, (0, 0, 0.5), (1.8, 2.0, 1.0), 0.75)
-    head.box(GLASS, (0, 0.86, 0.55), (0.5, 0.3, 0.25)).box(
-        JOINT, (0.55, 0.8, 0.45), (0.5, 0.5, 0.5)
-    )
+    head.box(GLASS, (0, 0.86, 0.55), (0.5, 0.3, 0.25)).box(JOINT, (0.55, 0.8, 0.45), (0.5, 0.5, 0.5))
     tower = m.node("tower", body, (0, 0, 0.7), head)
     m.part(tower, 1, 0, Shape().box(ARMOUR, (0, 0, 0.5), (1.8, 2.0, 1.0), 0.75))
     m.part(tower, 0, 1, Shape().box(JOINT, (0.1, -0.2, 0.3), (1.5, 1.4, 0.6), 0.6))
     m.turn(tower, (0, 0, 1), lambda t: 0.6 * math.sin(2 * math.pi * t), 24)
-    barrel = (
-        Shape().box(JOINT, (0, 0.9, 0), (0.2, 1.8, 0.2)).box(ARMOUR, (0, 1.8, 0), (0.32, 0.5, 0.32))
-    )
+    barrel = Shape().box(JOINT, (0, 0.9, 0), (0.2, 1.8, 0.2)).box(ARMOUR, (0, 1.8, 0), (0.32, 0.5, 0.32))
     gun = m.node("gun", tower, (0.55, 0.9, 0.45), barrel)
     m.part(gun, 1, 0, Shape().box(JOINT, (0, 1.0, 0), (0.24, 2.0, 0.24)))
-    mast = (
-        Shape()
-        .box(JOINT, (0, 0, 0.35), (0.1, 0.1, 0.7))
-        .box(GLOW, (0, 0.05, 0.75), (0.7, 0.08, 0.35))
-    )
+    mast = Shape().box(JOINT, (0, 0, 0.35), (0.1, 0.1, 0.7)).box(GLOW, (0, 0.05, 0.75), (0.7, 0.08, 0.35))
     radar = m.node("radar", tower, (-0.45, -0.5, 0.95), mast)
     m.turn(radar, (0, 0, 1), lambda t: 2 * math.pi * t, 24)
     return m
@@ -80,11 +72,7 @@ def rocket_turret() -> Model:
     m.part(tower, 1, 0, Shape().box(ARMOUR, (0, 0, 0.4), (1.0, 1.4, 0.8), 0.8))
     m.turn(tower, (0, 0, 1), lambda t: -0.8 * math.sin(2 * math.pi * t), 24)
     for side, sign in (("l", -1), ("r", 1)):
-        pod = (
-            Shape()
-            .box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6))
-            .box(GLOW, (0, 0.82, 0), (0.45, 0.06, 0.45))
-        )
+        pod = Shape().box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6)).box(GLOW, (0, 0.82, 0), (0.45, 0.06, 0.45))
         node = m.node(f"pod_{side}", tower, (0.85 * sign, 0.2, 0.55), pod)
         m.part(node, 1, 0, Shape().box(ARMOUR, (0, 0, 0), (0.6, 1.6, 0.6)))
     return m
@@ -144,11 +132,7 @@ def make_game(root: Path) -> None:
         raise SystemExit(f"{root} is not empty: name a new folder")
     archives = {
         "turrets.rlb": [*made(gun_turret()), *made(rocket_turret())],
-        "static.rlb": [
-            *kept("walker", "r_h_01"),
-            *kept("tree", "s_tree_01"),
-            *kept("tree", "ёлка"),
-        ],
+        "static.rlb": [*kept("walker", "r_h_01"), *kept("tree", "s_tree_01"), *kept("tree", "ёлка")],
         "fortif.rlb": kept("hangar", "f_hangar"),
     }
     paints = [*make_textures.paints(), *ground_paints()]

@@ -52,12 +52,7 @@ def heights() -> np.ndarray:
     hills = 26 * noise(row, column, 8, 5) + 10 * noise(row, column, 4, 6)
     away = np.abs(row - column) / SIDE
     rough = 3 * noise(row, column, 2, 7) * (0.2 + away)
-    return (
-        np.round(
-            (hills * np.minimum(1, 0.15 + 2.2 * away * away + away) + rough + 30 * away * away) * 8
-        )
-        / 8
-    )
+    return np.round((hills * np.minimum(1, 0.15 + 2.2 * away * away + away) + rough + 30 * away * away) * 8) / 8
 
 
 def noise(row: np.ndarray, column: np.ndarray, cell: int, seed: int) -> np.ndarray:
@@ -154,9 +149,7 @@ def triangles(step: int) -> tuple[np.ndarray, np.ndarray]:
     return faces, np.repeat(square[order], 2)
 
 
-def grounds(
-    points: np.ndarray, corner: np.ndarray, steep: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def grounds(points: np.ndarray, corner: np.ndarray, steep: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First and second material of each face, and each vertex's weight of the second one."""
     z = points[:, 2]
     rock, sand = np.clip((z - 14) / 8, 0, 1), np.clip((4.5 - z) / 2, 0, 1)

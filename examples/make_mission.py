@@ -12,12 +12,7 @@ import numpy as np
 from make_entries import entry, made
 from make_models import ARMOUR, GLOW, JOINT, Model, Shape, walker
 
-from msh_gltf.converter.formats.assembly_tables import (
-    COMPONENT_DTYPE,
-    LODE_DTYPE,
-    REGISTRY_ROW_DTYPE,
-    ZONE_DTYPE,
-)
+from msh_gltf.converter.formats.assembly_tables import COMPONENT_DTYPE, LODE_DTYPE, REGISTRY_ROW_DTYPE, ZONE_DTYPE
 from msh_gltf.converter.formats.mission import (
     BUILDING,
     ROCK,
@@ -114,12 +109,7 @@ def unit(*parts: tuple[str, int, int, int]) -> bytes:
     rows = np.zeros(len(parts), COMPONENT_DTYPE)
     for row, (key, part, attach, children) in zip(rows, parts, strict=True):
         row["archive"], row["key"], row["label"] = field("objects.rlb"), field(key), field(key)
-        row["flags"], row["attach"], row["part_class"], row["child_count"] = (
-            1,
-            attach,
-            part,
-            children,
-        )
+        row["flags"], row["attach"], row["part_class"], row["child_count"] = (1, attach, part, children)
     return write_unit(Unit(0x01000001, rows))
 
 
@@ -131,9 +121,7 @@ def node_of(game: Path, archive: str, name: str, node: str) -> int:
     return node_names(read_msh(game / archive, name), Dialect.RETAIL).index(node)
 
 
-def placed(
-    kind: int, path: str, place: np.ndarray, turn: float, scale: float = 1.0
-) -> PlacedObject:
+def placed(kind: int, path: str, place: np.ndarray, turn: float, scale: float = 1.0) -> PlacedObject:
     record = new_object_record(kind)
     record["position"], record["turns"], record["scale"] = place, (0, 0, turn), scale
     return PlacedObject(record, path.encode("ascii"))
@@ -161,8 +149,7 @@ def mission(game: Path) -> bytes:
         found = np.column_stack([points, heights])
         return found[np.isfinite(heights)]
 
-    objects = [owned(placed(BUILDING, "UNITS\\BUILDS\\hangar.dat", on_ground(middle[None])[0], 0.6),
-                     1, 100, "Base")]  # fmt: skip
+    objects = [owned(placed(BUILDING, "UNITS\\BUILDS\\hangar.dat", on_ground(middle[None])[0], 0.6), 1, 100, "Base")]
     guards = on_ground(middle + np.array([(-16.0, 14.0), (-4.0, 22.0), (10.0, 20.0)]))
     for number, place in enumerate(guards):
         robot = placed(UNIT, "UNITS\\ROBOTS\\walker.dat", place, 0.5 * number)
@@ -187,9 +174,7 @@ def mission(game: Path) -> bytes:
         Clan(new_clan_record(type=2), b"Enemy"),
     ]
     routes = [Route(1, route.astype(np.float32))]
-    return write_mission(
-        Mission(routes, clans, objects, lodes, MAP.encode("ascii"), 1, b"Hold the hangar.")
-    )
+    return write_mission(Mission(routes, clans, objects, lodes, MAP.encode("ascii"), 1, b"Hold the hangar."))
 
 
 def add_mission(game: Path) -> None:
@@ -202,11 +187,13 @@ def add_mission(game: Path) -> None:
     left, right = (node_of(game, "guns.rlb", "r_dome.msh", f"Base_{side}") for side in "LR")
     files = {
         "UNITS/ROBOTS/walker.dat": unit(
-            ("u_walker", CHASSIS, -1, 1), ("e_tur_dome", TURRET, socket, 2),
-            ("e_gun_01", GUN, left, 0), ("e_gun_01", GUN, right, 0),
+            ("u_walker", CHASSIS, -1, 1),
+            ("e_tur_dome", TURRET, socket, 2),
+            ("e_gun_01", GUN, left, 0),
+            ("e_gun_01", GUN, right, 0),
         ),
         "UNITS/BUILDS/hangar.dat": unit(("fr_hangar", CHASSIS, -1, 0)),
-    }  # fmt: skip
+    }
     for name, data in files.items():
         (game / name).parent.mkdir(parents=True, exist_ok=True)
         (game / name).write_bytes(data)

@@ -44,11 +44,7 @@ class Shape:
         return self
 
     def box(
-        self,
-        material: int,
-        center: tuple[float, float, float],
-        size: tuple[float, float, float],
-        taper: float = 1.0,
+        self, material: int, center: tuple[float, float, float], size: tuple[float, float, float], taper: float = 1.0
     ) -> Shape:
         """A box; its top is ``taper`` times as wide as its bottom."""
         x, y, z = (s / 2 for s in size)
@@ -81,9 +77,15 @@ class Model:
         self.buffer += raw.tobytes() + bytes(-raw.nbytes % 4)
         flat = raw.reshape(len(raw), -1)
         self.accessors.append(
-            {"bufferView": len(self.views) - 1, "componentType": code, "count": len(raw),
-             "type": kind, "min": flat.min(0).tolist(), "max": flat.max(0).tolist()}
-        )  # fmt: skip
+            {
+                "bufferView": len(self.views) - 1,
+                "componentType": code,
+                "count": len(raw),
+                "type": kind,
+                "min": flat.min(0).tolist(),
+                "max": flat.max(0).tolist(),
+            }
+        )
         return len(self.accessors) - 1
 
     def mesh(self, name: str, shape: Shape) -> int:
@@ -133,52 +135,40 @@ class Model:
         """Another level of detail or damage stage: a child that stands where its node stands."""
         self.node(f"{self.nodes[node]['name']}.lod{lod}.group{group}", node, shape=shape)
 
-    def turn(
-        self, node: int, axis: tuple[float, float, float], angle: Callable[[float], float],
-        frames: int,
-    ) -> None:  # fmt: skip
+    def turn(self, node: int, axis: tuple[float, float, float], angle: Callable[[float], float], frames: int) -> None:
         """Turn a node about an axis; ``angle`` takes 0..1 through the clip and gives radians."""
         times = np.arange(frames + 1)
         half = np.array([angle(t / frames) / 2 for t in times])
         direction = y_up(np.array([axis], np.float64))[0]
         q = np.column_stack([np.sin(half)[:, None] * direction, np.cos(half)])
-        self.channels.append(
-            {"sampler": len(self.samplers), "target": {"node": node, "path": "rotation"}}
-        )
+        self.channels.append({"sampler": len(self.samplers), "target": {"node": node, "path": "rotation"}})
         seconds = (times / FPS).astype(np.float32)[:, None]
         self.samplers.append(
-            {"input": self.accessor(seconds, "SCALAR"),
-             "output": self.accessor(q.astype(np.float32), "VEC4")}
-        )  # fmt: skip
+            {"input": self.accessor(seconds, "SCALAR"), "output": self.accessor(q.astype(np.float32), "VEC4")}
+        )
 
     def save(self, folder: Path) -> None:
         children = {c for node in self.nodes for c in node.get("children", [])}
         document = {
             "asset": {"version": "2.0", "generator": "msh-gltf example"},
             "scene": 0,
-            "scenes": [
-                {"name": self.name, "nodes": [i for i in range(len(self.nodes)) if i not in children]}
-            ],
+            "scenes": [{"name": self.name, "nodes": [i for i in range(len(self.nodes)) if i not in children]}],
             "nodes": self.nodes,
             "meshes": self.meshes,
             "materials": [
                 {
                     "name": COLOURS[m][0],
                     "doubleSided": True,
-                    "pbrMetallicRoughness": {
-                        "baseColorFactor": [*COLOURS[m][1], 1.0], "metallicFactor": 0.0,
-                    },
+                    "pbrMetallicRoughness": {"baseColorFactor": [*COLOURS[m][1], 1.0], "metallicFactor": 0.0},
                 }
                 for m in self.materials
             ],
             "accessors": self.accessors,
             "bufferViews": self.views,
             "buffers": [{"byteLength": len(self.buffer)}],
-        }  # fmt: skip
+        }
         if self.channels:
-            document["animations"] = [
-                {"name": self.name, "channels": self.channels, "samplers": self.samplers}
-            ]
+            document["animations"] = [{"name": self.name, "channels": self.channels, "samplers": self.samplers}]
         text = json.dumps(document, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 4)
         chunks = struct.pack("<I4s", len(text), b"JSON") + text
@@ -202,55 +192,30 @@ def walker() -> Model:
     """Two legs on hinges, a turret with a gun, a walk cycle, three LODs, one damage stage."""
     m = Model("walker")
     frames = 24
-    hull = (
-        Shape()
-        .box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8)
-        .box(GLASS, (0, 0.85, 0.2), (0.9, 0.4, 0.3))
-    )
+    hull = Shape().box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8).box(GLASS, (0, 0.85, 0.2), (0.9, 0.4, 0.3))
     body = m.node("Base_TM", None, (0, 0, 2.6), hull)
     m.part(body, 1, 0, Shape().box(ARMOUR, (0, 0, 0), (1.6, 2.0, 0.7), 0.8))
     m.part(body, 2, 0, Shape().box(ARMOUR, (0, 0, 0), (1.5, 1.9, 0.7)))
-    burnt = (
-        Shape()
-        .box(JOINT, (0, -0.2, -0.05), (1.5, 1.5, 0.5), 0.7)
-        .box(GLOW, (0.2, 0.5, 0.2), (0.4, 0.4, 0.2))
-    )
+    burnt = Shape().box(JOINT, (0, -0.2, -0.05), (1.5, 1.5, 0.5), 0.7).box(GLOW, (0.2, 0.5, 0.2), (0.4, 0.4, 0.2))
     m.part(body, 0, 1, burnt)
 
-    dome = (
-        Shape()
-        .box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7)
-        .box(GLOW, (0, 0.45, 0.3), (0.5, 0.1, 0.1))
-    )
+    dome = Shape().box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7).box(GLOW, (0, 0.45, 0.3), (0.5, 0.1, 0.1))
     turret = m.node("turret", body, (0, -0.1, 0.35), dome)
     m.part(turret, 1, 0, Shape().box(ARMOUR, (0, 0, 0.25), (1.0, 1.0, 0.5), 0.7))
     m.turn(turret, (0, 0, 1), lambda t: 0.5 * math.sin(2 * math.pi * t), frames)
-    barrel = (
-        Shape()
-        .box(JOINT, (0, 0.8, 0), (0.14, 1.6, 0.14))
-        .box(ARMOUR, (0, 1.6, 0), (0.24, 0.3, 0.24))
-    )
+    barrel = Shape().box(JOINT, (0, 0.8, 0), (0.14, 1.6, 0.14)).box(ARMOUR, (0, 1.6, 0), (0.24, 0.3, 0.24))
     gun = m.node("gun", turret, (0.3, 0.3, 0.3), barrel)
     m.part(gun, 1, 0, Shape().box(JOINT, (0, 0.8, 0), (0.16, 1.8, 0.16)))
 
     for side, sign, phase in (("l", -1, 0.0), ("r", 1, math.pi)):
         swing = lambda t, p=phase: 0.5 * math.sin(2 * math.pi * t + p)  # noqa: E731
         bend = lambda t, p=phase: 0.35 - 0.35 * math.cos(2 * math.pi * t + p)  # noqa: E731
-        hip = m.node(
-            f"hip_{side}",
-            body,
-            (0.85 * sign, 0, -0.1),
-            Shape().box(JOINT, (0, 0, 0), (0.3, 0.5, 0.5)),
-        )
+        hip = m.node(f"hip_{side}", body, (0.85 * sign, 0, -0.1), Shape().box(JOINT, (0, 0, 0), (0.3, 0.5, 0.5)))
         m.turn(hip, (1, 0, 0), swing, frames)
         thigh = Shape().box(ARMOUR, (0.2 * sign, 0, -0.5), (0.4, 0.6, 1.1), 1.2)
         upper = m.node(f"thigh_{side}", hip, (0, 0, 0), thigh)
         m.part(upper, 1, 0, Shape().box(ARMOUR, (0.2 * sign, 0, -0.5), (0.4, 0.6, 1.1)))
-        shin = (
-            Shape()
-            .box(JOINT, (0, 0, -0.05), (0.3, 0.35, 0.3))
-            .box(ARMOUR, (0, 0, -0.6), (0.3, 0.45, 1.0), 0.8)
-        )
+        shin = Shape().box(JOINT, (0, 0, -0.05), (0.3, 0.35, 0.3)).box(ARMOUR, (0, 0, -0.6), (0.3, 0.45, 1.0), 0.8)
         lower = m.node(f"shin_{side}", upper, (0.2 * sign, 0, -1.05), shin)
         m.turn(lower, (1, 0, 0), lambda t, b=bend: -b(t), frames)
         m.part(lower, 1, 0, Shape().box(ARMOUR, (0, 0, -0.55), (0.3, 0.45, 1.1)))
@@ -270,18 +235,9 @@ def hangar() -> Model:
     hall.box(WALL, (4.5, 8, 2.5), (3.5, 0.5, 5)).box(WALL, (0, 8, 4.5), (5.5, 0.5, 1))
     hall.box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75)
     root = m.node("Base_TM", None, (0, 0, 0), hall)
-    m.part(
-        root,
-        1,
-        0,
-        Shape()
-        .box(WALL, (0, 0, 2.5), (12.5, 16.5, 5))
-        .box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75),
-    )
+    m.part(root, 1, 0, Shape().box(WALL, (0, 0, 2.5), (12.5, 16.5, 5)).box(ARMOUR, (0, 0, 5.6), (13, 17, 1.2), 0.75))
     m.part(root, 2, 0, Shape().box(WALL, (0, 0, 3), (12.5, 16.5, 6)))
-    inside = Shape().quad(
-        FLOOR, (-5.7, -7.7, 0.05), (5.7, -7.7, 0.05), (5.7, 7.7, 0.05), (-5.7, 7.7, 0.05)
-    )
+    inside = Shape().quad(FLOOR, (-5.7, -7.7, 0.05), (5.7, -7.7, 0.05), (5.7, 7.7, 0.05), (-5.7, 7.7, 0.05))
     for y in (-5, 0, 5):
         inside.box(JOINT, (-4.6, y, 1), (1.2, 2.4, 2)).box(GLOW, (0, y, 4.8), (3, 0.2, 0.1))
     m.node("iHall", root, (0, 0, 0), inside, flags=0x1)
@@ -290,9 +246,11 @@ def hangar() -> Model:
     slide = np.array([[5.0 * min(1.0, max(0.0, (t - 4) / 12)), 8.1, 0] for t in times])
     m.channels.append({"sampler": 0, "target": {"node": door, "path": "translation"}})
     m.samplers.append(
-        {"input": m.accessor((times / FPS).astype(np.float32)[:, None], "SCALAR"),
-         "output": m.accessor(y_up(slide), "VEC3")}
-    )  # fmt: skip
+        {
+            "input": m.accessor((times / FPS).astype(np.float32)[:, None], "SCALAR"),
+            "output": m.accessor(y_up(slide), "VEC3"),
+        }
+    )
     return m
 
 
@@ -307,13 +265,7 @@ def tree() -> Model:
             for i in range(planes):
                 a = math.pi * i / planes + 0.4 * layer
                 x, y = radius * math.cos(a), radius * math.sin(a)
-                shape.quad(
-                    LEAF,
-                    (-x, -y, z),
-                    (x, y, z),
-                    (x * 0.2, y * 0.2, z + 1.5),
-                    (-x * 0.2, -y * 0.2, z + 1.5),
-                )
+                shape.quad(LEAF, (-x, -y, z), (x, y, z), (x * 0.2, y * 0.2, z + 1.5), (-x * 0.2, -y * 0.2, z + 1.5))
         return shape
 
     root = m.node("Base_TM", None, (0, 0, 0), Shape().box(BARK, (0, 0, 1.0), (0.4, 0.4, 2.0), 0.6))

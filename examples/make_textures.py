@@ -16,12 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.converter.formats.material import (
-    MATERIAL_TYPE,
-    MATERIAL_VERSION,
-    Material,
-    MaterialKind,
-)
+from msh_gltf.converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, MaterialKind
 from msh_gltf.converter.formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from msh_gltf.converter.formats.texture import new_texm
 from msh_gltf.exporters.material import write_material as bytes_of_material
@@ -186,9 +181,7 @@ def material_entry(paint: Paint) -> Entry:
     phase["cell"] = -1
     material = Material(paint.name, paint.kind, np.zeros(1, MATERIAL_HEADER_DTYPE), phase)
     raw = name_field(paint.name.encode())
-    return Entry(
-        MATERIAL_TYPE, paint.kind, MATERIAL_VERSION, 0, raw, 0, 0, bytes_of_material(material)
-    )
+    return Entry(MATERIAL_TYPE, paint.kind, MATERIAL_VERSION, 0, raw, 0, 0, bytes_of_material(material))
 
 
 def main() -> None:

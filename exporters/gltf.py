@@ -13,23 +13,11 @@ from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
-from ..converter.scene.extras import (
-    NodeExtras,
-    SceneExtras,
-    SourceExtras,
-    to_extras,
-)
+from ..converter.scene.extras import NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Node, Part, Scene
 from .gltf_appearance import Pictures
 from .gltf_file import Builder, Document
-from .gltf_nodes import (
-    add_clip,
-    material_object,
-    mesh_text,
-    node_object,
-    placed,
-    point_object,
-)
+from .gltf_nodes import add_clip, material_object, mesh_text, node_object, placed, point_object
 from .gltf_primitives import add_primitives
 
 
@@ -117,12 +105,7 @@ class _Writer:
     def _scene_extras(self) -> Json:
         scene, options = self.scene, self.options
         values = SceneExtras(
-            format=1,
-            kind="model",
-            fps=options.fps,
-            frame_count=scene.frame_count,
-            lod=options.lod,
-            group=options.group,
+            format=1, kind="model", fps=options.fps, frame_count=scene.frame_count, lod=options.lod, group=options.group
         )
         if scene.legacy:
             values["legacy"] = 1
@@ -135,10 +118,7 @@ class _Writer:
         nodes = self.scene.nodes
         if not nodes:
             return
-        places = placed(
-            np.stack([node.translation for node in nodes]),
-            np.stack([node.rotation for node in nodes]),
-        )
+        places = placed(np.stack([node.translation for node in nodes]), np.stack([node.rotation for node in nodes]))
         for i, (node, place) in enumerate(zip(nodes, places, strict=True)):
             self.file.add_node(self._node(node, place, shown.get(i)))
         for i, node in enumerate(nodes):

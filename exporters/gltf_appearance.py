@@ -99,9 +99,7 @@ def set_appearance(
         values["cell"] = appearance.cell
 
 
-def _mean_colour(
-    appearance: MaterialAppearance, picture: Picture | None
-) -> tuple[float, float, float]:
+def _mean_colour(appearance: MaterialAppearance, picture: Picture | None) -> tuple[float, float, float]:
     """The colour of a surface as a whole: its diffuse colour, times the texture's mean."""
     red, green, blue = picture.mean if picture is not None else (1.0, 1.0, 1.0)
     return appearance.colour[0] * red, appearance.colour[1] * green, appearance.colour[2] * blue

@@ -9,13 +9,7 @@ from ..converter.formats.areal_map import ArealMap
 from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.triangulate import triangulate
-from ..converter.scene.extras import (
-    MaterialExtras,
-    NodeExtras,
-    SceneExtras,
-    SourceExtras,
-    to_extras,
-)
+from ..converter.scene.extras import MaterialExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from .gltf_file import Builder, Document, row_colour
 
 
@@ -53,12 +47,7 @@ def export_areal_map(areals: ArealMap, name: str, source: SourceExtras) -> Docum
             },
             "indices": file.add_indices(place[shown].reshape(-1), len(used)),
             "material": file.add_material(
-                {
-                    "name": label,
-                    "pbrMetallicRoughness": row_colour(number),
-                    "doubleSided": True,
-                    "extras": extras,
-                }
+                {"name": label, "pbrMetallicRoughness": row_colour(number), "doubleSided": True, "extras": extras}
             ),
         }
         mesh = file.add_mesh({"name": label, "primitives": [primitive]})

@@ -16,28 +16,13 @@ from ..converter.formats.terrain import FINE
 from ..converter.numeric.arrays import Ints, ranges
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.assembly import (
-    AssembledModel,
-    Assembly,
-    Marker,
-    Placement,
-    Pose,
-    closed_sides,
-    unique_label,
-)
+from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
 from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Primitive, Scene, Streams
 from .gltf_appearance import Pictures
 from .gltf_file import Builder, Document
 from .gltf_json import json_text
-from .gltf_nodes import (
-    add_clip,
-    material_object,
-    mesh_text,
-    node_object,
-    placed,
-    point_object,
-)
+from .gltf_nodes import add_clip, material_object, mesh_text, node_object, placed, point_object
 from .gltf_primitives import add_primitives
 from .gltf_terrain import add_levels
 
@@ -162,8 +147,7 @@ class _Writer:
         mesh_of = self._add_meshes(model, sorted({part.mesh for part in shown.values()}))
         places = (
             placed(
-                np.stack([node.translation for node in scene.nodes]),
-                np.stack([node.rotation for node in scene.nodes]),
+                np.stack([node.translation for node in scene.nodes]), np.stack([node.rotation for node in scene.nodes])
             )
             if scene.nodes
             else []
@@ -260,9 +244,7 @@ class _Writer:
         return out
 
 
-def used_windows(
-    streams: Streams, primitives: Sequence[Primitive]
-) -> tuple[Streams, list[Primitive]]:
+def used_windows(streams: Streams, primitives: Sequence[Primitive]) -> tuple[Streams, list[Primitive]]:
     """Return the vertices and indices that some primitives use, and the primitives in them.
 
     A model's other levels of detail are half of it. What overlaps so much that it would grow is
@@ -282,9 +264,13 @@ def used_windows(
         return None if array is None else array[rows]
 
     packed = Streams(
-        streams.positions[rows], streams.indices[indices.rows()], taken(streams.normals),
-        taken(streams.uv0), taken(streams.uv1), taken(streams.colours),
-    )  # fmt: skip
+        streams.positions[rows],
+        streams.indices[indices.rows()],
+        taken(streams.normals),
+        taken(streams.uv0),
+        taken(streams.uv1),
+        taken(streams.colours),
+    )
     return packed, [
         p._replace(
             vertex_start=vertices.starts[p.vertex_start, p.vertex_count],

@@ -76,9 +76,7 @@ class Builder:
         self._chunks: list[bytes] = []
         self._size = 0
 
-    def add_buffer_view(
-        self, array: NDArray[Any], *, target: Target | None = None, stride: int | None = None
-    ) -> int:
+    def add_buffer_view(self, array: NDArray[Any], *, target: Target | None = None, stride: int | None = None) -> int:
         """Append an array's bytes to the buffer, at a multiple of 4."""
         data = array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
         view: Json = {"buffer": 0, "byteOffset": self._size, "byteLength": len(data)}
@@ -92,9 +90,7 @@ class Builder:
         self._size += len(data) + pad
         return len(self._views) - 1
 
-    def add_accessor(
-        self, array: NDArray[Any], *, target: Target | None = None, bounds: bool = False
-    ) -> int:
+    def add_accessor(self, array: NDArray[Any], *, target: Target | None = None, bounds: bool = False) -> int:
         """Add an array, (n,) or (n, k), as an accessor with a buffer view of its own."""
         width = 1 if array.ndim == 1 else array.shape[1]
         accessor: Json = {
@@ -211,8 +207,4 @@ def gltf_bytes(document: Document, buffer_name: str) -> bytes:
 
 def row_colour(row: int) -> Json:
     """Return ``pbrMetallicRoughness`` without textures: a stable, distinct colour per row."""
-    return {
-        "baseColorFactor": [*colour_of_row(row), 1.0],
-        "metallicFactor": 0.0,
-        "roughnessFactor": 0.9,
-    }
+    return {"baseColorFactor": [*colour_of_row(row), 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.9}

@@ -40,11 +40,7 @@ def json_text(value: object) -> str:
         return _MARK
 
     encoder = json.JSONEncoder(
-        ensure_ascii=False,
-        separators=(",", ":"),
-        allow_nan=False,
-        check_circular=False,
-        default=keep,
+        ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False, default=keep
     )
     between = encoder.encode(value).split(_MARK_TEXT)
     return "".join(chain.from_iterable(zip(between, [*parts, ""], strict=True)))

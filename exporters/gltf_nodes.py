@@ -23,9 +23,7 @@ from .gltf_file import Builder, row_colour
 from .gltf_json import Text, numbers_text, quoted
 
 
-def node_object(
-    node: Node, place: Json, mesh: int | None, clip: tuple[float, int] | None, flags: int | None
-) -> Json:
+def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, int] | None, flags: int | None) -> Json:
     """Return a node of a model.
 
     Args:
@@ -120,11 +118,7 @@ def material_object(material: Material, pictures: Pictures, lit: bool) -> Json:
         w4=material.w4,
         w6=material.w6,
     )
-    out: Json = {
-        "name": material.name,
-        "pbrMetallicRoughness": row_colour(material.row),
-        "doubleSided": True,
-    }
+    out: Json = {"name": material.name, "pbrMetallicRoughness": row_colour(material.row), "doubleSided": True}
     shown, picture = pictures.appearance.of(material.row)
     if shown is not None and shown.step != "missing":
         light = pictures.appearance.lightmaps.get(material.lightmap) if lit else None
@@ -134,9 +128,7 @@ def material_object(material: Material, pictures: Pictures, lit: bool) -> Json:
     return {**out, "extras": to_extras(values)}
 
 
-def add_clip(
-    file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track]]], fps: float
-) -> None:
+def add_clip(file: Builder, name: str, moved: Iterable[tuple[int, Sequence[Track]]], fps: float) -> None:
     """Add one animation; channels with the same frames have the same time accessor.
 
     Args:

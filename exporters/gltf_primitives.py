@@ -20,9 +20,7 @@ from .gltf_file import Builder
 from .gltf_json import Text, json_rows
 
 
-def add_primitives(
-    file: Builder, streams: Streams, primitives: Sequence[Primitive], *, vertex_ids: bool
-) -> list[str]:
+def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primitive], *, vertex_ids: bool) -> list[str]:
     """Add the accessors of some primitives; returns the primitives as JSON text.
 
     Primitives with the same window of vertices have the same accessors.
@@ -48,10 +46,7 @@ def add_primitives(
 
     start, count = start[is_new], count[is_new]
     low, high = _window_bounds(positions, start, count)
-    windows = [
-        {**accessor, "byteOffset": start * stride, "count": count}
-        for _, stride, accessor in vertices
-    ]
+    windows = [{**accessor, "byteOffset": start * stride, "count": count} for _, stride, accessor in vertices]
     windows[0] |= {"min": low, "max": high}
     if is_new.all():
         texts = json_rows(*windows, index)
@@ -95,11 +90,7 @@ def _vertex_accessors(
 
 
 def _index_accessors(
-    file: Builder,
-    indices: NDArray[Any],
-    start: NDArray[np.int64],
-    count: NDArray[np.int64],
-    wide: NDArray[np.bool_],
+    file: Builder, indices: NDArray[Any], start: NDArray[np.int64], count: NDArray[np.int64], wide: NDArray[np.bool_]
 ) -> Json:
     """Add the indices as uint16, and as uint32 for primitives that need it; returns accessors."""
     target, wides = Target.ELEMENT_ARRAY_BUFFER, np.count_nonzero(wide)
@@ -116,13 +107,7 @@ def _index_accessors(
         [view] = views.values()
         kind = int(ComponentType.UNSIGNED_INT if wides else ComponentType.UNSIGNED_SHORT)
         size = 4 if wides else 2
-    return {
-        "bufferView": view,
-        "byteOffset": start * size,
-        "componentType": kind,
-        "count": count,
-        "type": "SCALAR",
-    }
+    return {"bufferView": view, "byteOffset": start * size, "componentType": kind, "count": count, "type": "SCALAR"}
 
 
 def _window_bounds(

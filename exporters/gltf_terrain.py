@@ -8,14 +8,7 @@ from ..converter.formats.gltf import Json
 from ..converter.formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.scene.appearance import Appearance
-from ..converter.scene.extras import (
-    MaterialExtras,
-    MeshExtras,
-    NodeExtras,
-    SceneExtras,
-    SourceExtras,
-    to_extras,
-)
+from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.terrain import MaterialPair, TerrainScene
 from .gltf_appearance import Pictures, set_appearance
 from .gltf_file import Builder, Document, row_colour
@@ -25,11 +18,7 @@ NODE_NAMES = ("terrain", "coarse")
 
 
 def export_terrain(
-    scene: TerrainScene,
-    source: SourceExtras,
-    appearance: Appearance | None = None,
-    *,
-    visible_only: bool = False,
+    scene: TerrainScene, source: SourceExtras, appearance: Appearance | None = None, *, visible_only: bool = False
 ) -> Document:
     """A terrain as a glTF document: scene 0 the fine level, scene ``coarse`` the other.
 
@@ -55,9 +44,7 @@ def export_terrain(
     return file.document()
 
 
-def add_levels(
-    file: Builder, scene: TerrainScene, pictures: Pictures, levels: Sequence[int]
-) -> dict[int, int]:
+def add_levels(file: Builder, scene: TerrainScene, pictures: Pictures, levels: Sequence[int]) -> dict[int, int]:
     """Add a node for each level of a terrain that has triangles, their meshes and materials.
 
     Args:

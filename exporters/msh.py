@@ -20,13 +20,10 @@ def write_model(model: MshModel) -> bytes:
     if all(not entry.size and not entry.data_offset for entry in archive.entries):
         # a new model: nothing has a place yet
         entries = [
-            replace(e, payload=payloads.get(e.type_id, b""), attr1=counts.get(e.type_id, 0))
-            for e in archive.entries
+            replace(e, payload=payloads.get(e.type_id, b""), attr1=counts.get(e.type_id, 0)) for e in archive.entries
         ]
         return write_nres(new_archive(entries, archive.label))
-    return tables.write_tables(
-        model, payloads, counts, hint="rebuild the whole model with --no-sidecar"
-    )
+    return tables.write_tables(model, payloads, counts, hint="rebuild the whole model with --no-sidecar")
 
 
 def _counts(model: MshModel) -> dict[int, int]:

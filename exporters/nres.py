@@ -7,14 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..converter.errors import ConversionError, plural, printable
-from ..converter.formats.archive import (
-    Archive,
-    Entry,
-    decode_text,
-    fold_upper,
-    name_field,
-    sort_table,
-)
+from ..converter.formats.archive import Archive, Entry, decode_text, fold_upper, name_field, sort_table
 from ..converter.formats.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
 
 _ALIGN = 8
@@ -39,16 +32,7 @@ def write_nres(archive: Archive) -> bytes:
     rows = np.zeros(len(archive.entries), NRES_ENTRY_DTYPE)
     for i, e in enumerate(archive.entries):
         name = np.frombuffer(e.raw_name, "u1")
-        rows[i] = (
-            e.type_id,
-            e.attr1,
-            e.attr2,
-            e.size,
-            e.attr3,
-            name,
-            e.data_offset,
-            e.sort_index,
-        )
+        rows[i] = (e.type_id, e.attr1, e.attr2, e.size, e.attr3, name, e.data_offset, e.sort_index)
     if rows.size:
         data[-rows.nbytes :] = rows.tobytes()
     return bytes(data)
@@ -60,12 +44,7 @@ def bytes_as_read(archive: Archive) -> memoryview | bytes:
 
 
 def replace_entry(
-    archive: Archive,
-    index: int,
-    payload: bytes,
-    *,
-    attr1: int | None = None,
-    attr2: int | None = None,
+    archive: Archive, index: int, payload: bytes, *, attr1: int | None = None, attr2: int | None = None
 ) -> Archive:
     """The archive with one payload replaced and every other byte kept.
 
@@ -81,11 +60,7 @@ def replace_entry(
         attr1, attr2: their new values, where they change too.
     """
     old = archive.entries[index]
-    old = replace(
-        old,
-        attr1=old.attr1 if attr1 is None else attr1,
-        attr2=old.attr2 if attr2 is None else attr2,
-    )
+    old = replace(old, attr1=old.attr1 if attr1 is None else attr1, attr2=old.attr2 if attr2 is None else attr2)
     start, end = old.data_offset, old.data_offset + old.size
     shared = any(
         e.data_offset < end and start < e.data_offset + e.size
@@ -103,9 +78,7 @@ def replace_entry(
         grown = len(payload) - old.size
         new_gap = gap + bytes(-grown % _ALIGN)
     shift = len(payload) + len(new_gap) - old.size - len(gap)
-    unindexed = [
-        (o + shift if o > end else o, region) for o, region in archive.unindexed if o != end
-    ]
+    unindexed = [(o + shift if o > end else o, region) for o, region in archive.unindexed if o != end]
     if new_gap:
         unindexed.append((start + len(payload), new_gap))
     entries = [
@@ -133,11 +106,7 @@ def _appended(archive: Archive, index: int, old: Entry, payload: bytes) -> Archi
 
 
 def add_entry(
-    archive: Archive,
-    name: bytes,
-    type_id: int,
-    payload: bytes,
-    attributes: tuple[int, int, int] = (0, 0, 0),
+    archive: Archive, name: bytes, type_id: int, payload: bytes, attributes: tuple[int, int, int] = (0, 0, 0)
 ) -> Archive:
     """The archive with one more entry, the last of its directory; the sort table is rebuilt.
 
@@ -156,15 +125,18 @@ def add_entry(
     """
     if not 0 < len(name) < NAME_SIZE or b"\0" in name:
         raise ConversionError(
-            "entry name does not fit", file=archive.label,
+            "entry name does not fit",
+            file=archive.label,
             value=f"{printable(decode_text(name))!r}, {plural(len(name), 'byte')}",
             expected=f"1 to {NAME_SIZE - 1} bytes of CP1251",
-        )  # fmt: skip
+        )
     if archive.find(name) is not None:
         raise ConversionError(
-            "has an entry of this name already", file=archive.label,
-            value=printable(decode_text(name)), hint="give the new file another name",
-        )  # fmt: skip
+            "has an entry of this name already",
+            file=archive.label,
+            value=printable(decode_text(name)),
+            hint="give the new file another name",
+        )
     offset, gap = _padded(archive.directory)
     end, pad = _padded(offset + len(payload))
     unindexed = list(archive.unindexed)
@@ -235,16 +207,15 @@ def _padded(end: int) -> tuple[int, int]:
 
 
 def _checked(
-    archive: Archive,
-    entries: list[Entry],
-    unindexed: list[tuple[int, memoryview | bytes]],
-    directory: int,
+    archive: Archive, entries: list[Entry], unindexed: list[tuple[int, memoryview | bytes]], directory: int
 ) -> Archive:
     """An archive with other contents, refused where its size does not fit the header."""
     total = directory + NRES_ENTRY_DTYPE.itemsize * len(entries)
     if total > 0xFFFFFFFF:
         raise ConversionError(
-            "archive would grow beyond the format", file=archive.label, value=plural(total, "byte"),
+            "archive would grow beyond the format",
+            file=archive.label,
+            value=plural(total, "byte"),
             expected="at most 4294967295",
-        )  # fmt: skip
+        )
     return replace(archive, entries=entries, unindexed=unindexed, total_size=total)

@@ -80,9 +80,7 @@ def export_obj(
 def shown_parts(scene: Scene, lod: int, group: int) -> list[Part]:
     """The parts that scene 0 shows (docs/reference/gltf.md)."""
     return [
-        part
-        for part in scene.parts
-        if (part.lod, part.group) == (lod, group) and not scene.nodes[part.node].cockpit
+        part for part in scene.parts if (part.lod, part.group) == (lod, group) and not scene.nodes[part.node].cockpit
     ]
 
 
@@ -98,8 +96,7 @@ def escape(name: str) -> str:
     else, Cyrillic too, stays. ``importers.obj.unescape`` undoes it.
     """
     return "".join(
-        c if c.isprintable() and c not in " %\\" else quote(c, safe="", errors="surrogatepass")
-        for c in name
+        c if c.isprintable() and c not in " %\\" else quote(c, safe="", errors="surrogatepass") for c in name
     )
 
 
@@ -120,20 +117,15 @@ def posed_normals(normals: F32, rotation: F64) -> F32:
 def _turned(vectors: F32, rotation: F64, translation: F64) -> F64:
     x, y, z = vectors.astype(np.float64).T
     m = rotation_matrix(rotation)
-    return np.stack(
-        [m[i, 0] * x + m[i, 1] * y + m[i, 2] * z + translation[i] for i in range(3)], axis=1
-    )
+    return np.stack([m[i, 0] * x + m[i, 1] * y + m[i, 2] * z + translation[i] for i in range(3)], axis=1)
 
 
-def _object(
-    scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: list[str], first: int
-) -> tuple[str, int]:
+def _object(scene: Scene, part: Part, poses: tuple[F64, F64], up: str, names: list[str], first: int) -> tuple[str, int]:
     """The text of a part, and how many vertices it has; its first one is number ``first``."""
     streams, node = scene.streams, scene.nodes[part.node]
     primitives = scene.meshes[part.mesh].primitives
     rows = [
-        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64)
-        + p.vertex_start
+        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
         for p in primitives
     ]
     used, place = np.unique(np.concatenate(rows), return_inverse=True)
@@ -172,9 +164,7 @@ def _lines(line: str, values: NDArray[np.generic]) -> str:
     return (line * len(values)) % tuple(values.reshape(-1).tolist())
 
 
-def _material(
-    name: str, row: int, appearance: MaterialAppearance | None, pictures: Mapping[str, str]
-) -> str:
+def _material(name: str, row: int, appearance: MaterialAppearance | None, pictures: Mapping[str, str]) -> str:
     """A material with its appearance, else with the colour of its row."""
     if appearance is not None and appearance.step == "missing":
         appearance = None

@@ -36,9 +36,11 @@ def write_tables(
         if index is None:
             if data:
                 raise ConversionError(
-                    "there is no such table, and the edit needs one", file=archive.label,
-                    table=content.SPECS[stream].label, hint=hint,
-                )  # fmt: skip
+                    "there is no such table, and the edit needs one",
+                    file=archive.label,
+                    table=content.SPECS[stream].label,
+                    hint=hint,
+                )
         elif archive.entries[index].payload != data:
             archive = replace_entry(archive, index, data, attr1=counts[stream])
     return write_nres(archive)

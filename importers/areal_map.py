@@ -14,20 +14,8 @@ from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural
 from ..converter.formats.archive import Archive
-from ..converter.formats.areal_map import (
-    AREAL_SIZE,
-    AREAL_TAIL,
-    AREALS,
-    CELLS,
-    ArealMap,
-    areal_entry,
-)
-from ..converter.formats.tables import (
-    AREAL_DTYPE,
-    AREAL_LINK_DTYPE,
-    AREAL_VERTEX_DTYPE,
-    field_offset,
-)
+from ..converter.formats.areal_map import AREAL_SIZE, AREAL_TAIL, AREALS, CELLS, ArealMap, areal_entry
+from ..converter.formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE, field_offset
 from ..converter.numeric.arrays import Ints, ranges
 
 _Row = TypeVar("_Row", bound=np.generic)
@@ -97,15 +85,18 @@ class _Data:
         if size > len(self.bytes) - at:
             raise self.past_end(size, at, row, what, table)
 
-    def past_end(
-        self, size: int, at: int, row: int, what: str, table: str = AREALS
-    ) -> ConversionError:
+    def past_end(self, size: int, at: int, row: int, what: str, table: str = AREALS) -> ConversionError:
         """What to raise where something would run past the entry."""
         return ConversionError(
-            f"{what} would run past the entry", file=self.label, table=table, row=row,
-            offset=self.offset + at, value=plural(size, "byte"),
-            expected=f"at most {len(self.bytes) - at}", code=AREAL_SIZE.code,
-        )  # fmt: skip
+            f"{what} would run past the entry",
+            file=self.label,
+            table=table,
+            row=row,
+            offset=self.offset + at,
+            value=plural(size, "byte"),
+            expected=f"at most {len(self.bytes) - at}",
+            code=AREAL_SIZE.code,
+        )
 
 
 def _find_areals(data: _Data, count: int) -> tuple[Ints, list[bytes], int]:
@@ -146,11 +137,15 @@ def _read_grid(data: _Data, at: int) -> tuple[tuple[int, int], Ints, NDArray[np.
     end = at + 2 * int(heads[-1])
     if end != len(data.bytes):
         raise ConversionError(
-            "areal map has bytes left after its last cell", file=data.label, table=CELLS,
-            row=across * down, offset=data.offset + end,
+            "areal map has bytes left after its last cell",
+            file=data.label,
+            table=CELLS,
+            row=across * down,
+            offset=data.offset + end,
             value=plural(len(data.bytes) - end, "byte"),
-            expected="none: the runtime stops with Incorrect ArealMap", code=AREAL_TAIL.code,
-        )  # fmt: skip
+            expected="none: the runtime stops with Incorrect ArealMap",
+            code=AREAL_TAIL.code,
+        )
     listed = np.ones(len(words), np.bool_)
     listed[heads[:-1]] = False
     return (across, down), heads - np.arange(len(heads)), words[listed]

@@ -10,9 +10,7 @@ from ..converter.findings import Finding
 from ..converter.formats.build_dat import TABLE, BuildDat
 
 
-def read_build_dat(
-    data: bytes, label: str, *, strict: bool = False
-) -> tuple[BuildDat, list[Finding]]:
+def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[BuildDat, list[Finding]]:
     """Any bytes as the lines of the file; corrupted lines are kept and reported.
 
     Args:
@@ -32,8 +30,12 @@ def read_build_dat(
     for finding in findings:
         if strict and finding.severity == "error":
             raise ConversionError(
-                f"{TABLE} is corrupted: {finding.problem}", file=label, table=finding.table,
-                row=finding.row, value=finding.value, expected=finding.expected,
+                f"{TABLE} is corrupted: {finding.problem}",
+                file=label,
+                table=finding.table,
+                row=finding.row,
+                value=finding.value,
+                expected=finding.expected,
                 hint="rows count lines from 1",
-            )  # fmt: skip
+            )
     return lines, findings

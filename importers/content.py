@@ -137,14 +137,14 @@ def find_model(archive: Archive, wanted: str | None) -> int | None:
             hint = "choose a texture with --entry NAME"
         raise ConversionError(
             f"archive holds {len(models)} models" if models else "archive holds no core model",
-            file=archive.label, hint=hint,
-        )  # fmt: skip
+            file=archive.label,
+            hint=hint,
+        )
     index = archive.find(wanted)
     if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
         index = int(wanted)
     if index is None:
         raise ConversionError(
-            "no such entry", file=archive.label, value=wanted,
-            hint="msh-inspect FILE lists the entries",
-        )  # fmt: skip
+            "no such entry", file=archive.label, value=wanted, hint="msh-inspect FILE lists the entries"
+        )
     return index

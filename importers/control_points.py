@@ -43,13 +43,16 @@ def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
     size = 4 + count * (POINT_DTYPE.itemsize + NAME_DTYPE.itemsize)
     if len(view) != size:
         raise ConversionError(
-            f"size does not fit its count of {count} control points", file=label, table=TABLE,
-            offset=0, value=plural(len(view), "byte"), expected=size, code=POINTS_SIZE.code,
-        )  # fmt: skip
+            f"size does not fit its count of {count} control points",
+            file=label,
+            table=TABLE,
+            offset=0,
+            value=plural(len(view), "byte"),
+            expected=size,
+            code=POINTS_SIZE.code,
+        )
     names = 4 + count * POINT_DTYPE.itemsize
-    return ControlPoints(
-        np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE)
-    )
+    return ControlPoints(np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE))
 
 
 def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:

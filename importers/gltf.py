@@ -26,11 +26,7 @@ from .gltf_values import require_finite
 
 
 def read_gltf(
-    path: Path,
-    *,
-    scene: str | None = None,
-    all_scenes: bool = False,
-    rigid_skin: bool = False,
+    path: Path, *, scene: str | None = None, all_scenes: bool = False, rigid_skin: bool = False
 ) -> ImportedScene:
     """Read a glTF file, in game axes.
 
@@ -61,9 +57,7 @@ def read_gltf(
     return out
 
 
-def _read_scene(
-    file: GltfFile, parents: list[int], chosen: list[int]
-) -> tuple[ImportedScene, dict[int, int]]:
+def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[ImportedScene, dict[int, int]]:
     """Read all but skins and clips; returns also the item of each node."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
@@ -124,9 +118,7 @@ def _parents(file: GltfFile) -> list[int]:
     for i, node in enumerate(file.nodes):
         for child in node.children or []:
             if parents[child] >= 0 or child == i:
-                raise ConversionError(
-                    f"node {child} has two parents", file=file.label, value=f"{i}"
-                )
+                raise ConversionError(f"node {child} has two parents", file=file.label, value=f"{i}")
             parents[child] = i
     if len(parents_first(parents, root=-1)) < len(parents):
         raise ConversionError("nodes form a loop", file=file.label)
@@ -151,9 +143,7 @@ def _roots(file: GltfFile, parents: list[int], scene: str | None, all_scenes: bo
         numbers = [i for i, s in enumerate(file.scenes) if scene in (s.name, str(i))]
         if not numbers:
             names = ", ".join(f"{i} {s.name or ''}".strip() for i, s in enumerate(file.scenes))
-            raise ConversionError(
-                "no such scene", file=file.label, value=scene, expected=names or "none"
-            )
+            raise ConversionError("no such scene", file=file.label, value=scene, expected=names or "none")
         return list(file.scenes[numbers[0]].nodes or [])
     main = _default_scene(file)
     if main is None:
@@ -165,9 +155,7 @@ def _roots(file: GltfFile, parents: list[int], scene: str | None, all_scenes: bo
     if all_scenes or marked or len(filled) == 1:
         return [node for s in filled for node in s.nodes or []]
     if len(filled) > 1:
-        file.warnings.append(
-            f"{len(filled)} scenes, only the default one is read (--scene chooses)"
-        )
+        file.warnings.append(f"{len(filled)} scenes, only the default one is read (--scene chooses)")
     return list(main.nodes or [])
 
 

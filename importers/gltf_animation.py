@@ -35,9 +35,7 @@ def read_clips(file: GltfFile, index_of: dict[int, int], placed: set[int]) -> li
     return [_clip(file, animation, index_of, placed) for animation in file.animations]
 
 
-def _clip(
-    file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], placed: set[int]
-) -> Clip:
+def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], placed: set[int]) -> Clip:
     """Translations and rotations of one animation, by item, and what else it has."""
     file.claim(OBJECT_SIZE * len(animation.samplers))
     samplers = typed(GltfSampler, animation.samplers)
@@ -80,15 +78,17 @@ def _clip(
             track.rotation = Channel(seconds, rotation_to_game(values), kind)
     clip.tracks = list(tracks.values())
     for names, what, why, instead in (
-        (outside, "moves {}, not in the model", "only nodes of the model are animated",
-         "export them with the scene that is read, if they belong to the model"),
+        (
+            outside,
+            "moves {}, not in the model",
+            "only nodes of the model are animated",
+            "export them with the scene that is read, if they belong to the model",
+        ),
         (morphed, "changes shape keys of {}", "a model has none", "animate nodes instead"),
         (pointers, "animates {}", "only nodes of a model are animated", "animate nodes instead"),
-    ):  # fmt: skip
+    ):
         if names:
-            more = NotApplied(
-                where=where, what=what.format(_names(names)), why=why, instead=instead
-            )
+            more = NotApplied(where=where, what=what.format(_names(names)), why=why, instead=instead)
             clip.not_applied.append(more)
     return clip
 
@@ -107,9 +107,7 @@ def _pointer(target: GltfTarget) -> str:
     return str(pointer["pointer"]) if isinstance(pointer, dict) else "nothing"
 
 
-def _read_scale(
-    clip: Clip, where: str, name: str, values: NDArray[np.float64], own: list[float] | None
-) -> None:
+def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], own: list[float] | None) -> None:
     """Note a scale that is animated, or a constant one that is not the node's own."""
     if not np.abs(values - values[:1]).max() <= _MAX_SCALE_CHANGE:
         clip.scaled.append(name)
@@ -134,18 +132,21 @@ def _keys(
     wanted = len(seconds) * (3 if kind == "CUBICSPLINE" else 1)
     if len(values) != wanted:
         raise ConversionError(
-            f"animation of node {name!r} has not as many values as key times", file=file.label,
-            value=len(values), expected=wanted,
-        )  # fmt: skip
+            f"animation of node {name!r} has not as many values as key times",
+            file=file.label,
+            value=len(values),
+            expected=wanted,
+        )
     if seconds[0] < -_TIME_NOISE:
         raise ConversionError(
-            f"animation of node {name!r}: key times are negative", file=file.label,
-            value=f"{seconds[0]:g} s", expected="0 s or later",
+            f"animation of node {name!r}: key times are negative",
+            file=file.label,
+            value=f"{seconds[0]:g} s",
+            expected="0 s or later",
             hint="move the keys to frame 0 or later before you export",
-        )  # fmt: skip
+        )
     if (np.diff(seconds) <= 0).any() or not np.isfinite(values).all():
         raise ConversionError(
-            f"animation of node {name!r}: key times are not increasing, or values not finite",
-            file=file.label,
+            f"animation of node {name!r}: key times are not increasing, or values not finite", file=file.label
         )
     return seconds, values

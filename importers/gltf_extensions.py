@@ -33,10 +33,7 @@ _APPEARANCE = (
     "MSFT_texture_",
     "MSFT_packing_",
 )
-_UNPACK = (
-    "clear Compression in Blender's glTF exporter, or unpack it: "
-    "npx @gltf-transform/cli copy in.glb out.glb"
-)
+_UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf-transform/cli copy in.glb out.glb"
 #: What to do about an extension that cannot be read.
 UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
 

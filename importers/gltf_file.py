@@ -45,9 +45,7 @@ from .nres import read_file
 _T = TypeVar("_T")
 
 #: What a file that cannot be read may be, besides broken.
-BROKEN_HINT = (
-    "if a glTF validator finds it valid, please report it (MSH_GLTF_TRACEBACK=1 shows where)"
-)
+BROKEN_HINT = "if a glTF validator finds it valid, please report it (MSH_GLTF_TRACEBACK=1 shows where)"
 #: Accessors, vertices and instances of a file may unpack to this many times its size, and a floor
 #: for small ones: accessors may share bytes, primitives accessors, and nodes meshes.
 UNPACKED, UNPACKED_FLOOR = 64, 1 << 26
@@ -97,10 +95,12 @@ class GltfFile:
         nodes = len(self.root.get("nodes") or [])
         if nodes > MOST_NODES:
             raise ConversionError(
-                "too many nodes", file=self.label, value=f"{nodes:,}",
+                "too many nodes",
+                file=self.label,
+                value=f"{nodes:,}",
                 expected=f"at most {MOST_NODES:,} (nodes and parts)",
                 hint="join objects before the export",
-            )  # fmt: skip
+            )
         lists = ("nodes", "meshes", "materials", "animations", "skins", "accessors", "bufferViews")
         self.claim(OBJECT_SIZE * sum(len(self.root.get(name) or []) for name in lists))
 
@@ -116,10 +116,11 @@ class GltfFile:
         self._room -= max(0, size)
         if self._room < 0:
             raise ConversionError(
-                "unpacks to far more than it holds", file=self.label,
+                "unpacks to far more than it holds",
+                file=self.label,
                 expected=f"at most {UNPACKED} times its size",
                 hint="do too many meshes use the same data?",
-            )  # fmt: skip
+            )
 
     def mesh_title(self, number: int) -> str:
         """Return what messages call a mesh: by its name, else by a node that has it."""
@@ -147,9 +148,7 @@ class GltfFile:
             stored = np.dtype(DTYPES[accessor.componentType])
             width = WIDTHS[accessor.type]
             self.claim(accessor.count * width * 4)
-            values = self._elements(
-                accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width
-            )
+            values = self._elements(accessor.bufferView, accessor.byteOffset or 0, accessor.count, stored, width)
             if accessor.sparse is not None:
                 values = self._with_sparse(values, accessor.sparse, stored, width)
             self._arrays[index] = self._as_float(values, accessor)
@@ -165,9 +164,7 @@ class GltfFile:
         view = self._views[view_index]
         name = next((name for name in view.extensions or {} if name in UNPACK_HINTS), None)
         if name is not None:
-            raise ConversionError(
-                f"data is packed with {name}", file=self.label, hint=UNPACK_HINTS[name]
-            )
+            raise ConversionError(f"data is packed with {name}", file=self.label, hint=UNPACK_HINTS[name])
         start = (view.byteOffset or 0) + offset
         end = (view.byteOffset or 0) + view.byteLength
         stride = view.byteStride or size
@@ -176,18 +173,15 @@ class GltfFile:
         lowest = min(offset, view.byteOffset or 0)
         if count < 1 or lowest < 0 or stride < size or needed > end or end > len(buffer):
             raise ConversionError(
-                "accessor runs past its buffer view", file=self.label,
+                "accessor runs past its buffer view",
+                file=self.label,
                 value=f"{count} elements from byte {start}",
                 expected=f"an end at byte {end} or before",
-            )  # fmt: skip
+            )
         strides = (stride, stored.itemsize)
-        return np.ascontiguousarray(
-            np.ndarray((count, width), stored, buffer[start:needed], 0, strides)
-        )
+        return np.ascontiguousarray(np.ndarray((count, width), stored, buffer[start:needed], 0, strides))
 
-    def _with_sparse(
-        self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int
-    ) -> NDArray[Any]:
+    def _with_sparse(self, values: NDArray[Any], sparse: Json, stored: np.dtype[Any], width: int) -> NDArray[Any]:
         count, where, what = sparse["count"], sparse["indices"], sparse["values"]
         kind = np.dtype(DTYPES[where["componentType"]])
         rows = self._elements(where["bufferView"], where.get("byteOffset", 0), count, kind, 1)
@@ -267,15 +261,11 @@ def open_gltf(path: Path) -> GltfFile:
     try:
         root = read_json(bytes(document))
     except ValueError as error:
-        raise ConversionError(
-            "is not glTF: its JSON cannot be read", file=label, value=error
-        ) from None
+        raise ConversionError("is not glTF: its JSON cannot be read", file=label, value=error) from None
     if not isinstance(root, dict) or not isinstance(root.get("asset"), dict):
         raise ConversionError("is not glTF: it has no asset", file=label)
     if str(root["asset"].get("version")) != "2.0":
-        raise ConversionError(
-            "unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0"
-        )
+        raise ConversionError("unknown glTF version", file=label, value=root["asset"].get("version"), expected="2.0")
     with broken_gltf(label):
         appearance = check_required(root, label)
         buffers = _buffers(root, chunk, path)
@@ -299,9 +289,8 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
     version, size = (int.from_bytes(data[at : at + 4], "little") for at in (4, 8))
     if size > len(data) or len(data) < 20:
         raise ConversionError(
-            "is cut", file=label, value=plural(len(data), "byte"), expected=max(size, 20),
-            hint="export it again",
-        )  # fmt: skip
+            "is cut", file=label, value=plural(len(data), "byte"), expected=max(size, 20), hint="export it again"
+        )
     if version != 2 or size < 20:
         raise ConversionError("broken .glb header", file=label, offset=4, value=bytes(data[4:12]))
     chunks: dict[bytes, memoryview] = {}
@@ -309,9 +298,7 @@ def _split_glb(data: memoryview, label: str) -> tuple[memoryview, memoryview | N
     while at + 8 <= size:
         length, kind = int.from_bytes(data[at : at + 4], "little"), bytes(data[at + 4 : at + 8])
         if at + 8 + length > size:
-            raise ConversionError(
-                "chunk runs past the .glb", file=label, offset=at, value=plural(length, "byte")
-            )
+            raise ConversionError("chunk runs past the .glb", file=label, offset=at, value=plural(length, "byte"))
         chunks.setdefault(kind, data[at + 8 : at + 8 + length])
         at += 8 + length
     if b"JSON" not in chunks:
@@ -332,21 +319,16 @@ def _buffers(root: Json, chunk: memoryview | None, path: Path) -> list[memoryvie
             try:
                 data = memoryview(base64.b64decode(uri.partition(",")[2], validate=True))
             except binascii.Error as error:
-                raise ConversionError(
-                    f"data URI of buffer {i} cannot be read", file=str(path), value=error
-                ) from None
+                raise ConversionError(f"data URI of buffer {i} cannot be read", file=str(path), value=error) from None
         else:
             target = file_of_uri(path, uri, path.parent)
             if target is None:
-                raise ConversionError(
-                    f"buffer {i} lies outside the file's directory", file=str(path), value=uri
-                )
+                raise ConversionError(f"buffer {i} lies outside the file's directory", file=str(path), value=uri)
             data = read_file(target)
         if len(data) < buffer["byteLength"]:
             raise ConversionError(
-                f"buffer {i} is cut", file=str(path), value=plural(len(data), "byte"),
-                expected=buffer["byteLength"],
-            )  # fmt: skip
+                f"buffer {i} is cut", file=str(path), value=plural(len(data), "byte"), expected=buffer["byteLength"]
+            )
         out.append(data)
     return out
 
@@ -365,11 +347,7 @@ def file_of_uri(path: Path, uri: str, root: Path) -> Path | None:
     name = unquote(uri, errors="surrogateescape")
     windows = PureWindowsPath(name)
     # since Python 3.13 "//./NUL" is a drive without a root
-    if (
-        windows.root
-        or name[:1] in ("/", "\\")
-        or (sys.platform == "win32" and (windows.drive or is_device(windows)))
-    ):
+    if windows.root or name[:1] in ("/", "\\") or (sys.platform == "win32" and (windows.drive or is_device(windows))):
         return None
     target = path.parent / name
     return target if target.resolve().is_relative_to(root.resolve()) else None

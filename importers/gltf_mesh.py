@@ -64,9 +64,7 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
             indices.append(index)
             material = data.get("material")
             number_of_material = -1 if material is None else int(material)
-            meshes[-1].primitives.append(
-                Primitive(number_of_material, vertex_count, count, index_count, len(index))
-            )
+            meshes[-1].primitives.append(Primitive(number_of_material, vertex_count, count, index_count, len(index)))
             vertex_count += count
             index_count += len(index)
     joined = {name: np.concatenate(parts) for name, parts in pieces.items()}
@@ -81,18 +79,12 @@ def read_meshes(file: GltfFile, used: set[int]) -> tuple[list[Mesh], Streams]:
         colours=joined.get("COLOR_0"),
         **{
             field: joined[name].reshape(-1) if name in joined else None
-            for field, name in (
-                ("blend", "_MSH_BLEND"),
-                ("areal", "_MSH_AREAL"),
-                ("logic", "_MSH_LOGIC"),
-            )
+            for field, name in (("blend", "_MSH_BLEND"), ("areal", "_MSH_AREAL"), ("logic", "_MSH_LOGIC"))
         },
     )
 
 
-def _read_primitive(
-    file: GltfFile, number: int, place: int, data: GltfPrimitive
-) -> tuple[Arrays, NDArray[Any]] | None:
+def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive) -> tuple[Arrays, NDArray[Any]] | None:
     """Attributes and triangle indices of a primitive; ``None`` for points and lines."""
     name, title = file.meshes[number].name, file.mesh_title(number)
     mode = data.get("mode", Mode.TRIANGLES)
@@ -110,9 +102,10 @@ def _read_primitive(
         return None
     if data.get("targets"):
         raise ConversionError(
-            f"{title} has morph targets", file=file.label,
+            f"{title} has morph targets",
+            file=file.label,
             hint="a model of the game has none: apply the shape keys before you export",
-        )  # fmt: skip
+        )
     attributes, index = _arrays(file, data)
     if index.dtype.kind != "u":
         raise TypeError(f"indices of {title} are {index.dtype}")
@@ -128,17 +121,21 @@ def _read_primitive(
     file.claim(64 * count + 8 * len(index))
     if len(index) and int(index.max()) >= count:
         raise ConversionError(
-            f"{title} has an index past its vertices", file=file.label,
-            value=int(index.max()), expected=f"below {count}",
-        )  # fmt: skip
+            f"{title} has an index past its vertices",
+            file=file.label,
+            value=int(index.max()),
+            expected=f"below {count}",
+        )
     for key, values in attributes.items():
         finite = np.isfinite(values)
         if np.count_nonzero(finite) < finite.size:
             users = [node.name for node in file.nodes if node.mesh == number]
             raise ConversionError(
-                f"{key} is not finite in mesh {name!r} of node {users[0]!r}", file=file.label,
-                table=f"primitive {place}", row=int(np.argmax(~finite.all(axis=1))),
-            )  # fmt: skip
+                f"{key} is not finite in mesh {name!r} of node {users[0]!r}",
+                file=file.label,
+                table=f"primitive {place}",
+                row=int(np.argmax(~finite.all(axis=1))),
+            )
     if "COLOR_0" in attributes:
         attributes["COLOR_0"] = _colours(attributes["COLOR_0"])
     return attributes, index
@@ -239,9 +236,7 @@ def _vertex_normals(positions: NDArray[Any], index: NDArray[Any]) -> NDArray[np.
     return normalise(total, (0, 1, 0)).astype(np.float32)
 
 
-def _choose_coordinates(
-    file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial
-) -> None:
+def _choose_coordinates(file: GltfFile, data: GltfPrimitive, attributes: Arrays, material: GltfMaterial) -> None:
     """Make TEXCOORD_0 what the base colour texture uses: its set, KHR_texture_transform."""
     info = (material.pbrMetallicRoughness or {}).get("baseColorTexture") or {}
     transform = (info.get("extensions") or {}).get("KHR_texture_transform")
@@ -262,8 +257,7 @@ def _texture_transform(uv: NDArray[Any], transform: Json) -> NDArray[np.float32]
     scaled = uv.astype(np.float64) * transform.get("scale", [1, 1])
     sine, cosine = np.sin(transform.get("rotation", 0.0)), np.cos(transform.get("rotation", 0.0))
     turned = np.stack(
-        [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]],
-        axis=1,
+        [cosine * scaled[:, 0] + sine * scaled[:, 1], cosine * scaled[:, 1] - sine * scaled[:, 0]], axis=1
     )
     return np.asarray(turned + transform.get("offset", [0, 0]), np.float32)
 

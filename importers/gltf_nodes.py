@@ -69,9 +69,7 @@ def _placed(
     if not np.abs(scaled - 1).max() <= _SCALE_NOISE:
         linear = rotation_matrix(spun) @ _to_game(np.diag(scaled))
     place = gltf_to_game(moved.astype(np.float32))
-    out = ImportedNode(
-        name, parent, translation=place, rotation=spun, linear=linear, mesh=-1, extras=NodeExtras()
-    )
+    out = ImportedNode(name, parent, translation=place, rotation=spun, linear=linear, mesh=-1, extras=NodeExtras())
     _require_finite(file, out, turned)
     return out
 
@@ -85,9 +83,7 @@ def _to_game(linear: NDArray[np.float64]) -> NDArray[np.float64]:
 def _require_finite(file: GltfFile, item: ImportedNode, *more: NDArray[np.float64]) -> None:
     values = (item.translation, item.rotation, item.linear, *more)
     if not all(np.isfinite(v).all() for v in values if v is not None):
-        raise ConversionError(
-            f"node {item.name!r} has a transform that is not finite", file=file.label
-        )
+        raise ConversionError(f"node {item.name!r} has a transform that is not finite", file=file.label)
 
 
 def hidden_nodes(file: GltfFile) -> set[int]:
@@ -123,11 +119,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         if extension is None or item.mesh < 0 or file.nodes[node].skin is not None:
             continue
         attributes = extension.get("attributes") or {}
-        given = {
-            k: _values(file, attributes[k], width=len(v))
-            for k, v in _ATTRIBUTES.items()
-            if k in attributes
-        }
+        given = {k: _values(file, attributes[k], width=len(v)) for k, v in _ATTRIBUTES.items() if k in attributes}
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
             raise ValueError(f"instances of node {item.name!r} have {attributes}")

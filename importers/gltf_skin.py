@@ -35,17 +35,16 @@ def bind_skins(file: GltfFile, out: ImportedScene, index_of: dict[int, int], all
         return
     if not allowed:
         raise ConversionError(
-            f"{file.node_title(skinned[0][0])} has a skin", file=file.label,
+            f"{file.node_title(skinned[0][0])} has a skin",
+            file=file.label,
             hint="parts of a model are rigid: --rigid-skin binds each triangle to one joint",
-        )  # fmt: skip
+        )
     for i, node in skinned:
         assert node.skin is not None
         _bind(file, out, out.nodes[index_of[i]], file.skins[node.skin], index_of)
 
 
-def _bind(
-    file: GltfFile, out: ImportedScene, item: ImportedNode, skin: GltfSkin, index_of: dict[int, int]
-) -> None:
+def _bind(file: GltfFile, out: ImportedScene, item: ImportedNode, skin: GltfSkin, index_of: dict[int, int]) -> None:
     """Give each joint the triangles that it has most weight on, in the joint's frame."""
     joints = list(skin.joints)
     if skin.inverseBindMatrices is None:
@@ -61,9 +60,7 @@ def _bind(
     copies: list[NDArray[np.int64]] = [np.arange(end)]
     sources = file.meshes[item.mesh].primitives
     for data, primitive in zip(sources, mesh.primitives, strict=True):
-        index = streams.indices[
-            primitive.index_start : primitive.index_start + primitive.index_count
-        ].reshape(-1, 3)
+        index = streams.indices[primitive.index_start : primitive.index_start + primitive.index_count].reshape(-1, 3)
         owner = _dominant_joints(file, data, index, len(joints))
         for j in np.unique(owner).tolist():
             linear = _TO_GAME @ inverse[j, :3, :3] @ _TO_GAME.T
@@ -77,9 +74,7 @@ def _bind(
                 normals.append(normalise(turned, (0, 0, 1)).astype(np.float32))
             indices.append(chosen.reshape(-1).astype("<u4"))
             copies.append(rows)
-            per_joint.setdefault(j, []).append(
-                Primitive(primitive.material, end, len(rows), index_end, chosen.size)
-            )
+            per_joint.setdefault(j, []).append(Primitive(primitive.material, end, len(rows), index_end, chosen.size))
             end += len(rows)
             index_end += chosen.size
     order = np.concatenate(copies)
@@ -112,10 +107,7 @@ def _dominant_joints(
 
 
 def _give_to_joints(
-    file: GltfFile,
-    out: ImportedScene,
-    item: ImportedNode,
-    owners: list[tuple[int, list[Primitive]]],
+    file: GltfFile, out: ImportedScene, item: ImportedNode, owners: list[tuple[int, list[Primitive]]]
 ) -> None:
     """Make a mesh of the primitives of each joint's item, in place of the skinned one."""
     name = out.meshes[item.mesh].name
@@ -125,8 +117,7 @@ def _give_to_joints(
         out.meshes.append(Mesh(f"{name}.{owner.name}", primitives))
         if owner.mesh >= 0:
             raise ConversionError(
-                f"joint {owner.name!r} has a mesh of its own", file=file.label,
-                hint="join it with the skinned mesh",
-            )  # fmt: skip
+                f"joint {owner.name!r} has a mesh of its own", file=file.label, hint="join it with the skinned mesh"
+            )
         owner.mesh = len(out.meshes) - 1
     out.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")

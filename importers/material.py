@@ -49,23 +49,24 @@ def read_material(entry: Entry, label: str) -> Material:
         raise fail("not a material", value=printable(entry.type_text), expected="type MAT0")
     if entry.attr2 != MATERIAL_VERSION:
         raise fail(
-            "unknown version (attr2)", value=entry.attr2, expected=MATERIAL_VERSION,
-            code=MATERIAL_VERSION_RULE.code,
-        )  # fmt: skip
+            "unknown version (attr2)", value=entry.attr2, expected=MATERIAL_VERSION, code=MATERIAL_VERSION_RULE.code
+        )
     at = MATERIAL_HEADER_DTYPE.itemsize
     if len(data) < at:
         raise fail(
-            "too short for its header", offset=0, value=plural(len(data), "byte"),
-            expected=f"at least {at}", code=MATERIAL_HEADER.code,
-        )  # fmt: skip
+            "too short for its header",
+            offset=0,
+            value=plural(len(data), "byte"),
+            expected=f"at least {at}",
+            code=MATERIAL_HEADER.code,
+        )
     header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
     phase_count = int(header["phase_count"][0])
     room = (len(data) - at) // PHASE_DTYPE.itemsize
     if not 0 < phase_count <= room:
         raise fail(
-            "phases do not fit the entry", offset=0, value=phase_count, expected=f"1..{room}",
-            code=MATERIAL_PHASES.code,
-        )  # fmt: skip
+            "phases do not fit the entry", offset=0, value=phase_count, expected=f"1..{room}", code=MATERIAL_PHASES.code
+        )
     end = at + phase_count * PHASE_DTYPE.itemsize
     phases = np.frombuffer(data[at:end], PHASE_DTYPE)
     tracks, end = _read_tracks(data, end, int(header["track_count"][0]), fail)
@@ -81,19 +82,25 @@ def _read_tracks(
         end = at + MATERIAL_TRACK_DTYPE.itemsize
         if end > len(data):
             raise fail(
-                "tracks do not fit the entry", row=row,
-                offset=field_offset(MATERIAL_HEADER_DTYPE, "track_count"), value=count,
-                expected=f"at most {row}", code=MATERIAL_TRACKS.code,
-            )  # fmt: skip
+                "tracks do not fit the entry",
+                row=row,
+                offset=field_offset(MATERIAL_HEADER_DTYPE, "track_count"),
+                value=count,
+                expected=f"at most {row}",
+                code=MATERIAL_TRACKS.code,
+            )
         head = np.frombuffer(data[at:end], MATERIAL_TRACK_DTYPE)[0]
         word, keys = int(head["word"]), int(head["key_count"])
         room = (len(data) - end) // MATERIAL_KEY_DTYPE.itemsize
         if keys > room:
             raise fail(
-                "keys do not fit the entry", row=row,
-                offset=at + field_offset(MATERIAL_TRACK_DTYPE, "key_count"), value=keys,
-                expected=f"at most {room}", code=MATERIAL_KEYS.code,
-            )  # fmt: skip
+                "keys do not fit the entry",
+                row=row,
+                offset=at + field_offset(MATERIAL_TRACK_DTYPE, "key_count"),
+                value=keys,
+                expected=f"at most {room}",
+                code=MATERIAL_KEYS.code,
+            )
         at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
         tracks.append(Track(word, np.frombuffer(data[at:end], MATERIAL_KEY_DTYPE)))
         at = end

@@ -8,13 +8,7 @@ from functools import cache
 import numpy as np
 
 from ..converter.errors import ConversionError, plural
-from ..converter.formats.assembly_tables import (
-    CLAN_DTYPE,
-    LODE_DTYPE,
-    OBJECT_DTYPE,
-    PROPERTY_DTYPE,
-    ZONE_DTYPE,
-)
+from ..converter.formats.assembly_tables import CLAN_DTYPE, LODE_DTYPE, OBJECT_DTYPE, PROPERTY_DTYPE, ZONE_DTYPE
 from ..converter.formats.mission import (
     CLAN_VERSION,
     CLANS,
@@ -116,13 +110,10 @@ class _Cursor:
             raise self.error(f"{name} is unknown", version, expected, MISSION_VERSION.code)
         return version
 
-    def error(
-        self, problem: str, value: object, expected: object, code: str = MISSION_END.code
-    ) -> ConversionError:
+    def error(self, problem: str, value: object, expected: object, code: str = MISSION_END.code) -> ConversionError:
         return ConversionError(
-            problem, table=self.table, row=self.row, offset=self.at, value=value,
-            expected=expected, code=code,
-        )  # fmt: skip
+            problem, table=self.table, row=self.row, offset=self.at, value=value, expected=expected, code=code
+        )
 
 
 def _mission(file: _Cursor) -> Mission:
@@ -166,8 +157,7 @@ def _clan(file: _Cursor) -> Clan:
         zones.append(bytes(file.take(counts[-1] * ZONE_DTYPE.itemsize, "zones")))
     tree, minds = file.text("behaviour tree"), file.word("minds")
     relations = [
-        (file.text("name of a clan"), file.word("relation"))
-        for _ in range(file.count("relations", _RELATION))
+        (file.text("name of a clan"), file.word("relation")) for _ in range(file.count("relations", _RELATION))
     ]
     rows = np.frombuffer(b"".join(zones), ZONE_DTYPE)
     return Clan(record, name, script, counts, rows, tree, minds, relations)
@@ -176,10 +166,7 @@ def _clan(file: _Cursor) -> Clan:
 @cache
 def _segments(version: int) -> tuple[np.dtype[np.void], ...]:
     """The numbers of an object between its texts, as this version has them."""
-    return tuple(
-        np.dtype([(n, OBJECT_DTYPE[n]) for n in names if version >= SINCE.get(n, 0)])
-        for names in _SEGMENTS
-    )
+    return tuple(np.dtype([(n, OBJECT_DTYPE[n]) for n in names if version >= SINCE.get(n, 0)]) for names in _SEGMENTS)
 
 
 def _object(file: _Cursor, version: int) -> PlacedObject:

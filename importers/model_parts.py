@@ -54,9 +54,14 @@ def _ring(view: memoryview, at: int, label: str) -> tuple[int, NDArray[np.float3
 
 def _bad(label: str, offset: int, value: object, expected: object) -> ConversionError:
     return ConversionError(
-        "ring does not fit its file", file=label, table=FOOTING, offset=offset, value=value,
-        expected=expected, code=FOOTING_SIZE.code,
-    )  # fmt: skip
+        "ring does not fit its file",
+        file=label,
+        table=FOOTING,
+        offset=offset,
+        value=value,
+        expected=expected,
+        code=FOOTING_SIZE.code,
+    )
 
 
 def read_node_properties(data: memoryview | bytes, label: str) -> Records:
@@ -74,8 +79,12 @@ def read_node_properties(data: memoryview | bytes, label: str) -> Records:
     size = 4 + count * NODE_PROPERTIES_DTYPE.itemsize
     if len(view) != size:
         raise ConversionError(
-            f"size does not fit its count of {count} nodes", file=label, table=NODE_PROPERTIES,
-            offset=0, value=plural(len(view), "byte"), expected=size,
+            f"size does not fit its count of {count} nodes",
+            file=label,
+            table=NODE_PROPERTIES,
+            offset=0,
+            value=plural(len(view), "byte"),
+            expected=size,
             code=NODE_PROPERTIES_SIZE.code,
-        )  # fmt: skip
+        )
     return np.frombuffer(view[4:], NODE_PROPERTIES_DTYPE)

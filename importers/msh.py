@@ -8,14 +8,7 @@ import numpy as np
 
 from ..converter.errors import ConversionError, printable
 from ..converter.formats.archive import Archive, Entry
-from ..converter.formats.model import (
-    MODEL_TABLES,
-    SLOTS_SIZE,
-    TABLE_STRIDE,
-    MshModel,
-    PathGraph,
-    StringTable,
-)
+from ..converter.formats.model import MODEL_TABLES, SLOTS_SIZE, TABLE_STRIDE, MshModel, PathGraph, StringTable
 from ..converter.formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType
 from .content import find_model
 from .nres import read_file, read_nres
@@ -105,6 +98,5 @@ def _graph(entry: Entry) -> PathGraph | None:
     if entry.size != split + GRAPH_LINK_DTYPE.itemsize * entry.attr2:
         return None
     return PathGraph(
-        np.frombuffer(entry.payload[:split], GRAPH_POINT_DTYPE),
-        np.frombuffer(entry.payload[split:], GRAPH_LINK_DTYPE),
+        np.frombuffer(entry.payload[:split], GRAPH_POINT_DTYPE), np.frombuffer(entry.payload[split:], GRAPH_LINK_DTYPE)
     )

@@ -75,9 +75,7 @@ def surfaces_of(data: bytes, picture: Callable[[str], P]) -> dict[str, Surface[P
         elif "pbrMetallicRoughness" in material:
             _fill(material, word, rest, places)
     textures: list[Json] = [{"source": i} for i in range(len(places))]
-    return {
-        name: surface_of(one, textures, lambda i: picture(places[i])) for name, one in found.items()
-    }
+    return {name: surface_of(one, textures, lambda i: picture(places[i])) for name, one in found.items()}
 
 
 def _statements(text: str) -> Iterator[tuple[str, str]]:

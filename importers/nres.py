@@ -28,13 +28,7 @@ from ..converter.formats.archive import (
     Later,
     Regions,
 )
-from ..converter.formats.tables import (
-    NRES_ENTRY_DTYPE,
-    NRES_HEADER_DTYPE,
-    NRES_MAGIC,
-    NRES_VERSION,
-    field_offset,
-)
+from ..converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_MAGIC, NRES_VERSION, field_offset
 from ..converter.numeric.arrays import max_uses
 
 _DIRECTORY = "NRes directory"
@@ -79,16 +73,21 @@ def _refused(error: OSError, path: str) -> ConversionError:
 def _require_file(path: Path, about: os.stat_result) -> None:
     if stat.S_ISDIR(about.st_mode):
         raise ConversionError(
-            "is a directory", file=str(path),
-            hint="give a file; msh2gltf DIR --list shows the models below it", code=UNREADABLE.code,
-        )  # fmt: skip
+            "is a directory",
+            file=str(path),
+            hint="give a file; msh2gltf DIR --list shows the models below it",
+            code=UNREADABLE.code,
+        )
     if not stat.S_ISREG(about.st_mode):
         raise ConversionError("is not a regular file", file=str(path), code=UNREADABLE.code)
     if about.st_size > _LARGEST:
         raise ConversionError(
-            "is too large", file=str(path), value=plural(about.st_size, "byte"),
-            expected=f"at most {_LARGEST:,}", code=UNREADABLE.code,
-        )  # fmt: skip
+            "is too large",
+            file=str(path),
+            value=plural(about.st_size, "byte"),
+            expected=f"at most {_LARGEST:,}",
+            code=UNREADABLE.code,
+        )
 
 
 def is_nres(data: memoryview | bytes) -> bool:
@@ -124,10 +123,14 @@ def read_nres(data: memoryview | bytes, label: str, *, longer: bool = False) -> 
 def trailing_bytes(archive: Archive) -> Finding:
     """Return the finding about what follows an archive's directory."""
     return Finding(
-        NRES_TRAILING, f"{plural(archive.trailing, 'byte')} after the directory", "NRes header",
-        offset=field_offset(NRES_HEADER_DTYPE, "total_size"), value=archive.total_size,
-        expected=archive.total_size + archive.trailing, rows=np.zeros(0, np.int64),
-    )  # fmt: skip
+        NRES_TRAILING,
+        f"{plural(archive.trailing, 'byte')} after the directory",
+        "NRes header",
+        offset=field_offset(NRES_HEADER_DTYPE, "total_size"),
+        value=archive.total_size,
+        expected=archive.total_size + archive.trailing,
+        rows=np.zeros(0, np.int64),
+    )
 
 
 def _stated(head: memoryview, size: int) -> int:
@@ -238,13 +241,16 @@ def stamp_of(about: os.stat_result) -> Stamp:
 def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
     """Version, and where the directory lies, of a file of a size that begins with the 16 bytes."""
 
-    def fail(
-        rule: Rule, problem: str, field: str, value: object, expected: object
-    ) -> ConversionError:
+    def fail(rule: Rule, problem: str, field: str, value: object, expected: object) -> ConversionError:
         return ConversionError(
-            problem, file=label, table="NRes header", offset=field_offset(NRES_HEADER_DTYPE, field),
-            value=value, expected=expected, code=rule.code,
-        )  # fmt: skip
+            problem,
+            file=label,
+            table="NRes header",
+            offset=field_offset(NRES_HEADER_DTYPE, field),
+            value=value,
+            expected=expected,
+            code=rule.code,
+        )
 
     if not is_nres(data):
         found = bytes(data[:4]) or "an empty file"
@@ -269,21 +275,22 @@ def _header(data: memoryview, size: int, label: str) -> tuple[int, int]:
     return version, directory
 
 
-def _rows(
-    data: memoryview, directory: int, label: str
-) -> list[tuple[tuple[int, int, int, int], bytes, int, int, int]]:
+def _rows(data: memoryview, directory: int, label: str) -> list[tuple[tuple[int, int, int, int], bytes, int, int, int]]:
     """The directory at an offset: type and attributes, name, payload's start, sort index, size."""
     rows = []
     for i, row in enumerate(np.frombuffer(data, _ROW).tolist()):
         type_id, attr1, attr2, size, attr3, name, start, sort_index = row
         if start < _HEADER_SIZE or start + size > directory:
             raise ConversionError(
-                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region", file=label,
-                table=_DIRECTORY, row=i,
+                f"payload of {name.partition(_NUL)[0]!r} lies outside the data region",
+                file=label,
+                table=_DIRECTORY,
+                row=i,
                 offset=directory + _ROW_SIZE * i + field_offset(NRES_ENTRY_DTYPE, "data_offset"),
                 value=f"bytes {start}..{start + size}",
-                expected=f"inside {_HEADER_SIZE}..{directory}", code=NRES_PAYLOAD.code,
-            )  # fmt: skip
+                expected=f"inside {_HEADER_SIZE}..{directory}",
+                code=NRES_PAYLOAD.code,
+            )
         rows.append(((type_id, attr1, attr2, attr3), name, start, sort_index, size))
     shared, total = sum(row[-1] for row in rows), directory + len(data)
     if shared > max_uses(total):
@@ -293,10 +300,13 @@ def _rows(
 
 def _reused(shared: int, size: int, label: str) -> ConversionError:
     return ConversionError(
-        "payloads overlap too often", file=label, table=_DIRECTORY,
-        value=f"{plural(shared, 'byte')} in all", expected=f"at most {max_uses(size)}",
+        "payloads overlap too often",
+        file=label,
+        table=_DIRECTORY,
+        value=f"{plural(shared, 'byte')} in all",
+        expected=f"at most {max_uses(size)}",
         code=NRES_REUSE.code,
-    )  # fmt: skip
+    )
 
 
 def _unindexed(entries: list[Entry], directory: int) -> list[tuple[int, int]]:

@@ -31,15 +31,7 @@ from ..converter.numeric.triangulate import triangulate_flat
 from ..converter.requirements import needed_for
 from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import FileInfo
-from ..converter.scene.scene import (
-    ImportedNode,
-    ImportedScene,
-    Material,
-    Mesh,
-    Primitive,
-    Streams,
-    require_in_range,
-)
+from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 from .mtl import read_mtl
 from .nres import read_file
 
@@ -90,15 +82,13 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
         return ImportedScene(stem(readable(path.name)), info)  # ours, of a cell that shows nothing
     if not lines.counts[0] or not lines.is_face.any():
         raise ConversionError(
-            "has no vertices" if not lines.counts[0] else "has no faces", file=label,
-            hint="is it an OBJ with meshes?",
-        )  # fmt: skip
+            "has no vertices" if not lines.counts[0] else "has no faces", file=label, hint="is it an OBJ with meshes?"
+        )
     name = stem(readable(path.name))
     out = ImportedScene(name, info)
     objects, materials, state = _states(lines, name)
     out.materials = [
-        Material(unescape(text), -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1)
-        for text in materials
+        Material(unescape(text), -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1) for text in materials
     ]
     out.material_extras = [{} for _ in materials]
     _add_surfaces(out, path, text)
@@ -128,8 +118,7 @@ def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
         out.surfaces = [found[material.name] for material in out.materials]
     elif found or out.info:
         out.warnings.append(
-            f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of "
-            "materials are not compared"
+            f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of materials are not compared"
         )
     elif names:
         out.warnings.append(
@@ -198,9 +187,7 @@ def _info(text: str, label: str) -> FileInfo:
         and info.get("dialect", "spec") in ("spec", "retail")
     ):
         assert found is not None
-        raise ConversionError(
-            "its msh-gltf line cannot be understood", file=label, value=printable(found[0])
-        )
+        raise ConversionError("its msh-gltf line cannot be understood", file=label, value=printable(found[0]))
     return cast("FileInfo", info)
 
 
@@ -269,14 +256,19 @@ def _faces(lines: _Lines, state: Ints, notes: list[str]) -> list[tuple[_Shape, s
     shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
     if (most := int(count.max(initial=0))) > MOST_CORNERS:
         raise ConversionError(
-            "a polygon has too many corners", file=lines.label, value=most,
-            expected=f"at most {MOST_CORNERS}", hint="triangulate it before you export",
-        )  # fmt: skip
+            "a polygon has too many corners",
+            file=lines.label,
+            value=most,
+            expected=f"at most {MOST_CORNERS}",
+            hint="triangulate it before you export",
+        )
     if len(shapes) > MOST_SHAPES:
         raise ConversionError(
             "has too many objects, materials and kinds of polygons",
-            file=lines.label, value=len(shapes), expected=f"at most {MOST_SHAPES}",
-        )  # fmt: skip
+            file=lines.label,
+            value=len(shapes),
+            expected=f"at most {MOST_SHAPES}",
+        )
     of_corner = of_face.reshape(-1)[line]
     order = np.argsort(of_corner, kind="stable")
     ends = np.searchsorted(of_corner[order], np.arange(len(shapes) + 1))
@@ -339,9 +331,8 @@ def _corners(lines: _Lines) -> tuple[Ints, Ints, NDArray[np.bool_]]:
         where, what = np.argwhere(wrong)[0].tolist()
         kind = ("v", "vt", "vn")[what]
         raise lines.fail(
-            "a face has an index out of range", int(line[where]),
-            f"{kind} {table[where, what]} of {lines.counts[what]}",
-        )  # fmt: skip
+            "a face has an index out of range", int(line[where]), f"{kind} {table[where, what]} of {lines.counts[what]}"
+        )
     return line, table, given
 
 
@@ -389,23 +380,13 @@ def _trimesh(lines: _Lines, faces: list[str]) -> list[_Geometry]:
             # of numpy, about text that is not a number: trimesh then tries again, and fails
             warnings.simplefilter("ignore", DeprecationWarning)
             # maintain_order would keep one vn and vt per v: it takes the median of their numbers
-            read = load_obj(
-                io.BytesIO(plain), skip_materials=True, group_material=False, split_objects=True
-            )
+            read = load_obj(io.BytesIO(plain), skip_materials=True, group_material=False, split_objects=True)
     except (ValueError, IndexError, TypeError, OverflowError) as error:
-        raise ConversionError(
-            "a vertex cannot be read", file=lines.label, value=printable(str(error))
-        ) from None
+        raise ConversionError("a vertex cannot be read", file=lines.label, value=printable(str(error))) from None
     return [read["geometry"][str(i)] for i in range(len(faces))]
 
 
-def _fill(
-    out: ImportedScene,
-    objects: list[str],
-    shapes: list[_Shape],
-    geometry: list[_Geometry],
-    label: str,
-) -> None:
+def _fill(out: ImportedScene, objects: list[str], shapes: list[_Shape], geometry: list[_Geometry], label: str) -> None:
     """Nodes, meshes and streams; axes as in the file.
 
     Raises:
@@ -440,9 +421,7 @@ def _fill(
         node.mesh = node.mesh if drawn.primitives else -1
 
 
-def _vertices(
-    shape: _Shape, made: _Geometry, name: str, label: str
-) -> tuple[Floats, Floats, Floats, Ints]:
+def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[Floats, Floats, Floats, Ints]:
     """Positions, normals and texture coordinates of a shape's vertices, and its triangles."""
     polygons = np.asarray(made["faces"])
     place = _numbers(made["vertices"], 3, name, label)
@@ -465,13 +444,10 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> Flo
     array = np.array(values, np.float64)
     if array.ndim != 2 or array.shape[1] < width:
         raise ConversionError(
-            f"object {printable(name)!r} has a vertex with too few numbers",
-            file=label, expected=width,
-        )  # fmt: skip
-    if not np.isfinite(array).all():
-        raise ConversionError(
-            f"object {printable(name)!r} has a number that is not finite", file=label
+            f"object {printable(name)!r} has a vertex with too few numbers", file=label, expected=width
         )
+    if not np.isfinite(array).all():
+        raise ConversionError(f"object {printable(name)!r} has a number that is not finite", file=label)
     return array[:, :width]
 
 

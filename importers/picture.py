@@ -54,17 +54,13 @@ def _pixels(source: Path | bytes, label: str, formats: tuple[str, ...]) -> NDArr
         with picture:
             if picture.width * picture.height > MOST_PIXELS:
                 raise ConversionError(
-                    "picture is too large", file=label,
+                    "picture is too large",
+                    file=label,
                     value=f"{picture.width} x {picture.height}",
                     expected=f"at most {MOST_PIXELS:,} pixels",
-                )  # fmt: skip
-            if any(
-                str(tile.args).endswith(";16B") for tile in picture.tile
-            ):  # Pillow would drop the lower bits
-                raise ConversionError(
-                    "picture has 16 bits a channel", file=label,
-                    hint="save it with 8 bits a channel",
-                )  # fmt: skip
+                )
+            if any(str(tile.args).endswith(";16B") for tile in picture.tile):  # Pillow would drop the lower bits
+                raise ConversionError("picture has 16 bits a channel", file=label, hint="save it with 8 bits a channel")
             picture.load()
             out = np.empty((picture.height, picture.width, 4), np.uint8)
             for top in range(0, picture.height, _ROWS):

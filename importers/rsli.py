@@ -51,16 +51,24 @@ def read_rsli(data: memoryview | bytes, label: str) -> RsliLibrary:
     view = memoryview(data)
     if not is_rsli(view) or len(view) < _HEADER:
         raise ConversionError(
-            "is not an RsLi library", file=label, value=plural(len(view), "byte"),
-            expected=f"{_HEADER} bytes that start with NL, 0, 1", code=RSLI_HEADER_RULE.code,
-        )  # fmt: skip
+            "is not an RsLi library",
+            file=label,
+            value=plural(len(view), "byte"),
+            expected=f"{_HEADER} bytes that start with NL, 0, 1",
+            code=RSLI_HEADER_RULE.code,
+        )
     header = np.frombuffer(view[:_HEADER], RSLI_HEADER_DTYPE)[0]
     count = int(header["entry_count"])
     if not 0 <= count <= (len(view) - _HEADER) // _ROW:
         raise ConversionError(
-            "table is cut off", file=label, table=ENTRIES, offset=4, value=count,
-            expected=f"0..{(len(view) - _HEADER) // _ROW}", code=RSLI_HEADER_RULE.code,
-        )  # fmt: skip
+            "table is cut off",
+            file=label,
+            table=ENTRIES,
+            offset=4,
+            value=count,
+            expected=f"0..{(len(view) - _HEADER) // _ROW}",
+            code=RSLI_HEADER_RULE.code,
+        )
     table = decipher(view[_HEADER : _HEADER + count * _ROW], int(header["seed"]))
     trailer = bytes(view[-6:])
     overlay = int.from_bytes(trailer[2:], "little") if trailer[:2] == b"AO" else 0
@@ -98,16 +106,19 @@ def unpack(library: RsliLibrary, row: int) -> bytes:
     size, packed_size = int(entry["unpacked_size"]), int(entry["packed_size"])
     if method not in METHODS or method in NOT_UNPACKED:
         raise _error(
-            library, row, "entry cannot be unpacked", library.method_name(row),
-            "stored, XOR, LZSS or Deflate", RSLI_METHOD.code,
-        )  # fmt: skip
+            library,
+            row,
+            "entry cannot be unpacked",
+            library.method_name(row),
+            "stored, XOR, LZSS or Deflate",
+            RSLI_METHOD.code,
+        )
     start = int(entry["data_offset"]) + library.overlay
     end = start + packed_size
     if method == DEFLATE and end == len(library.data) + 1:
         end -= 1  # one entry of the game's sprites.lib states a byte too much
     if end > len(library.data):
-        raise _error(library, row, "entry lies outside the file", f"{start}..{end}",
-                     f"up to {len(library.data)}")  # fmt: skip
+        raise _error(library, row, "entry lies outside the file", f"{start}..{end}", f"up to {len(library.data)}")
     if size > MOST_UNPACKED:
         raise _error(library, row, "entry is too large", plural(size, "byte"), MOST_UNPACKED)
     data = library.data[start:end]
@@ -136,13 +147,18 @@ def check_rsli(library: RsliLibrary) -> Iterator[Finding]:
 
 
 def _error(
-    library: RsliLibrary, row: int, problem: str, value: object, expected: object,
-    code: str = RSLI_ENTRY.code,
-) -> ConversionError:  # fmt: skip
+    library: RsliLibrary, row: int, problem: str, value: object, expected: object, code: str = RSLI_ENTRY.code
+) -> ConversionError:
     return ConversionError(
-        problem, file=library.label, entry=printable(library.name(row)), table=ENTRIES, row=row,
-        value=value, expected=expected, code=code,
-    )  # fmt: skip
+        problem,
+        file=library.label,
+        entry=printable(library.name(row)),
+        table=ENTRIES,
+        row=row,
+        value=value,
+        expected=expected,
+        code=code,
+    )
 
 
 def _lzss(data: bytes, size: int) -> bytes:

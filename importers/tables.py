@@ -58,10 +58,12 @@ def read_tables(
         needed = required(specs)
         labels = ", ".join(specs[i].label for i in sorted(absent))
         raise ConversionError(
-            f"not a {what}", file=archive.label, value=f"{archive_kind(archive)} without {labels}",
+            f"not a {what}",
+            file=archive.label,
+            value=f"{archive_kind(archive)} without {labels}",
             expected=f"tables {', '.join(map(str, needed[:-1]))} and {needed[-1]}",
             code=rules.missing.code,
-        )  # fmt: skip
+        )
     header: Records = np.empty(0, np.void)
     tables: dict[int, Table] = {}
     findings: list[Finding] = []
@@ -76,11 +78,15 @@ def read_tables(
                 continue
             row = max(0, size - start) // stride
             finding = Finding(
-                rules.header if size < start else rules.size, "size does not fit its records",
-                spec.label, row, entry.data_offset, plural(size, "byte"),
+                rules.header if size < start else rules.size,
+                "size does not fit its records",
+                spec.label,
+                row,
+                entry.data_offset,
+                plural(size, "byte"),
                 f"{start} + n * {stride}" if start else f"a multiple of {stride}",
                 rows=np.array([row]),
-            )  # fmt: skip
+            )
             if not cut or size < start:
                 raise finding.to_error().at(file=archive.label)
             findings.append(finding)

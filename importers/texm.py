@@ -63,13 +63,16 @@ def _palette_bytes(header: Records) -> int:
 def _read_header(view: memoryview, label: str) -> tuple[Records, list[tuple[int, int]]]:
     """The header, checked against the bytes, and the shapes of the levels."""
 
-    def fail(
-        rule: Rule, problem: str, field: str, value: object, expected: object
-    ) -> ConversionError:
+    def fail(rule: Rule, problem: str, field: str, value: object, expected: object) -> ConversionError:
         return ConversionError(
-            problem, file=label, table="Texm header", offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value, expected=expected, code=rule.code,
-        )  # fmt: skip
+            problem,
+            file=label,
+            table="Texm header",
+            offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value,
+            expected=expected,
+            code=rule.code,
+        )
 
     if bytes(view[:4]) != TEXM_MAGIC:
         found = printable(decode_text(bytes(view[:4]))) if view else "no bytes"

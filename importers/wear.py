@@ -63,9 +63,7 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
     return companion(archive, path, index, ".wea", WEAR_TYPE)
 
 
-def companion(
-    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int
-) -> memoryview | bytes:
+def companion(archive: Archive, path: Path, index: int | None, suffix: str, type_id: int) -> memoryview | bytes:
     """What lies beside a model under its name: the entry of a type, or the file.
 
     Arguments and result as of :func:`wear_of`.
@@ -100,9 +98,7 @@ def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[byt
 def file_beside(path: Path, name: str) -> Path | None:
     """The file of that name, in any case, in a file's directory."""
     try:
-        return min(
-            (p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None
-        )
+        return min((p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None)
     except OSError:
         return None
 

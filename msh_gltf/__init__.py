@@ -50,14 +50,7 @@ if TYPE_CHECKING:
     from .converter.pipeline.level import Level, load_level
     from .converter.pipeline.options import ExportOptions, ImportOptions
     from .converter.queries.areal_map import areal_at, shortest_path
-    from .converter.queries.model import (
-        neighbours,
-        pick,
-        posed_matrices,
-        slot_for,
-        walk_triangles,
-        world_bounds,
-    )
+    from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.queries.terrain import TerrainQueries
     from .converter.scene.dialect import Decision, Dialect, decide
     from .converter.scene.differences import Change, NotApplied
@@ -127,8 +120,7 @@ _DEFINED_IN = {
     "converter.pipeline.level": "Level load_level",
     "converter.pipeline.import_result": "ImportResult",
     "converter.pipeline.options": "ExportOptions ImportOptions",
-    "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles "
-    "world_bounds",
+    "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
     "converter.queries.terrain": "TerrainQueries",
     "converter.scene.dialect": "Decision Dialect decide",
     "converter.scene.differences": "Change NotApplied",

@@ -352,9 +352,8 @@ def convert_directory(
         longer = options.mode == "tolerant"
         items, found = found_in(sources, target, include, exclude, longer=longer)
         run = export_run(
-            items, found, target, options, engine, on_item or _ignore,
-            sidecar=sidecar, force=force, dry_run=dry_run,
-        )  # fmt: skip
+            items, found, target, options, engine, on_item or _ignore, sidecar=sidecar, force=force, dry_run=dry_run
+        )
     return _completed(run)
 
 
@@ -411,9 +410,16 @@ def restore_directory(
 
     with machine_errors():
         run = import_run(
-            places, options or ImportOptions(), Engine(jobs), progress,
-            add=add, tag=tag, require_all=require_all, force=force, dry_run=dry_run,
-        )  # fmt: skip
+            places,
+            options or ImportOptions(),
+            Engine(jobs),
+            progress,
+            add=add,
+            tag=tag,
+            require_all=require_all,
+            force=force,
+            dry_run=dry_run,
+        )
     return _completed(run)
 
 

@@ -77,9 +77,7 @@ def test_rows_say_whether_an_aim_is_met() -> None:
     assert text.splitlines()[2].endswith("+25% SLOWER")
 
 
-def test_a_run_is_compared_with_the_last_of_its_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_is_compared_with_the_last_of_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(record, "FOLDER", tmp_path / "results")
     days = {"2026-01-01 00:00:00": ("here", 1.0), "2026-01-02 00:00:00": ("elsewhere", 9.0)}
     for date, (machine, seconds) in days.items():
@@ -91,9 +89,7 @@ def test_a_run_is_compared_with_the_last_of_its_machine(
 
 def test_boxes_of_a_flame_graph_lie_in_one_another() -> None:
     stacks = Counter({("a", "b"): 2, ("a", "c"): 3, ("a",): 1, ("d",): 4})
-    assert [*flame.boxes(stacks)] == [
-        (1, 0, 6, "a"), (2, 0, 3, "c"), (2, 3, 2, "b"), (1, 6, 4, "d"),
-    ]  # fmt: skip
+    assert [*flame.boxes(stacks)] == [(1, 0, 6, "a"), (2, 0, 3, "c"), (2, 3, 2, "b"), (1, 6, 4, "d")]
 
 
 def test_areal_maps_of_the_full_game_are_valid() -> None:

@@ -16,15 +16,29 @@ from blender_extension import build
 OF_COMMANDS = re.compile(r"--[a-z]|\b(?:gltf2msh|msh2gltf|msh-inspect|msh-mod)\b|docs/\w")
 #: Modules whose messages the extension does not show: runs over games, checks, other formats.
 NOT_SHOWN = (
-    "converter/batch/check", "converter/batch/console", "converter/batch/export_",
-    "converter/batch/import_", "converter/batch/library_edits", "converter/batch/manifest",
-    "converter/batch/new_keys", "converter/batch/pictures", "converter/batch/resume",
-    "converter/batch/roundtrip", "converter/batch/walk", "converter/batch/write_game",
-    "converter/batch/workers", "converter/checks/",
-    "converter/pipeline/check", "converter/pipeline/inspect", "converter/pipeline/obj",
-    "converter/pipeline/diff_assembly", "converter/pipeline/uses", "converter/rebuild/lods",
-    "converter/game/mods", "converter/__init__",
-)  # fmt: skip
+    "converter/batch/check",
+    "converter/batch/console",
+    "converter/batch/export_",
+    "converter/batch/import_",
+    "converter/batch/library_edits",
+    "converter/batch/manifest",
+    "converter/batch/new_keys",
+    "converter/batch/pictures",
+    "converter/batch/resume",
+    "converter/batch/roundtrip",
+    "converter/batch/walk",
+    "converter/batch/write_game",
+    "converter/batch/workers",
+    "converter/checks/",
+    "converter/pipeline/check",
+    "converter/pipeline/inspect",
+    "converter/pipeline/obj",
+    "converter/pipeline/diff_assembly",
+    "converter/pipeline/uses",
+    "converter/rebuild/lods",
+    "converter/game/mods",
+    "converter/__init__",
+)
 #: Messages that the extension cannot bring about, and why.
 NEVER = {
     "--allow-delete": "the extension exports everything: what is missing was deleted",
@@ -78,11 +92,7 @@ def texts() -> Iterator[tuple[str, str]]:
             if calls_rule and node.func.id in ("Rule", "_rule", "partial"):
                 left_out |= {id(one) for one in ast.walk(node)}
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and id(node) not in left_out
-            ):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in left_out:
                 yield f"{name}:{node.lineno}", node.value
 
 

@@ -292,9 +292,7 @@ def test_render_script_has_help() -> None:
 
 
 def test_no_compiled_files_are_tracked() -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False)
     if tracked.returncode:
         pytest.skip("not a git checkout: nothing says which files are tracked")
     assert not re.search(r"__pycache__|node_modules|\.venv", tracked.stdout)

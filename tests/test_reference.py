@@ -54,11 +54,7 @@ def records_in(path: Path) -> list[str]:
 
 def is_record(node: ast.AST) -> bool:
     """Whether an expression is ``np.dtype([...])``."""
-    return (
-        isinstance(node, ast.Call)
-        and ast.unparse(node.func) == "np.dtype"
-        and isinstance(node.args[0], ast.List)
-    )
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == "np.dtype" and isinstance(node.args[0], ast.List)
 
 
 def declared() -> set[str]:
@@ -68,9 +64,7 @@ def declared() -> set[str]:
         for path in sorted((ROOT / package).rglob("*.py")):
             module = ".".join(["msh_gltf", *path.relative_to(ROOT).with_suffix("").parts])
             for name in records_in(path):
-                names.add(
-                    name if module == "msh_gltf.converter.formats.tables" else f"{module}:{name}"
-                )
+                names.add(name if module == "msh_gltf.converter.formats.tables" else f"{module}:{name}")
     return names
 
 

@@ -69,9 +69,8 @@ def test_what_is_not_committed_is_not_released(repository: Path) -> None:
 def test_a_version_without_changes_is_not_released(line: str, repository: Path) -> None:
     (repository / "CHANGELOG.md").write_text(line.format(__version__), "utf-8")
     subprocess.run(
-        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "b"],
-        cwd=repository, check=True,
-    )  # fmt: skip
+        ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "b"], cwd=repository, check=True
+    )
     with pytest.raises(release.ReleaseError, match="has no section"):
         release.require_ready()
 
@@ -85,9 +84,7 @@ def test_a_version_without_changes_is_not_released(line: str, repository: Path) 
         ({"a.py": "a = 2\n"}, "has another a.py"),
     ],
 )
-def test_an_sdist_is_the_repository(
-    change: dict[str, str | None], said: str | None, repository: Path
-) -> None:
+def test_an_sdist_is_the_repository(change: dict[str, str | None], said: str | None, repository: Path) -> None:
     files = {name: text for name, text in (FILES | change).items() if text is not None}
     release.SDIST.write_bytes(tar(1, files | {"PKG-INFO": "", "msh_gltf.egg-info/SOURCES": ""}))
     if said is None:
@@ -119,10 +116,7 @@ def test_a_wheel_without_a_module_is_found(repository: Path) -> None:
     ],
 )
 def test_another_wheel_in_the_extension_is_found(
-    change: Callable[[dict[str, bytes]], dict[str, bytes]],
-    said: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    change: Callable[[dict[str, bytes]], dict[str, bytes]], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The hashes of ``wheels.toml`` are those of the very files that are given out."""
     data = b"PK, a wheel"

@@ -27,9 +27,17 @@ from .wording import in_blender
 CATALOGS = "blender_assets.cats.txt"
 _HEAD = "# This is an Asset Catalog Definition file for Blender.\n\nVERSION 1\n\n"
 _GROUPS = (
-    "collections", "objects", "meshes", "materials", "images", "node_groups", "scenes", "cameras",
-    "lights", "actions",
-)  # fmt: skip
+    "collections",
+    "objects",
+    "meshes",
+    "materials",
+    "images",
+    "node_groups",
+    "scenes",
+    "cameras",
+    "lights",
+    "actions",
+)
 
 
 def catalog_id(catalog: str) -> str:
@@ -72,11 +80,7 @@ def make_library(game: Path, target: Path) -> tuple[int, list[str]]:
             glb.write_bytes(glb_bytes(document))
             bpy.context.window.scene = bpy.data.scenes.new("assets")
             bpy.ops.import_scene.gltf(filepath=str(glb), merge_vertices=False)
-            tops = [
-                one
-                for one in bpy.data.objects
-                if one not in before["objects"] and one.parent is None
-            ]
+            tops = [one for one in bpy.data.objects if one not in before["objects"] and one.parent is None]
             made = _collections(tops, found.assets)
             thumbnails = Thumbnails()
             bpy.context.view_layer.update()
@@ -87,19 +91,12 @@ def make_library(game: Path, target: Path) -> tuple[int, list[str]]:
     finally:
         bpy.context.window.scene = scene
         bpy.data.batch_remove(
-            [
-                thing
-                for group in _GROUPS
-                for thing in getattr(bpy.data, group)
-                if thing not in before[group]
-            ]
+            [thing for group in _GROUPS for thing in getattr(bpy.data, group) if thing not in before[group]]
         )
     return len(made), found.left_out
 
 
-def _collections(
-    tops: list[bpy.types.Object], assets: list[GameAsset]
-) -> set[bpy.types.Collection]:
+def _collections(tops: list[bpy.types.Object], assets: list[GameAsset]) -> set[bpy.types.Collection]:
     """A marked collection for each asset, with the objects of its node."""
     named = {without_number(one.name): one for one in tops}
     made = set()

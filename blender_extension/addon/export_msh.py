@@ -31,15 +31,7 @@ from .game import find_again, refresh, require_file
 from .guard import guarded
 from .missions import game_of_file
 from .session import recorded
-from .state import (
-    DIALECTS,
-    MshState,
-    commit,
-    game_folders,
-    put_back,
-    show_report,
-    sidecar_bytes,
-)
+from .state import DIALECTS, MshState, commit, game_folders, put_back, show_report, sidecar_bytes
 
 #: What leaves Blender: every property that says what is what, this scene alone. Modifiers are
 #: applied, because the game has none.
@@ -59,9 +51,7 @@ REBUILD = BoolProperty(
 )
 
 
-def export_model(
-    context: bpy.types.Context, name: str, dialect: str, rebuild: bool
-) -> ImportResult:
+def export_model(context: bpy.types.Context, name: str, dialect: str, rebuild: bool) -> ImportResult:
     """The scene's model as the game wants it.
 
     Args:
@@ -76,8 +66,7 @@ def export_model(
     scene = context.scene
     if rebuild and scene.msh_gltf.kind in ASSEMBLY_KINDS:
         raise ConversionError(
-            f"scene {scene.name!r} is a {scene.msh_gltf.kind}, not one model",
-            hint="untick Rebuild Everything",
+            f"scene {scene.name!r} is a {scene.msh_gltf.kind}, not one model", hint="untick Rebuild Everything"
         )
     use_sidecar = bool(scene.msh_gltf.source) and not rebuild
     kept = sidecar_bytes(scene) if use_sidecar else None
@@ -140,11 +129,7 @@ def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
     mode = "OBJECT" if context.object is None else context.object.mode
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
-    hidden = [
-        thing
-        for thing in (*scene.objects, *scene.collection.children_recursive)
-        if thing.hide_viewport
-    ]
+    hidden = [thing for thing in (*scene.objects, *scene.collection.children_recursive) if thing.hide_viewport]
     before, whole = window.view_layer, scene.view_layers.new("msh")
     try:
         for thing in hidden:
@@ -161,9 +146,7 @@ def _all_evaluated(context: bpy.types.Context) -> Iterator[None]:
             bpy.ops.object.mode_set(mode=mode)
 
 
-def _in_words_of_blender(
-    error: ConversionError, scene: bpy.types.Scene, folder: str
-) -> ConversionError:
+def _in_words_of_blender(error: ConversionError, scene: bpy.types.Scene, folder: str) -> ConversionError:
     """The temporary file means nothing to the user: it is the scene."""
     if error.file is not None and error.file.startswith(folder):
         error.file = f"scene {scene.name!r}"
@@ -255,8 +238,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                     games.put(file, data, path.name)
                 for file in games.commit():
                     result.warnings.append(
-                        f"{file.name} was another one, perhaps of another model; the game's "
-                        "history has it"
+                        f"{file.name} was another one, perhaps of another model; the game's history has it"
                     )
             result.warnings += games.messages
             show_report(state, result)

@@ -24,9 +24,7 @@ _MOST = 12  # lines of the list that are shown
 _shown: dict[str, Status] = {}
 
 
-def find_again(
-    context: bpy.types.Context, folder: str = "", known: str | None = None
-) -> Path | None:
+def find_again(context: bpy.types.Context, folder: str = "", known: str | None = None) -> Path | None:
     """The file that the scene's model is in: where it was, or below the game's folder of today.
 
     Args:
@@ -105,8 +103,7 @@ def _root(context: bpy.types.Context) -> Path:
     folders = game_folders(context)
     if not folders:
         raise ConversionError(
-            "no game's folder is named",
-            hint="name the game's folder in Edit > Preferences > Add-ons > MSH",
+            "no game's folder is named", hint="name the game's folder in Edit > Preferences > Add-ons > MSH"
         )
     return find_root(Path(folders[0]))
 
@@ -133,9 +130,7 @@ class MSH_OT_undo(bpy.types.Operator):
     bl_idname = "wm.msh_game_undo"
     bl_label = "Undo in the Game"
 
-    number: IntProperty(
-        name="Change", description="Which one; 0: the last one", options={"SKIP_SAVE", "HIDDEN"}
-    )
+    number: IntProperty(name="Change", description="Which one; 0: the last one", options={"SKIP_SAVE", "HIDDEN"})
 
     def invoke(self, context, event):
         """Ask first, naming the change."""

@@ -26,15 +26,7 @@ from .importers.content import assembly_kind, find_model, kind_at, mission_in, m
 from .importers.gltf_file import open_gltf
 from .importers.nres import read_file, read_nres
 from .missions import game_of_file, sort_by_kind
-from .state import (
-    DIALECTS,
-    TEXTURES,
-    clear_report,
-    game_folders,
-    keep_sidecar,
-    new_owner,
-    show_warnings,
-)
+from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
 
 _FILES = "*.msh;*.rlb;*.lib;*.map;*.dat;*.tma"
 
@@ -70,9 +62,7 @@ def choices(path: Path) -> list[int]:
     return models if len(models) > 1 else []
 
 
-def import_model(
-    context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions
-) -> None:
+def import_model(context: bpy.types.Context, path: Path, entry: str | None, options: ExportOptions) -> None:
     """Put a model into a scene of its own; its panel has the warnings.
 
     Args:
@@ -136,17 +126,13 @@ def import_model(
     show_warnings(state, warnings)
 
 
-def _load(
-    path: Path, entry: str | None, options: ExportOptions
-) -> tuple[LoadedScene, int | None, str]:
+def _load(path: Path, entry: str | None, options: ExportOptions) -> tuple[LoadedScene, int | None, str]:
     """A model, a terrain or an areal map, its directory index, and the entry's name as hex."""
     archive = open_archive(path)
     if entry is None and archive_kind(archive) is Kind.ARCHIVE and (models := choices(path)):
         names = ", ".join(printable(archive.entries[i].name) for i in models[:8])
         more = ", ..." if len(models) > 8 else ""
-        raise ConversionError(
-            f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}"
-        )
+        raise ConversionError(f"archive holds {len(models)} models", file=str(path), expected=f"one of {names}{more}")
     index = find_model(archive, entry)
     loaded = load(kind_at(archive, index), archive, path, index, options)
     raw_name = "" if index is None else archive.entries[index].name_bytes.hex()
@@ -166,9 +152,7 @@ def _scene(context: bpy.types.Context, name: str) -> bpy.types.Scene:
     return scene
 
 
-def _read_gltf(
-    scene: bpy.types.Scene, path: Path, *, merge_vertices: bool
-) -> list[bpy.types.Object]:
+def _read_gltf(scene: bpy.types.Scene, path: Path, *, merge_vertices: bool) -> list[bpy.types.Object]:
     """Blender's importer, and then what it does not do: collections' names, no scenes left over.
 
     Returns the new objects.
@@ -229,9 +213,7 @@ class MSH_OT_import(bpy.types.Operator, ImportHelper):
 
     filename_ext = ".msh"
     filter_glob: StringProperty(default=_FILES, options={"HIDDEN"})
-    files: CollectionProperty(
-        type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"}
-    )
+    files: CollectionProperty(type=bpy.types.OperatorFileListElement, options={"HIDDEN", "SKIP_SAVE"})
     directory: StringProperty(subtype="DIR_PATH", options={"HIDDEN", "SKIP_SAVE"})
     entry: StringProperty(
         name="Entry",
@@ -272,9 +254,7 @@ def _entries(operator, context):
     """The entries of the archive that the picker shows."""
     path = Path(operator.filepath)
     entries = open_archive(path).entries
-    _shown[:] = [
-        (str(i), printable(entries[i].name), f"{entries[i].size:,} bytes") for i in choices(path)
-    ]
+    _shown[:] = [(str(i), printable(entries[i].name), f"{entries[i].size:,} bytes") for i in choices(path)]
     return _shown
 
 

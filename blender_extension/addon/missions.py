@@ -81,20 +81,14 @@ def sort_by_kind(scene: bpy.types.Scene, clans: list[str]) -> None:
         move_to(home, (top, *top.children_recursive), main)
 
 
-def move_to(
-    home: bpy.types.Collection,
-    things: Iterable[bpy.types.Object],
-    before: bpy.types.Collection,
-) -> None:
+def move_to(home: bpy.types.Collection, things: Iterable[bpy.types.Object], before: bpy.types.Collection) -> None:
     """Move objects to another collection."""
     for one in things:
         home.objects.link(one)
         before.objects.unlink(one)
 
 
-def _child(
-    above: bpy.types.Collection, name: str, made: dict[str, bpy.types.Collection]
-) -> bpy.types.Collection:
+def _child(above: bpy.types.Collection, name: str, made: dict[str, bpy.types.Collection]) -> bpy.types.Collection:
     if name not in made:
         made[name] = bpy.data.collections.new(name)
         above.children.link(made[name])

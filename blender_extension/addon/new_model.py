@@ -38,9 +38,7 @@ class MSH_OT_put_new(bpy.types.Operator):
     bl_options = {"REGISTER"}
 
     archive: StringProperty(
-        name="Archive",
-        description="The archive of the game that gets the model, such as static.rlb",
-        search=_archives,
+        name="Archive", description="The archive of the game that gets the model, such as static.rlb", search=_archives
     )
     model: StringProperty(name="Name", description="What the model is called there")
     tag: EnumProperty(

@@ -69,9 +69,7 @@ class MSH_OT_save_without_originals(bpy.types.Operator, ExportHelper):
 
 
 def _menu(menu, context):
-    menu.layout.operator(
-        MSH_OT_save_without_originals.bl_idname, text="Blend Without the Game's Originals (.blend)"
-    )
+    menu.layout.operator(MSH_OT_save_without_originals.bl_idname, text="Blend Without the Game's Originals (.blend)")
 
 
 def register() -> None:

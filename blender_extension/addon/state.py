@@ -12,14 +12,7 @@ import zlib
 from pathlib import Path
 
 import bpy
-from bpy.props import (
-    BoolProperty,
-    CollectionProperty,
-    EnumProperty,
-    IntProperty,
-    PointerProperty,
-    StringProperty,
-)
+from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
 from .converter.batch.replace_entry import Origin
 from .converter.errors import ConversionError, printable
@@ -62,8 +55,7 @@ class MshState(bpy.types.PropertyGroup):
     model: StringProperty(description="What it is called there")
     tag: StringProperty(description="What its object key says it is; NONE: it has no key")
     own_materials: BoolProperty(
-        name="Own Materials",
-        description="Put changed materials back as copies that only this model uses",
+        name="Own Materials", description="Put changed materials back as copies that only this model uses"
     )
     sidecar: PointerProperty(type=bpy.types.Text)
     outcome: StringProperty(description="The last export, in a line")
@@ -110,9 +102,7 @@ DIALECTS = EnumProperty(
         ("retail", "Retail", "As the files of the retail game have them"),
     ),
 )
-TEXTURES = BoolProperty(
-    name="Textures", description="Look for the game's materials and textures", default=True
-)
+TEXTURES = BoolProperty(name="Textures", description="Look for the game's materials and textures", default=True)
 
 
 def game_folders(context: bpy.types.Context) -> tuple[str, ...]:
@@ -128,9 +118,7 @@ def game_folders(context: bpy.types.Context) -> tuple[str, ...]:
     path = Path(bpy.path.abspath(folder))
     if not path.is_dir():
         raise ConversionError(
-            "the game's folder is not there",
-            file=str(path),
-            hint="name another in Edit > Preferences > Add-ons > MSH",
+            "the game's folder is not there", file=str(path), hint="name another in Edit > Preferences > Add-ons > MSH"
         )
     return (str(path),)
 
@@ -208,10 +196,7 @@ def sidecar_bytes(scene: bpy.types.Scene) -> bytes:
             hint="it is not one that the extension made; import the model again",
         )
     if not ended:
-        raise ConversionError(
-            f"the sidecar text {text.name!r} was edited",
-            hint="undo that, or import the model again",
-        )
+        raise ConversionError(f"the sidecar text {text.name!r} was edited", hint="undo that, or import the model again")
     return data
 
 

@@ -69,9 +69,7 @@ class Thumbnails:
         scale = side / (max(float((high - low).max()), 1e-9) * MARGIN)
         seen[..., :2] = (seen[..., :2] - (low + high) / 2) * scale + side / 2
         rows, weights = _samples(seen)
-        colours = np.concatenate(
-            [self._coloured(*one, rows, start, weights) for one, start in _starts(found)]
-        )
+        colours = np.concatenate([self._coloured(*one, rows, start, weights) for one, start in _starts(found)])
         return _picture(seen, corners, rows, weights, colours, side)
 
     def _placed(self, one: bpy.types.Object) -> tuple[F32, F32, NDArray[np.int32], list[str]]:
@@ -85,9 +83,15 @@ class Thumbnails:
         return corners @ matrix[:3, :3].T + matrix[:3, 3], uv, material, names
 
     def _coloured(
-        self, corners: F32, uv: F32, material: NDArray[np.int32], names: list[str],
-        rows: NDArray[np.int64], start: int, weights: F32,
-    ) -> F32:  # fmt: skip
+        self,
+        corners: F32,
+        uv: F32,
+        material: NDArray[np.int32],
+        names: list[str],
+        rows: NDArray[np.int64],
+        start: int,
+        weights: F32,
+    ) -> F32:
         """The (n, 4) colours of the samples of one object."""
         own = slice(*np.searchsorted(rows, (start, start + len(corners))))
         local, at = rows[own] - start, weights[own]
@@ -101,9 +105,7 @@ class Thumbnails:
             if surface.pixels is not None:
                 height, width = surface.pixels.shape[:2]
                 place = np.einsum("nk,nkc->nc", at[mine], uv[local[mine]])
-                column, row = (
-                    np.floor(place % 1 * (width, height)).astype(int) % (width, height)
-                ).T
+                column, row = (np.floor(place % 1 * (width, height)).astype(int) % (width, height)).T
                 out[mine] *= surface.pixels[row.astype(int), column.astype(int)]
             out[mine, 3] = (out[mine, 3] >= 0.5) | (not surface.cut)
         return out
@@ -185,9 +187,7 @@ def _samples(seen: F32) -> tuple[NDArray[np.int64], F32]:
     return rows, np.stack([1 - a - b, a, b], axis=1).astype(np.float32)
 
 
-def _picture(
-    seen: F32, corners: F32, rows: NDArray[np.int64], weights: F32, colours: F32, side: int
-) -> F32:
+def _picture(seen: F32, corners: F32, rows: NDArray[np.int64], weights: F32, colours: F32, side: int) -> F32:
     """The nearest sample of every pixel, made smaller. (SIZE, SIZE, 4)."""
     normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-12)

@@ -28,12 +28,8 @@ WORDS = {
         "put the model back into the game, instead of writing a file"
     ),
     # a new model instead of an edited one
-    "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": (
-        "leave Rebuild Everything unticked"
-    ),
-    "keep the .msh-sidecar beside it, or give it with --sidecar PATH": (
-        "leave Rebuild Everything unticked"
-    ),
+    "keep the .msh-sidecar beside the file, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
+    "keep the .msh-sidecar beside it, or give it with --sidecar PATH": ("leave Rebuild Everything unticked"),
     "convert it again with msh2gltf --dialect, or rebuild it with --no-sidecar": (
         "choose the dialect Automatic, or tick Rebuild Everything"
     ),

@@ -119,9 +119,7 @@ def archive_without(path: str, label: str, now: Stamp, brought: Brought) -> Arch
         return read_nres(brought.was(label) or b"", label)
     archive = open_archive(path, label, now)
     entries = [
-        replace(entry, payload=brought.was(file) or b"")
-        if brought.has(file := f"{label}/{entry.name}")
-        else entry
+        replace(entry, payload=brought.was(file) or b"") if brought.has(file := f"{label}/{entry.name}") else entry
         for entry in archive.entries
     ]
     return replace(archive, entries=entries)

@@ -59,10 +59,7 @@ def _check(task: CheckTask) -> Outcome:
     folders = [Path(folder) for folder in task.folders]
     found = check_file(Path(task.path), task.source, folders, known=task.known)
     # which rows they are is for programs in this process, and may be much
-    small = [
-        replace(one, findings=[replace(finding, rows=None) for finding in one.findings])
-        for one in found
-    ]
+    small = [replace(one, findings=[replace(finding, rows=None) for finding in one.findings]) for one in found]
     return Outcome(task.source, "checked", result=small)
 
 
@@ -91,9 +88,7 @@ def check_tasks(inputs: Sequence[Path]) -> tuple[list[CheckTask], CheckRun]:
     return tasks, run
 
 
-def check_run(
-    tasks: Sequence[CheckTask], run: CheckRun, engine: Engine, progress: Progress
-) -> CheckRun:
+def check_run(tasks: Sequence[CheckTask], run: CheckRun, engine: Engine, progress: Progress) -> CheckRun:
     """Check files; the run is filled in and returned.
 
     Args:

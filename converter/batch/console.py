@@ -146,8 +146,7 @@ def show_summary(console: Console, run: Run, verbose: bool) -> None:
     kept = [(o.id, o.detail) for o in run.everything if o.detail and o.status != FAILED]
     _show_lines(console, "kept", kept, verbose)
     grouped = [
-        (ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more", text)
-        for text, ids in warnings.items()
+        (ids[0] if len(ids) == 1 else f"{ids[0]} and {len(ids) - 1} more", text) for text, ids in warnings.items()
     ]
     _show_lines(console, "warnings", grouped, verbose)
     _show_lines(console, "failed", run.failures, verbose)

@@ -69,11 +69,7 @@ def _export(task: ExportTask) -> Outcome:
         detail=look.note if look.current else "",
         warnings=messages(findings),
         facts={"dialect": record.dialect, "outputs": [output.path for output in outputs]},
-        seconds={
-            "read": read - look.started,
-            "convert": converted - read,
-            "write": perf_counter() - converted,
-        },
+        seconds={"read": read - look.started, "convert": converted - read, "write": perf_counter() - converted},
         result=record,
     )
 
@@ -87,9 +83,7 @@ def _row(finding: Finding) -> dict[str, str]:
 def _when(nanoseconds: int) -> str:
     """A file's time as text, also before 1970; later than any calendar: its last second."""
     try:
-        return (
-            datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=nanoseconds // 10**9)
-        ).isoformat()
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=nanoseconds // 10**9)).isoformat()
     except OverflowError:
         return datetime.max.replace(microsecond=0, tzinfo=UTC).isoformat()
 

@@ -28,9 +28,12 @@ from .walk import Found, Item, Skipped, common_root, select, walk
 _EXPORT = ByName(f"{__package__}.export_item", "export_item")
 #: What ``--only`` chooses.
 ONLY = {
-    "models": Kind.MODEL, "terrains": Kind.TERRAIN, "areal-maps": Kind.AREAL_MAP,
-    "units": Kind.UNIT, "missions": Kind.MISSION,
-}  # fmt: skip
+    "models": Kind.MODEL,
+    "terrains": Kind.TERRAIN,
+    "areal-maps": Kind.AREAL_MAP,
+    "units": Kind.UNIT,
+    "missions": Kind.MISSION,
+}
 
 
 def found_in(
@@ -140,9 +143,8 @@ def export_run(
             id=before.id,
         )
         task = partial(
-            ExportTask, out=str(out.absolute()), options=options, sidecar=sidecar, force=force,
-            dry_run=dry_run,
-        )  # fmt: skip
+            ExportTask, out=str(out.absolute()), options=options, sidecar=sidecar, force=force, dry_run=dry_run
+        )
         tasks = [task(item, before=before.records.get(item.target)) for item in items]
         journal = None if dry_run else Journal(out, found.archives)
         try:
@@ -156,9 +158,7 @@ def export_run(
         run.outcomes = [o for i, o in outcomes.items() if items[i].kind is not Kind.TEXTURE]
         run.textures = [o for i, o in outcomes.items() if items[i].kind is Kind.TEXTURE]
         if not dry_run:
-            manifest.failed = [
-                Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED
-            ]
+            manifest.failed = [Skipped(o.id, o.detail) for o in run.everything if o.status == FAILED]
             if manifest != before or not is_written(out):
                 _write_manifest(out, manifest, run)
     here = {item.target for item in [*found.items, *items]}
@@ -187,9 +187,7 @@ def _export_all(
                 journal.add(outcome.result)
 
     ids, sizes = [task.item.id for task in tasks], [task.item.size for task in tasks]
-    return engine.gather(
-        _EXPORT, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item
-    )
+    return engine.gather(_EXPORT, tasks, progress, ids=ids, sizes=sizes, each=note, known=unchanged_item)
 
 
 def _transactions(items: Sequence[Item]) -> int:

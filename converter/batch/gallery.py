@@ -101,16 +101,12 @@ def require_preview(out: Path, force: bool) -> None:
                 raise ConversionError(
                     "VTK cannot draw on this machine",
                     value=problem,
-                    hint="it needs OpenGL 3.2; on Debian and Ubuntu: apt install libegl1 "
-                    "libgl1-mesa-dri",
+                    hint="it needs OpenGL 3.2; on Debian and Ubuntu: apt install libegl1 libgl1-mesa-dri",
                 )
 
 
 def make_gallery(
-    run: Run,
-    out: Path,
-    engine: Engine,
-    progress: Callable[[str, int], AbstractContextManager[Progress]],
+    run: Run, out: Path, engine: Engine, progress: Callable[[str, int], AbstractContextManager[Progress]]
 ) -> None:
     """Draw what has no current picture, and write the page; what happens is added to the run.
 
@@ -222,9 +218,7 @@ def _show(task: GalleryTask) -> Outcome:
     )
     status = "drawn" if any(path == picture for path, _ in made) else "unchanged"
     seconds = {"picture": perf_counter() - started}
-    return Outcome(
-        record.id, status, detail="", warnings=warnings, facts={}, seconds=seconds, result=shown
-    )
+    return Outcome(record.id, status, detail="", warnings=warnings, facts={}, seconds=seconds, result=shown)
 
 
 def _place(target: str) -> str:

@@ -89,13 +89,7 @@ class Edited:
 
 def import_item(task: ImportTask) -> Outcome:
     """Import one model or texture; never raises. ``result`` is a :class:`Edited` if it changed."""
-    work = (
-        _import_texture
-        if task.is_texture
-        else _import_new
-        if task.record is None
-        else _import_known
-    )
+    work = _import_texture if task.is_texture else _import_new if task.record is None else _import_known
     return guarded(task.id, partial(work, task))
 
 
@@ -135,10 +129,13 @@ def _import_known(task: ImportTask) -> Outcome:
     result = import_gltf(gltf, None, options)
     if result.source_sha256 not in ("", record.sha256):
         raise ConversionError(
-            "was made of another model", file=str(gltf), value=result.name, expected=record.name,
+            "was made of another model",
+            file=str(gltf),
+            value=result.name,
+            expected=record.name,
             hint="--add makes a new model of a copy under a name of its own; "
             "gltf2msh FILE --into ARCHIVE --add --force replaces this one",
-        )  # fmt: skip
+        )
     outcome = Outcome(
         task.id,
         "unchanged",
@@ -164,18 +161,13 @@ def _import_known(task: ImportTask) -> Outcome:
     outcome.facts["items"] = [row for row in result.report if row["status"] != "kept"]
     model = bytes.fromhex(record.raw_name or "")
     data = result.data if needed and not kept else None
-    outcome.result = Edited(
-        task.source, index, None, data, model=model, companions=tuple(result.companions)
-    )
+    outcome.result = Edited(task.source, index, None, data, model=model, companions=tuple(result.companions))
     return outcome
 
 
 def _usual(options: ImportOptions) -> bool:
     """Whether an untouched file is the model that it was made of."""
-    usual = replace(
-        options, verify=True, allow_delete=False, own_materials=False, like="", game=None,
-        new_keys=(),
-    )  # fmt: skip
+    usual = replace(options, verify=True, allow_delete=False, own_materials=False, like="", game=None, new_keys=())
     return usual == ImportOptions()
 
 
@@ -298,13 +290,7 @@ def _import_new(task: ImportTask) -> Outcome:
         facts={"dialect": result.dialect, "items": result.report, "wear": result.wear},
         seconds={"convert": perf_counter() - started},
         result=Edited(
-            task.source,
-            None,
-            name,
-            result.data,
-            result.wear,
-            model=name,
-            companions=tuple(result.own_companions),
+            task.source, None, name, result.data, result.wear, model=name, companions=tuple(result.own_companions)
         ),
         not_applied=result.not_applied,
         new_materials=result.new_materials,

@@ -20,9 +20,7 @@ from ..game.vault import find_root
 from ..locks import no_run
 from ..pipeline.import_result import unapplied
 from ..pipeline.options import ImportOptions
-from ..storage import (
-    remove_temporary,
-)
+from ..storage import remove_temporary
 from .brought import JOIN, Brought, brought_by
 from .engine import Engine, Progress
 from .import_item import ImportTask, import_item, untouched_item
@@ -73,9 +71,7 @@ def import_run(
         manifest = read_manifest(places.out)
         if manifest is None:
             raise ConversionError(
-                f"has no {MANIFEST}",
-                file=str(places.out),
-                hint="give the directory that msh2gltf GAME -o DIR wrote",
+                f"has no {MANIFEST}", file=str(places.out), hint="give the directory that msh2gltf GAME -o DIR wrote"
             )
         beside = tree(places.out)
         for broken in beside.unreadable:  # nobody knows what is new there
@@ -102,9 +98,8 @@ def import_run(
             _import_all(run, tasks, engine, progress)
             if not run.interrupted:
                 add_library_edits(
-                    run, places.game, places.out, manifest,
-                    brought=brought, like=options.like, force=force,
-                )  # fmt: skip
+                    run, places.game, places.out, manifest, brought=brought, like=options.like, force=force
+                )
             refused = require_all and _refuse_unapplied(run)
             if engine.fail_fast and run.failures and not (run.interrupted or refused):
                 run.notes.append("stopped at the first failure (--fail-fast): nothing was written")
@@ -129,9 +124,7 @@ def _door(places: Places, manifest: Manifest, dry_run: bool) -> tuple[GameEdits,
     return GameEdits(new, f"{command} -o {new.name}", owner, source=game, dry_run=dry_run), ""
 
 
-def _added(
-    run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Brought, add: bool
-) -> list[_New]:
+def _added(run: Run, out: Path, manifest: Manifest, beside: Tree, brought: Brought, add: bool) -> list[_New]:
     """The new glTF files that become entries; what is not taken is noted as skipped."""
     new = _new_files(out, manifest, beside.files)
     before = {item for _, _, layer in brought.layers for item in layer.item.split(JOIN)}
@@ -201,9 +194,10 @@ def _require_sources(places: Places, manifest: Manifest, below: Tree) -> None:
     if sources and not {text_of(path) for path in paths} & set(sources):
         raise ConversionError(
             "is the glTF directory" if is_out else "has none of the files that were converted",
-            file=str(places.game), value=None if is_out else f"no {sources[0]}",
+            file=str(places.game),
+            value=None if is_out else f"no {sources[0]}",
             hint="give the directory that msh2gltf converted with --game",
-        )  # fmt: skip
+        )
 
 
 def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
@@ -222,17 +216,10 @@ def _new_files(out: Path, manifest: Manifest, files: list[Path]) -> list[_New]:
     return found
 
 
-def _import_all(
-    run: Run,
-    tasks: list[ImportTask],
-    engine: Engine,
-    progress: Display,
-) -> None:
+def _import_all(run: Run, tasks: list[ImportTask], engine: Engine, progress: Display) -> None:
     ids, sizes = [t.id for t in tasks], [t.record.size if t.record else 0 for t in tasks]
     with progress("comparing", len(tasks)) as tick:
-        outcomes, run.interrupted = engine.gather(
-            import_item, tasks, tick, ids=ids, sizes=sizes, known=untouched_item
-        )
+        outcomes, run.interrupted = engine.gather(import_item, tasks, tick, ids=ids, sizes=sizes, known=untouched_item)
     if run.interrupted:
         run.notes.append("nothing was written")
     run.outcomes = [outcome for i, outcome in outcomes.items() if not tasks[i].is_texture]

@@ -26,14 +26,7 @@ from .walk import text_of
 
 
 def add_library_edits(
-    run: Run,
-    game: Path,
-    out: Path,
-    manifest: Manifest,
-    *,
-    brought: Brought,
-    like: str = "",
-    force: bool = False,
+    run: Run, game: Path, out: Path, manifest: Manifest, *, brought: Brought, like: str = "", force: bool = False
 ) -> None:
     """Join what the models of a run change in the game's libraries; an outcome for each entry.
 
@@ -98,9 +91,7 @@ def add_library_edits(
     _add_new_materials(run, new, entries, game)
 
 
-def _add_new_materials(
-    run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path
-) -> None:
+def _add_new_materials(run: Run, new: list[tuple[Outcome, NewMaterial]], entries: NewEntries, game: Path) -> None:
     """Make the materials that the game does not have, each once."""
     groups: dict[str, list[tuple[Outcome, NewMaterial]]] = {}
     done = []
@@ -141,16 +132,13 @@ def _add_entry(game: Path, entry: NewEntry) -> Outcome:
     outcome = Outcome(id, "added", warnings=list(entry.warnings))
     outcome.facts["changes"] = [str(Change(entry.where, entry.what))]
     if path.is_dir():
-        outcome.result = Edited(
-            f"{source}/{escape(entry.name)}", None, None, entry.data, is_new_file=True
-        )
+        outcome.result = Edited(f"{source}/{escape(entry.name)}", None, None, entry.data, is_new_file=True)
         if entry.library == MATERIALS and entry.attributes[0]:
             outcome.not_applied.append(_no_modes(entry.where, "has a draw mode"))
     else:
         outcome.result = Edited(
-            source, None, encode_name(entry.name), entry.data, type_id=entry.type_id,
-            attributes=entry.attributes,
-        )  # fmt: skip
+            source, None, encode_name(entry.name), entry.data, type_id=entry.type_id, attributes=entry.attributes
+        )
     return outcome
 
 

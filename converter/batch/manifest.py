@@ -119,10 +119,7 @@ class Manifest:
 
     def in_order(self) -> list[Record]:
         """The records by source, then by directory index."""
-        return sorted(
-            self.records.values(),
-            key=lambda r: (r.source, -1 if r.index is None else r.index, r.target),
-        )
+        return sorted(self.records.values(), key=lambda r: (r.source, -1 if r.index is None else r.index, r.target))
 
 
 def read_manifest(directory: Path) -> Manifest | None:
@@ -169,10 +166,7 @@ def _parse(data: bytes, path: Path) -> Manifest:
         facts = read_json(data)
         if facts["format"] != FORMAT:
             raise ConversionError(
-                "manifest version is not known",
-                file=str(path),
-                value=facts["format"],
-                expected=FORMAT,
+                "manifest version is not known", file=str(path), value=facts["format"], expected=FORMAT
             )
         manifest = Manifest(str(facts["converter"]), id=str(facts.get("id", ""))[:64])
         for row in [*facts["models"], *facts.get("textures", ())]:
@@ -183,10 +177,7 @@ def _parse(data: bytes, path: Path) -> Manifest:
         manifest.failed = [_made(Skipped, row) for row in facts["failed"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConversionError(
-            "manifest cannot be read",
-            file=str(path),
-            value=repr(error),
-            hint="delete it and convert again",
+            "manifest cannot be read", file=str(path), value=repr(error), hint="delete it and convert again"
         ) from None
     return manifest
 
@@ -235,8 +226,7 @@ def _leads_out(path: str) -> bool:
     if path[:1] != "/" and not any(part in path for part in _SUSPECT):
         return False  # most paths: a manifest has thousands
     return any(
-        bool(read.anchor) or ".." in read.parts or "\0" in path
-        for read in (PurePosixPath(path), PureWindowsPath(path))
+        bool(read.anchor) or ".." in read.parts or "\0" in path for read in (PurePosixPath(path), PureWindowsPath(path))
     )
 
 

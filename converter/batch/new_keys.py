@@ -11,13 +11,7 @@ from ..formats.archive import Archive, decode_text
 from ..formats.kinds import MODEL_TYPE
 from ..formats.names import stem
 from ..formats.registry import REGISTRY, TAGS
-from ..pipeline.object_keys import (
-    ObjectKey,
-    key_of_model,
-    other_tag,
-    require_registry,
-    with_key,
-)
+from ..pipeline.object_keys import ObjectKey, key_of_model, other_tag, require_registry, with_key
 from .brought import JOIN, Brought
 from .import_item import Edited
 from .outcome import Outcome
@@ -33,9 +27,7 @@ class NewKeys:
         path: of the registry, from the game's directory; ``None``: there is none.
     """
 
-    def __init__(
-        self, game: Path, files: Sequence[Path], tag: str | None, brought: Brought
-    ) -> None:
+    def __init__(self, game: Path, files: Sequence[Path], tag: str | None, brought: Brought) -> None:
         """Open the registry, if it is needed.
 
         Args:
@@ -57,9 +49,7 @@ class NewKeys:
         if tag is None and not own.layers:
             return
         if self.path is None:
-            raise ConversionError(
-                f"has no {REGISTRY}", file=str(game), hint="give the whole game, in its archives"
-            )
+            raise ConversionError(f"has no {REGISTRY}", file=str(game), hint="give the whole game, in its archives")
         label = text_of(self.path)
         now = read_nres(bytes(read_file(game / self.path)), label)
         for _, _, layer in own.layers:

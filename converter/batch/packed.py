@@ -84,9 +84,7 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
         picture = _picture(uri, path, root)
         kinds = [kind for magic, kind in _MIME.items() if picture.startswith(magic)]
         if not kinds:
-            raise ConversionError(
-                "picture is neither PNG nor JPEG", file=str(path), value=image["uri"]
-            )
+            raise ConversionError("picture is neither PNG nor JPEG", file=str(path), value=image["uri"])
         del image["uri"]
         view = {"buffer": 0, "byteOffset": add(picture), "byteLength": len(picture)}
         out.setdefault("bufferViews", []).append(view)
@@ -97,9 +95,7 @@ def _joined(gltf: Json, buffers: list[memoryview], path: Path, root: Path) -> Do
 def _picture(uri: str, path: Path, root: Path) -> bytes:
     target = file_of_uri(path, uri, root)
     if target is None:
-        raise ConversionError(
-            "picture lies outside the output directory", file=str(path), value=uri
-        )
+        raise ConversionError("picture lies outside the output directory", file=str(path), value=uri)
     return bytes(read_file(target))
 
 

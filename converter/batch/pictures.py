@@ -25,9 +25,7 @@ from .sources import archive_of, placed_files, wear_text
 from .walk import Item, Skipped, text_of
 
 #: Endings of pictures that people save.
-_ENDINGS = frozenset(
-    (".bmp", ".dds", ".gif", ".jpeg", ".jpg", ".png", ".tga", ".tif", ".tiff", ".webp")
-)
+_ENDINGS = frozenset((".bmp", ".dds", ".gif", ".jpeg", ".jpg", ".png", ".tga", ".tif", ".tiff", ".webp"))
 
 
 def picture_items(items: Sequence[Item], options: ExportOptions) -> list[Item]:
@@ -83,15 +81,7 @@ def _item(found: Libraries, library: str, name: str, root: Path) -> Item | None:
     inside = path.is_relative_to(root)
     source = text_of(path.relative_to(root)) if inside else readable(str(path))
     target = picture_path(library, entry.name)
-    return Item(
-        str(path),
-        source,
-        index=index,
-        name=entry.name,
-        kind=Kind.TEXTURE,
-        size=entry.size,
-        target=target,
-    )
+    return Item(str(path), source, index=index, name=entry.name, kind=Kind.TEXTURE, size=entry.size, target=target)
 
 
 def stray_pictures(out: Path, manifest: Manifest, files: Iterable[Path]) -> list[Skipped]:
@@ -133,10 +123,6 @@ def _meant(path: PurePosixPath, known: Mapping[str, str]) -> str | None:
         exact = known.get(str(path.with_name(f"{name}.png")).casefold())
         if exact is not None:
             return exact
-    stems = {
-        target.stem: str(target)
-        for target in map(PurePosixPath, known.values())
-        if target.parent == path.parent
-    }
+    stems = {target.stem: str(target) for target in map(PurePosixPath, known.values()) if target.parent == path.parent}
     near = get_close_matches(path.stem, stems, 1, cutoff=0.7)
     return stems[near[0]] if near else None

@@ -70,9 +70,7 @@ class LibraryPlan:
             self.games.put(one.path, write_nres(one.archive), self.item)
 
 
-def plan_libraries(
-    games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = ""
-) -> LibraryPlan:
+def plan_libraries(games: Games, folders: Sequence[Path], result: ImportResult, *, like: str = "") -> LibraryPlan:
     """Plan what a model changes in the libraries of a game; nothing is written.
 
     Args:
@@ -155,9 +153,7 @@ def _add(plan: LibraryPlan, entries: Sequence[NewEntry]) -> None:
     for entry in entries:
         one = plan._libraries.get(entry.library)
         if one is None:
-            raise ConversionError(
-                f"there is no {entry.library} to put {printable(entry.name)} into"
-            )
+            raise ConversionError(f"there is no {entry.library} to put {printable(entry.name)} into")
         raw = encode_name(entry.name)
         one.archive = add_entry(one.archive, raw, entry.type_id, entry.data, entry.attributes)
         plan.messages += [*entry.warnings, f"{printable(entry.name)} is new in {entry.library}"]

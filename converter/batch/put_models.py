@@ -48,9 +48,7 @@ class Destination:
         return [own, own.parent] if self.game is None else [self.game, own]
 
 
-def find_destination(
-    archive: Path, name: bytes, tag: str | None = None, game: Path | None = None
-) -> Destination:
+def find_destination(archive: Path, name: bytes, tag: str | None = None, game: Path | None = None) -> Destination:
     """Return where a new model goes.
 
     Args:
@@ -61,20 +59,21 @@ def find_destination(
         ConversionError: the archive is not one, or a tag needs a game that is not there.
     """
     if not archive.is_file() or not is_nres(read_file(archive)[:4]):
-        raise ConversionError(
-            "is not an archive", file=str(archive), hint="name one of the game, as static.rlb"
-        )
+        raise ConversionError("is not an archive", file=str(archive), hint="name one of the game, as static.rlb")
     if (kind := content_kind(read_file(archive), str(archive))) is not Kind.ARCHIVE:
         raise ConversionError(
-            "is one file of the game, not an archive", file=str(archive), value=str(kind),
+            "is one file of the game, not an archive",
+            file=str(archive),
+            value=str(kind),
             hint="name an archive of models, as static.rlb",
-        )  # fmt: skip
+        )
     root = find_game(archive.parent if game is None else game)
     if tag is not None and root is None:
         raise ConversionError(
-            f"lies in no game: no folder around it has {REGISTRY}", file=str(game or archive),
+            f"lies in no game: no folder around it has {REGISTRY}",
+            file=str(game or archive),
             hint="name the game's folder",
-        )  # fmt: skip
+        )
     return Destination(archive, name, tag, root)
 
 
@@ -84,9 +83,7 @@ def dialect_of(archive: Path) -> Dialect:
     return Dialect.SPEC if decision is None else decision.dialect
 
 
-def add_model(
-    plan: LibraryPlan, to: Destination, result: ImportResult, *, force: bool = False, hint: str = ""
-) -> None:
+def add_model(plan: LibraryPlan, to: Destination, result: ImportResult, *, force: bool = False, hint: str = "") -> None:
     """Plan a new model as an entry of an archive; nothing is written.
 
     Its ``.wea`` and control points go with it. What the plan's history knows, and this model does
@@ -106,12 +103,8 @@ def add_model(
         raise ConversionError("is not a model, which alone can be added", file=result.name)
     one = plan.open(to.archive)
     if one.archive.entries and not models_in(one.archive):
-        raise ConversionError(
-            "has no models", file=str(to.archive), hint="name an archive that has some"
-        )
-    archive, there = with_new_entry(
-        one.archive, to.name, MODEL_TYPE, result.data, force=force, hint=hint
-    )
+        raise ConversionError("has no models", file=str(to.archive), hint="name an archive that has some")
+    archive, there = with_new_entry(one.archive, to.name, MODEL_TYPE, result.data, force=force, hint=hint)
     archive, messages = with_wear(archive, to.name, result.wear)
     archive = with_companions(archive, to.name, result.own_companions, hint, force=force)
     one.archive = archive
@@ -142,13 +135,9 @@ def _add_key(plan: LibraryPlan, to: Destination) -> None:
 
 def _inside(archive: Path, game: Path) -> Path:
     """The path of an archive from the game's directory; links are followed where they must be."""
-    for file, folder in (
-        (archive.absolute(), game.absolute()),
-        (archive.resolve(), game.resolve()),
-    ):
+    for file, folder in ((archive.absolute(), game.absolute()), (archive.resolve(), game.resolve())):
         if file.is_relative_to(folder):
             return file.relative_to(folder)
     raise ConversionError(
-        "lies outside the game", file=str(archive), value=str(game),
-        hint="name an archive in the game's folder",
-    )  # fmt: skip
+        "lies outside the game", file=str(archive), value=str(game), hint="name an archive in the game's folder"
+    )

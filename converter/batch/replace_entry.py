@@ -21,16 +21,12 @@ from ..pipeline.companions import companions_beside, shows_same_points
 from ..pipeline.import_result import Companion
 
 #: What to do in a run where the game's file is not the one that was converted.
-HINT_OF_RUN = (
-    "convert the game again into another directory, or let this edit replace it with --force"
-)
+HINT_OF_RUN = "convert the game again into another directory, or let this edit replace it with --force"
 #: The same for a single model.
 HINT_OF_COPY = "read it again, or write a file of its own"
 
 
-def changed_since(
-    file: str, entry: str | None, hint: str, companion: Companion | None = None
-) -> ConversionError:
+def changed_since(file: str, entry: str | None, hint: str, companion: Companion | None = None) -> ConversionError:
     """Return the error for a file or an entry that is not the one that was converted.
 
     Args:
@@ -119,9 +115,11 @@ def with_new_entry(
         return archive, ("unchanged", "the game has it already")
     if not force:
         raise ConversionError(
-            "has an entry of this name already, which is another one", file=archive.label,
-            value=printable(there.name), hint=hint,
-        )  # fmt: skip
+            "has an entry of this name already, which is another one",
+            file=archive.label,
+            value=printable(there.name),
+            hint=hint,
+        )
     return replace_entry(archive, found, data), ("changed", "")
 
 
@@ -191,11 +189,7 @@ class Origin:
 
 
 def replace_model(
-    games: Games,
-    origin: Origin,
-    data: bytes,
-    known: Collection[str],
-    companions: Sequence[Companion] = (),
+    games: Games, origin: Origin, data: bytes, known: Collection[str], companions: Sequence[Companion] = ()
 ) -> None:
     """Plan an edited model in the file or the archive that it came from; nothing is written yet.
 
@@ -215,9 +209,7 @@ def replace_model(
     known = {*known, *(layer.after for layer in games.own(origin.path))}
     before = games.was(origin.path)
     if before is None:
-        raise ConversionError(
-            "cannot be read (No such file or directory)", file=str(origin.path), hint=HINT_OF_COPY
-        )
+        raise ConversionError("cannot be read (No such file or directory)", file=str(origin.path), hint=HINT_OF_COPY)
     model = str(origin.path.name) if origin.index is None else decode_text(origin.raw_name)
     games.put(origin.path, _with_model(origin, before, data, known, companions), model)
     if origin.index is not None:
@@ -232,11 +224,7 @@ def replace_model(
 
 
 def _with_model(
-    origin: Origin,
-    before: bytes,
-    data: bytes,
-    known: Collection[str],
-    companions: Sequence[Companion],
+    origin: Origin, before: bytes, data: bytes, known: Collection[str], companions: Sequence[Companion]
 ) -> bytes:
     """The file's bytes with the model in it."""
     hint = HINT_OF_COPY
@@ -246,12 +234,7 @@ def _with_model(
         return data
     archive = read_nres(before, str(origin.path))
     index = entry_to_replace(
-        archive,
-        origin.raw_name,
-        origin.index,
-        known=known,
-        is_new=lambda entry: entry.payload == data,
-        hint=hint,
+        archive, origin.raw_name, origin.index, known=known, is_new=lambda entry: entry.payload == data, hint=hint
     )
     changed = archive if index is None else replace_entry(archive, index, data)
     changed = with_companions(changed, origin.raw_name, companions, hint, known=known)

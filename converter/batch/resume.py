@@ -103,9 +103,7 @@ class Look:
             return None
         seconds = {"read": perf_counter() - self.started}
         status = "kept" if self.edited else "unchanged"
-        return Outcome(
-            self.task.item.id, status, self.note, seconds=seconds, result=self.task.before
-        )
+        return Outcome(self.task.item.id, status, self.note, seconds=seconds, result=self.task.before)
 
 
 def unchanged_item(task: ExportTask) -> Outcome | None:
@@ -147,8 +145,7 @@ def _facts(task: ExportTask, archive: Archive, digest: str) -> str:
     if task.options.points and item.kind is Kind.MODEL:
         points = bytes(companion(archive, path, item.index, POINTS_ENDING, POINTS_TYPE))
     return json.dumps(
-        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__],
-        sort_keys=True,
+        [digest, sha256(wear), sha256(points), options, materials, task.sidecar, __version__], sort_keys=True
     )
 
 
@@ -185,9 +182,7 @@ def output_states(out: Path, before: Record | None) -> dict[str, State]:
     return states
 
 
-def refuse_to_lose(
-    files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, State]
-) -> None:
+def refuse_to_lose(files: list[tuple[Path, bytes]], outputs: list[Output], states: dict[str, State]) -> None:
     """Stop where a file is in the way that this converter did not write.
 
     Raises:
@@ -201,9 +196,7 @@ def refuse_to_lose(
             raise ConversionError(
                 "output was edited since it was written" if known else "output exists already",
                 file=output.path,
-                hint="name another directory, or move the edited file away first"
-                if known
-                else IN_THE_WAY,
+                hint="name another directory, or move the edited file away first" if known else IN_THE_WAY,
             )
 
 

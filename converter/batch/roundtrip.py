@@ -89,9 +89,7 @@ def _difference(before: bytes, after: bytes, kind: Kind) -> str:
         from ...importers.nres import read_nres
         from ..pipeline.inspect_diff import diff_models, lines
 
-        differences = lines(
-            diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after)))
-        )
+        differences = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))
         if differences:
             return str(differences[0])
     if len(before) != len(after):

@@ -183,9 +183,7 @@ def _light(renderer: Any) -> None:
 def camera_axes() -> NDArray[np.float64]:
     """(3, 3) right, up and backward of the camera, in glTF axes."""
     heading, pitch = np.radians((HEADING, PITCH))
-    back = np.array(
-        [np.sin(heading) * np.cos(pitch), np.sin(pitch), np.cos(heading) * np.cos(pitch)]
-    )
+    back = np.array([np.sin(heading) * np.cos(pitch), np.sin(pitch), np.cos(heading) * np.cos(pitch)])
     right = np.cross((0.0, 1.0, 0.0), back)
     right /= np.linalg.norm(right)
     return np.array([right, np.cross(back, right), back])

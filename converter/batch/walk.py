@@ -204,27 +204,20 @@ def files_below(inputs: Sequence[Path], leave_out: Path | None = None) -> Files:
         files.update(dict.fromkeys(base / file for file in below.files))
         found.unreadable += below.unreadable
         found.skipped += [
-            Skipped(text_of(base / link), "a link to a directory is not followed")
-            for link in below.directory_links
+            Skipped(text_of(base / link), "a link to a directory is not followed") for link in below.directory_links
         ]
     opened: dict[str, tuple[str, Path, str | None]] = {}
     for file in sorted(files, key=_parts):
         source = text_of(file)
         if source in opened:
-            found.unreadable.append(
-                Skipped(source, "two files have this name, as UTF-8 and as CP1251")
-            )
+            found.unreadable.append(Skipped(source, "two files have this name, as UTF-8 and as CP1251"))
             continue
         opened[source] = source, root / file, _reason_to_skip(root, file, files)
     return Files(root, list(opened.values()), found)
 
 
 def walk(
-    inputs: Sequence[Path],
-    leave_out: Path | None = None,
-    *,
-    in_game: bool = False,
-    longer: bool = False,
+    inputs: Sequence[Path], leave_out: Path | None = None, *, in_game: bool = False, longer: bool = False
 ) -> tuple[Path, Found]:
     """Look through files, archives and directories.
 
@@ -354,15 +347,7 @@ def _look_at_entries(path: Path, source: str, archive: Archive, folder: str, fou
         else:
             target = f"{folder}/{names.take(file_stem(entry.name), index)}.glb"
             found.items.append(
-                Item(
-                    str(path),
-                    source,
-                    index=index,
-                    name=entry.name,
-                    kind=kind,
-                    size=entry.size,
-                    target=target,
-                )
+                Item(str(path), source, index=index, name=entry.name, kind=kind, size=entry.size, target=target)
             )
 
 

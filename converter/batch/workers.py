@@ -324,9 +324,7 @@ def run_on_dask(
     try:
         client = Client(address, timeout=10)
     except (OSError, ValueError) as error:
-        raise ConversionError(
-            "no dask scheduler answers", value=address, expected=f"host:port ({error})"
-        ) from None
+        raise ConversionError("no dask scheduler answers", value=address, expected=f"host:port ({error})") from None
     with client, client.get_executor(pure=False) as executor:
         futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}
         try:

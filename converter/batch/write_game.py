@@ -24,13 +24,7 @@ from .engine import Progress
 from .import_item import Edited
 from .new_keys import NewKeys
 from .outcome import FAILED, Outcome, Run
-from .replace_entry import (
-    HINT_OF_RUN,
-    changed_since,
-    may_replace,
-    with_companions,
-    with_new_entry,
-)
+from .replace_entry import HINT_OF_RUN, changed_since, may_replace, with_companions, with_new_entry
 from .walk import Skipped, Tree, text_of
 
 
@@ -83,14 +77,7 @@ class GameWriter:
     """
 
     def __init__(
-        self,
-        places: Places,
-        below: Tree,
-        run: Run,
-        door: GameEdits,
-        brought: Brought,
-        force: bool,
-        keys: NewKeys,
+        self, places: Places, below: Tree, run: Run, door: GameEdits, brought: Brought, force: bool, keys: NewKeys
     ) -> None:
         self._places = places
         self._tree = below
@@ -174,9 +161,7 @@ class GameWriter:
         """A file without what is taken back."""
         return self._door.was(self._file(path), self._mine.__contains__)
 
-    def _put(
-        self, path: Path, data: bytes | None, items: Mapping[bytes, str], item: str = ""
-    ) -> None:
+    def _put(self, path: Path, data: bytes | None, items: Mapping[bytes, str], item: str = "") -> None:
         self._door.put(self._file(path), data, self._mine.__contains__, items, item)
 
     def _edited(self, path: Path, outcomes: list[Outcome]) -> None:
@@ -219,9 +204,8 @@ class GameWriter:
         if edited.name is not None:
             assert edited.data is not None
             archive, there = with_new_entry(
-                archive, edited.name, edited.type_id, edited.data, edited.attributes,
-                force=self._force,
-            )  # fmt: skip
+                archive, edited.name, edited.type_id, edited.data, edited.attributes, force=self._force
+            )
             if there:
                 outcome.status, outcome.detail = there
             archive, messages = with_wear(archive, edited.name, edited.wear)
@@ -232,9 +216,7 @@ class GameWriter:
             width, height = edited.sizes
             names.append(archive.entries[edited.index].name_bytes)
             archive = replace_entry(archive, edited.index, edited.data, attr1=width, attr2=height)
-        archive = with_companions(
-            archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force
-        )
+        archive = with_companions(archive, edited.model, edited.companions, HINT_OF_RUN, force=self._force)
         self._keys.add(archive, edited, outcome)
         model = stem(decode_text(edited.model))
         return archive, [*names, *(encode_name(f"{model}{c.ending}") for c in edited.companions)]
@@ -282,9 +264,10 @@ class GameWriter:
         was = self._was(path)
         if was not in (None, edited.data) and not self._force:
             raise ConversionError(
-                "is there already, and another one", file=str(self._places.game / path),
+                "is there already, and another one",
+                file=str(self._places.game / path),
                 hint="give the new file another name",
-            )  # fmt: skip
+            )
         self._put(path, edited.data, {}, _origins(outcome))
         self._report(path, [outcome], [path])
 

@@ -68,14 +68,48 @@ def all_rules() -> dict[str, Rule]:
     )
 
     modules = (
-        archive, container,
-        core_model, directory, vertices, nodes, slots, header, names, graph, batches, triangles,
-        recover, animation,
-        terrain_data, terrain_tables, terrain_slots, terrain_faces, terrain_draw, level,
-        areal_map, areal_records, areal_polygons, areal_cells,
-        build_dat, wear, appearance, material, materials, texture, textures, control_points,
-        model_parts, rsli, registry, objects, unit, units, mission, missions, placed,
-    )  # fmt: skip
+        archive,
+        container,
+        core_model,
+        directory,
+        vertices,
+        nodes,
+        slots,
+        header,
+        names,
+        graph,
+        batches,
+        triangles,
+        recover,
+        animation,
+        terrain_data,
+        terrain_tables,
+        terrain_slots,
+        terrain_faces,
+        terrain_draw,
+        level,
+        areal_map,
+        areal_records,
+        areal_polygons,
+        areal_cells,
+        build_dat,
+        wear,
+        appearance,
+        material,
+        materials,
+        texture,
+        textures,
+        control_points,
+        model_parts,
+        rsli,
+        registry,
+        objects,
+        unit,
+        units,
+        mission,
+        missions,
+        placed,
+    )
     declared = (value for module in modules for value in vars(module).values())
     return {value.code: value for value in declared if isinstance(value, Rule)}
 
@@ -85,7 +119,4 @@ def similar_codes(code: str) -> list[str]:
     from difflib import get_close_matches
 
     wanted, known = code.strip().lower(), all_rules()
-    return (
-        get_close_matches(wanted, known, 4)
-        or [each for each in known if wanted and wanted in each][:4]
-    )
+    return get_close_matches(wanted, known, 4) or [each for each in known if wanted and wanted in each][:4]

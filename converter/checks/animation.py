@@ -48,29 +48,38 @@ def check_animation(model: MshModel) -> list[Finding]:
 
 
 NODE_FALLBACK = _rule(
-    "node-fallback", "error", "A fallback key is a key.",
+    "node-fallback",
+    "error",
+    "A fallback key is a key.",
     source="docs/reference/animation.md#the-runtimes-sampler",
     why="The runtime does not check: it would read past the keys. Every map word below it is then "
-    "a key too, and so is the one after it.", fix="Correct hdr3.",
+    "a key too, and so is the one after it.",
+    fix="Correct hdr3.",
     drops="the node's keys: it stands still at its parent's origin",
-)  # fmt: skip
+)
 
 
 def _fallback(model: MshModel, keys: Records) -> Iterator[Finding]:
     fallback = model.nodes["fallback_key"].astype(np.int64)
     yield from first_bad(
-        NODE_FALLBACK, fallback >= len(keys), "fallback key is not a key",
-        in_table(model, StreamType.NODES, "fallback_key"), fallback, f"below {len(keys)}",
-    )  # fmt: skip
+        NODE_FALLBACK,
+        fallback >= len(keys),
+        "fallback key is not a key",
+        in_table(model, StreamType.NODES, "fallback_key"),
+        fallback,
+        f"below {len(keys)}",
+    )
 
 
 NODE_MAP = _rule(
-    "node-map", "error", "A node's map lies inside Res19.",
+    "node-map",
+    "error",
+    "A node's map lies inside Res19.",
     source="docs/reference/animation.md#the-runtimes-sampler",
     why="The runtime does not check: it would read past the map.",
     fix="Correct hdr2, or the frame count (attr2 of Res19).",
     drops="the node's map: it stands still",
-)  # fmt: skip
+)
 
 
 def _map(model: MshModel) -> Iterator[Finding]:
@@ -79,17 +88,24 @@ def _map(model: MshModel) -> Iterator[Finding]:
     end = np.where(start == NONE16, 0, start + frames)
     words = len(model.frame_map)
     yield from first_bad(
-        NODE_MAP, end > words, f"map of {frames} frames runs past the table",
-        in_table(model, StreamType.NODES, "map_start"), end, f"at most {words}",
-    )  # fmt: skip
+        NODE_MAP,
+        end > words,
+        f"map of {frames} frames runs past the table",
+        in_table(model, StreamType.NODES, "map_start"),
+        end,
+        f"at most {words}",
+    )
 
 
 KEY_FINITE = _rule(
-    "key-finite", "error", "Keys are finite numbers, positions of at most 1e12.",
+    "key-finite",
+    "error",
+    "Keys are finite numbers, positions of at most 1e12.",
     source="docs/reference/conventions.md#divisors",
     why="glTF cannot hold infinity or NaN, and poses of such positions overflow.",
-    fix="Correct the key in the tool that wrote it.", drops="the key: its nodes stand still",
-)  # fmt: skip
+    fix="Correct the key in the tool that wrote it.",
+    drops="the key: its nodes stand still",
+)
 
 
 def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
@@ -99,48 +115,66 @@ def _finite(model: MshModel, keys: Records) -> Iterator[Finding]:
         return [*keys["position"][row].tolist(), float(keys["time"][row])]
 
     yield from first_bad(
-        KEY_FINITE, ~finite, "key holds a number that is not finite, or too large",
-        in_table(model, StreamType.KEYS), numbers, f"at most {MAX_COORDINATE:g}",
-    )  # fmt: skip
+        KEY_FINITE,
+        ~finite,
+        "key holds a number that is not finite, or too large",
+        in_table(model, StreamType.KEYS),
+        numbers,
+        f"at most {MAX_COORDINATE:g}",
+    )
 
 
 KEY_NONE = _rule(
-    "key-none", "warning", "A model with a map has keys.",
+    "key-none",
+    "warning",
+    "A model with a map has keys.",
     source="docs/reference/animation.md#res19-the-frame-map",
-    why="The map names keys that are not there.", fix="Take Res8 from a backup.",
-)  # fmt: skip
+    why="The map names keys that are not there.",
+    fix="Take Res8 from a backup.",
+)
 
 
 def _none(model: MshModel) -> Iterator[Finding]:
     start = model.nodes["map_start"]
     if model.keys is None or not len(model.keys):
         yield from first_bad(
-            KEY_NONE, start != NONE16, "node has a map, the model has no keys",
-            in_table(model, StreamType.NODES, "map_start"), start, "0xFFFF",
-        )  # fmt: skip
+            KEY_NONE,
+            start != NONE16,
+            "node has a map, the model has no keys",
+            in_table(model, StreamType.NODES, "map_start"),
+            start,
+            "0xFFFF",
+        )
 
 
 KEY_EMPTY = _rule(
-    "key-empty", "warning", "A model whose nodes name keys has keys.",
+    "key-empty",
+    "warning",
+    "A model whose nodes name keys has keys.",
     why="The runtime would read past the table; here the nodes stand at their parents' origins.",
     fix="Take Res8 from a backup.",
-)  # fmt: skip
+)
 
 
 def _empty(model: MshModel) -> Iterator[Finding]:
     if model.keys is not None and not len(model.keys):
         fallback = model.nodes["fallback_key"]
         yield from first_bad(
-            KEY_EMPTY, fallback != NONE16, "node names a key, and there are none",
-            in_table(model, StreamType.NODES, "fallback_key"), fallback,
-        )  # fmt: skip
+            KEY_EMPTY,
+            fallback != NONE16,
+            "node names a key, and there are none",
+            in_table(model, StreamType.NODES, "fallback_key"),
+            fallback,
+        )
 
 
 KEY_ORDER = _rule(
-    "key-order", "warning", "Times are strictly increasing inside a node's run of keys.",
+    "key-order",
+    "warning",
+    "Times are strictly increasing inside a node's run of keys.",
     why="The runtime divides by the difference of two times.",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)  # fmt: skip
+)
 
 
 def _key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Iterator[Finding]:
@@ -148,38 +182,56 @@ def _key_order(model: MshModel, time: Records, first: Ints, last: Ints) -> Itera
     inside[first] = False
     inside[last[-1] + 1 :] = False
     yield from first_bad(
-        KEY_ORDER, inside & (np.diff(time, prepend=np.float32(0)) <= 0),
-        "time is not after that of the key before", in_table(model, StreamType.KEYS, "time"), time,
+        KEY_ORDER,
+        inside & (np.diff(time, prepend=np.float32(0)) <= 0),
+        "time is not after that of the key before",
+        in_table(model, StreamType.KEYS, "time"),
+        time,
         "increasing",
-    )  # fmt: skip
+    )
 
 
 KEY_TIME = _rule(
-    "key-time", "note", "Times are whole numbers from 0.",
-    why="The canonical map cannot name such a key.", fix="Nothing to do.",
-)  # fmt: skip
+    "key-time",
+    "note",
+    "Times are whole numbers from 0.",
+    why="The canonical map cannot name such a key.",
+    fix="Nothing to do.",
+)
 KEY_UNIT = _rule(
-    "key-unit", "note", "Key rotations are of unit length.",
+    "key-unit",
+    "note",
+    "Key rotations are of unit length.",
     why="The runtime does not normalise: the part is scaled (one key of the game is so).",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)  # fmt: skip
+)
 KEY_ZERO = _rule(
-    "key-zero", "note", "Key rotations are not all zero.",
-    why="It is read as identity (ten keys of the game are so).", fix="Nothing to do.",
-)  # fmt: skip
-KEY_RANGE = _rule(
-    "key-range", "note", "Words of key rotations lie in -32767..32767.",
-    source="docs/reference/conventions.md#divisors", why="-32768 decodes to less than -1.",
+    "key-zero",
+    "note",
+    "Key rotations are not all zero.",
+    why="It is read as identity (ten keys of the game are so).",
     fix="Nothing to do.",
-)  # fmt: skip
+)
+KEY_RANGE = _rule(
+    "key-range",
+    "note",
+    "Words of key rotations lie in -32767..32767.",
+    source="docs/reference/conventions.md#divisors",
+    why="-32768 decodes to less than -1.",
+    fix="Nothing to do.",
+)
 
 
 def _words(model: MshModel, keys: Records) -> Iterator[Finding]:
     time, words = keys["time"], keys["quaternion"]
     yield from first_bad(
-        KEY_TIME, (time < 0) | (time != np.floor(time)), "time is not a whole number from 0",
-        in_table(model, StreamType.KEYS, "time"), time, "0, 1, 2 ...",
-    )  # fmt: skip
+        KEY_TIME,
+        (time < 0) | (time != np.floor(time)),
+        "time is not a whole number from 0",
+        in_table(model, StreamType.KEYS, "time"),
+        time,
+        "0, 1, 2 ...",
+    )
     length = np.sqrt((words.astype(np.float64) ** 2).sum(axis=1)) / 32767
     bad = (np.abs(length - 1) > UNIT) & (length > 0)
     place = in_table(model, StreamType.KEYS, "quaternion")
@@ -191,28 +243,39 @@ def _words(model: MshModel, keys: Records) -> Iterator[Finding]:
 def _zero(model: MshModel, keys: Records) -> Iterator[Finding]:
     zero = np.ascontiguousarray(keys["quaternion"]).view("<u8")[:, 0] == 0  # all four words
     yield from first_bad(
-        KEY_ZERO, zero, "all-zero quaternion, read as identity",
-        in_table(model, StreamType.KEYS, "quaternion"), "0, 0, 0, 0", "unit length",
-    )  # fmt: skip
+        KEY_ZERO,
+        zero,
+        "all-zero quaternion, read as identity",
+        in_table(model, StreamType.KEYS, "quaternion"),
+        "0, 0, 0, 0",
+        "unit length",
+    )
 
 
 FRAME_COUNT = _rule(
-    "frame-count", "warning", "The frame count (attr2 of Res19) is above 0.",
+    "frame-count",
+    "warning",
+    "The frame count (attr2 of Res19) is above 0.",
     source="docs/reference/animation.md#res19-the-frame-map",
-    why="No frame is ever inside the timeline.", fix="Set it to 1 for a static model.",
-)  # fmt: skip
+    why="No frame is ever inside the timeline.",
+    fix="Set it to 1 for a static model.",
+)
 FRAME_CUT = _rule(
-    "frame-cut", "warning", "No key of an animated node lies after the last frame.",
+    "frame-cut",
+    "warning",
+    "No key of an animated node lies after the last frame.",
     source="docs/reference/animation.md#res19-the-frame-map",
     why="The clip ends before its last keys, or its maps are those of another length.",
     fix="Correct the frame count (attr2 of Res19).",
-)  # fmt: skip
+)
 FRAME_END = _rule(
-    "frame-end", "note", "The frame count is the last key's time + 1.",
+    "frame-end",
+    "note",
+    "The frame count is the last key's time + 1.",
     source="docs/reference/animation.md#res19-the-frame-map",
     why="The clip ends early, or stands still at its end.",
     fix="Convert to glTF, touch the animation and convert back.",
-)  # fmt: skip
+)
 
 
 def _frames(model: MshModel) -> Iterator[Finding]:
@@ -242,19 +305,25 @@ def _runs(model: MshModel) -> tuple[Ints, Ints] | None:
 
 
 TRACK_ORDER = _rule(
-    "track-order", "note", "Fallback keys are increasing from node to node.",
-    why="Runs of keys cannot be separated.", fix="Convert to glTF and back without the sidecar.",
-)  # fmt: skip
+    "track-order",
+    "note",
+    "Fallback keys are increasing from node to node.",
+    why="Runs of keys cannot be separated.",
+    fix="Convert to glTF and back without the sidecar.",
+)
 
 
 def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
     """Runs of keys (docs/reference/animation.md#res8-keys)."""
     fallback = model.nodes["fallback_key"].astype(np.int64)
     yield from first_bad(
-        TRACK_ORDER, np.diff(fallback, prepend=-1) <= 0,
+        TRACK_ORDER,
+        np.diff(fallback, prepend=-1) <= 0,
         "fallback key is not after that of the node before",
-        in_table(model, StreamType.NODES, "fallback_key"), fallback, "increasing",
-    )  # fmt: skip
+        in_table(model, StreamType.NODES, "fallback_key"),
+        fallback,
+        "increasing",
+    )
     if (runs := _runs(model)) is not None:
         first, last = runs
         yield from _track_lengths(model, last - first + 1)
@@ -263,62 +332,70 @@ def _tracks(model: MshModel, time: Records) -> Iterator[Finding]:
 
 
 TRACK_START = _rule(
-    "track-start", "note", "A node's run of keys starts at time 0.",
+    "track-start",
+    "note",
+    "A node's run of keys starts at time 0.",
     why="Before its first key the node takes its last.",
     fix="Convert to glTF and back without the sidecar.",
-)  # fmt: skip
+)
 
 
 def _track_start(model: MshModel, start: Records) -> Iterator[Finding]:
     yield from first_bad(
-        TRACK_START, start != 0, "node's keys do not start at 0",
-        in_table(model, StreamType.NODES, "fallback_key"), start, 0,
-    )  # fmt: skip
+        TRACK_START,
+        start != 0,
+        "node's keys do not start at 0",
+        in_table(model, StreamType.NODES, "fallback_key"),
+        start,
+        0,
+    )
 
 
 TRACK_SHORT = _rule(
-    "track-short", "warning", "A node with a map has at least two keys.",
+    "track-short",
+    "warning",
+    "A node with a map has at least two keys.",
     why="The map branch interpolates between two.",
     fix="Remove the map (hdr2 = 0xFFFF), or add a key.",
-)  # fmt: skip
+)
 TRACK_LONG = _rule(
-    "track-long", "note", "A node without a map has one key.",
-    why="The others are never read.", fix="Nothing to do.",
-)  # fmt: skip
+    "track-long", "note", "A node without a map has one key.", why="The others are never read.", fix="Nothing to do."
+)
 
 
 def _track_lengths(model: MshModel, count: Ints) -> Iterator[Finding]:
     mapped = model.nodes["map_start"] != NONE16
     place = in_table(model, StreamType.NODES, "fallback_key")
-    yield from first_bad(
-        TRACK_SHORT, mapped & (count < 2), "node with a map has one key", place, count, "2 or more"
-    )
-    yield from first_bad(
-        TRACK_LONG, ~mapped & (count > 1), "node without a map has several keys", place, count, 1
-    )
+    yield from first_bad(TRACK_SHORT, mapped & (count < 2), "node with a map has one key", place, count, "2 or more")
+    yield from first_bad(TRACK_LONG, ~mapped & (count > 1), "node without a map has several keys", place, count, 1)
 
 
 MAP_TRACK = _rule(
-    "map-track", "warning", "Map words below the fallback are keys of the node's own run.",
+    "map-track",
+    "warning",
+    "Map words below the fallback are keys of the node's own run.",
     source="docs/reference/animation.md#res19-the-frame-map",
     why="The node moves with another node's keys.",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)  # fmt: skip
+)
 MAP_WORDS = _rule(
-    "map-words", "note",
+    "map-words",
+    "note",
     "Map words are those of the canonical writer: the left key of the frame, else the fallback.",
     source="docs/reference/animation.md#the-writers-map",
-    why="The runtime reads them all the same.", fix="Nothing to do.",
-)  # fmt: skip
+    why="The runtime reads them all the same.",
+    fix="Nothing to do.",
+)
 
 
 MAP_KEY = _rule(
-    "map-key", "warning",
+    "map-key",
+    "warning",
     "A map word below the fallback names the key at or before its frame, the next one being after.",
     source="docs/reference/animation.md#the-runtimes-sampler",
     why="The runtime goes on past the two keys in a straight line: the node jumps.",
     fix="Convert to glTF, touch the node's animation and convert back.",
-)  # fmt: skip
+)
 
 
 def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterator[Finding]:
@@ -351,10 +428,13 @@ def _map_words(model: MshModel, mapped: Ints, first: Ints, last: Ints) -> Iterat
 
 
 MAP_TILE = _rule(
-    "map-tile", "note", "Maps follow one another in Res19 without gap or overlap.",
+    "map-tile",
+    "note",
+    "Maps follow one another in Res19 without gap or overlap.",
     source="docs/reference/animation.md#res19-the-frame-map",
-    why="The runtime reads them all the same.", fix="Nothing to do.",
-)  # fmt: skip
+    why="The runtime reads them all the same.",
+    fix="Nothing to do.",
+)
 
 
 def _maps(model: MshModel) -> Iterator[Finding]:
@@ -365,10 +445,14 @@ def _maps(model: MshModel) -> Iterator[Finding]:
     expected = np.arange(len(mapped)) * frames
     if not np.array_equal(start[mapped], expected) or len(words) != len(mapped) * frames:
         yield Finding(
-            MAP_TILE, "maps do not follow one another", table=_MAP, row=None,
-            offset=model.offset_of(StreamType.FRAME_MAP), value=plural(len(words), "word"),
+            MAP_TILE,
+            "maps do not follow one another",
+            table=_MAP,
+            row=None,
+            offset=model.offset_of(StreamType.FRAME_MAP),
+            value=plural(len(words), "word"),
             expected=f"{len(mapped)} maps of {frames} frames",
-        )  # fmt: skip
+        )
     runs = _runs(model)
     if runs is not None and len(mapped) and len(mapped) * frames <= MAX_USES * len(words):
         yield from _map_words(model, mapped, *runs)

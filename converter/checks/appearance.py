@@ -12,17 +12,17 @@ from ..formats.archive import fold_upper
 from ..formats.material import Material
 
 LOOK_MISSING = Rule(
-    "WEAR, MAT0", "look-missing", "warning",
+    "WEAR, MAT0",
+    "look-missing",
+    "warning",
     "What a WEAR names is in Material.lib, and its textures in Textures.lib.",
     source="docs/reference/material.md#from-a-name-to-a-material",
     why="The game shows DEFAULT, else the first material.",
     fix="Correct the name, or add the material.",
-)  # fmt: skip
+)
 
 
-def check_row_names(
-    title: str, names: Sequence[str], known: Collection[bytes]
-) -> Iterator[Finding]:
+def check_row_names(title: str, names: Sequence[str], known: Collection[bytes]) -> Iterator[Finding]:
     """Yield the rows of a WEAR whose names are not in a library.
 
     Args:
@@ -30,17 +30,16 @@ def check_row_names(
         names: by row, empty where there is none.
         known: names of the library's entries, in upper case.
     """
-    rows = [
-        row
-        for row, name in enumerate(names)
-        if name and fold_upper(name.encode("cp1251", "replace")) not in known
-    ]
+    rows = [row for row, name in enumerate(names) if name and fold_upper(name.encode("cp1251", "replace")) not in known]
     if rows:
         yield Finding(
-            LOOK_MISSING, f"row {rows[0]} names a {title} that the game's library does not have",
-            f"WEAR ({title}s)", value=printable(names[rows[0]]), rows=np.array(rows, np.int64),
+            LOOK_MISSING,
+            f"row {rows[0]} names a {title} that the game's library does not have",
+            f"WEAR ({title}s)",
+            value=printable(names[rows[0]]),
+            rows=np.array(rows, np.int64),
             count=len(rows),
-        )  # fmt: skip
+        )
 
 
 def check_phase_textures(material: Material, known: Collection[bytes]) -> Iterator[Finding]:
@@ -54,9 +53,12 @@ def check_phase_textures(material: Material, known: Collection[bytes]) -> Iterat
         name = raw.tobytes().partition(b"\0")[0]
         if name and fold_upper(name) not in known:
             yield Finding(
-                LOOK_MISSING, "texture is not in the game's library", "MAT0 (phases)", row,
+                LOOK_MISSING,
+                "texture is not in the game's library",
+                "MAT0 (phases)",
+                row,
                 value=printable(name.decode("cp1251", "replace")),
-            )  # fmt: skip
+            )
 
 
 def missing_appearance(problem: str) -> Finding:

@@ -13,15 +13,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad, more
-from ..formats.areal_map import (
-    CELL_LIMIT,
-    CELLS,
-    LINKS,
-    ArealMap,
-    game_xy,
-    link_targets,
-    points_inside,
-)
+from ..formats.areal_map import CELL_LIMIT, CELLS, LINKS, ArealMap, game_xy, link_targets, points_inside
 from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
 from ..numeric.arrays import Bools, Floats, Ints
 from .places import at_offsets, record_offsets
@@ -34,21 +26,29 @@ _TESTS = 1 << 24
 _rule = partial(Rule, "areal map", source="docs/reference/areal_map.md#one-areal")
 
 AREAL_LINK = _rule(
-    "areal-link", "error", "A link is -1/-1, or an edge of an areal.",
-    why="Ways would be searched past the areals.", fix="Set it to -1/-1.",
+    "areal-link",
+    "error",
+    "A link is -1/-1, or an edge of an areal.",
+    why="Ways would be searched past the areals.",
+    fix="Set it to -1/-1.",
     drops="the link: the edge has no neighbour",
-)  # fmt: skip
+)
 AREAL_LINK_MUTUAL = _rule(
-    "areal-link-mutual", "warning", "A link leads to an edge that links back.",
-    why="One can go there and not come back.", fix="Link both edges to one another.",
-)  # fmt: skip
+    "areal-link-mutual",
+    "warning",
+    "A link leads to an edge that links back.",
+    why="One can go there and not come back.",
+    fix="Link both edges to one another.",
+)
 
 
 AREAL_LINK_ENDS = _rule(
-    "areal-link-ends", "warning", "Two edges that are linked have the same end points.",
+    "areal-link-ends",
+    "warning",
+    "Two edges that are linked have the same end points.",
     why="Ways cross a gap, or ground that belongs to neither areal.",
     fix="Move the vertices together, or set the links to -1/-1.",
-)  # fmt: skip
+)
 
 
 def check_links(areals: ArealMap) -> Iterator[Finding]:
@@ -56,9 +56,8 @@ def check_links(areals: ArealMap) -> Iterator[Finding]:
     links, target = areals.links, link_targets(areals)
     none = (links["areal"] == -1) & (links["edge"] == -1)
     yield from _about_links(
-        areals, AREAL_LINK, (target < 0) & ~none, "links to an edge that does not exist",
-        "(-1, -1) or an areal's edge",
-    )  # fmt: skip
+        areals, AREAL_LINK, (target < 0) & ~none, "links to an edge that does not exist", "(-1, -1) or an areal's edge"
+    )
     one_way = (target >= 0) & (target[target] != np.arange(len(links)))
     problem = "links to an edge that does not link back"
     yield from _about_links(areals, AREAL_LINK_MUTUAL, one_way, problem, "both")
@@ -83,18 +82,12 @@ def _ends(areals: ArealMap, target: Ints) -> Iterator[Finding]:
     yield from _about_links(areals, AREAL_LINK_ENDS, apart, problem, "an edge with the same ends")
 
 
-def _about_links(
-    areals: ArealMap, rule: Rule, bad: Bools, problem: str, expected: str
-) -> Iterator[Finding]:
+def _about_links(areals: ArealMap, rule: Rule, bad: Bools, problem: str, expected: str) -> Iterator[Finding]:
     if not bad.any():
         return
     edge = np.arange(len(areals.links)) - areals.vertex_start[areals.owner]
     # the links of an areal lie after all of its vertices
-    begin = (
-        record_offsets(areals)
-        + AREAL_DTYPE.itemsize
-        + AREAL_VERTEX_DTYPE.itemsize * np.diff(areals.vertex_start)
-    )
+    begin = record_offsets(areals) + AREAL_DTYPE.itemsize + AREAL_VERTEX_DTYPE.itemsize * np.diff(areals.vertex_start)
     place = at_offsets(LINKS, begin[areals.owner] + AREAL_LINK_DTYPE.itemsize * edge)
     row = int(np.argmax(bad))
     problem = f"edge {edge[row]} of areal {areals.owner[row]} {problem}"
@@ -109,26 +102,37 @@ def check_cells(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_CELL_TWICE = _rule(
-    "areal-cell-twice", "warning", "A cell lists an areal once.",
-    source="docs/reference/areal_map.md#cells", why="It costs time, and no map of the game has it.",
+    "areal-cell-twice",
+    "warning",
+    "A cell lists an areal once.",
+    source="docs/reference/areal_map.md#cells",
+    why="It costs time, and no map of the game has it.",
     fix="Remove the second id.",
-)  # fmt: skip
+)
 AREAL_CELL_ORDER = _rule(
-    "areal-cell-order", "note", "The areals of a cell are in order.",
+    "areal-cell-order",
+    "note",
+    "The areals of a cell are in order.",
     source="docs/reference/areal_map.md#cells",
     why="Where areals overlap, the first one listed may be the one that is found.",
     fix="Nothing to do.",
-)  # fmt: skip
+)
 AREAL_CELL_WRONG = _rule(
-    "areal-cell-wrong", "warning", "A cell lists areals whose boxes touch it.",
-    source="docs/reference/areal_map.md#cells", why="The one that is there may be missing.",
+    "areal-cell-wrong",
+    "warning",
+    "A cell lists areals whose boxes touch it.",
+    source="docs/reference/areal_map.md#cells",
+    why="The one that is there may be missing.",
     fix="Call replace_polygons of msh_gltf.converter.edits.areal_map for the areal.",
-)  # fmt: skip
+)
 AREAL_CELL_EMPTY = _rule(
-    "areal-cell-empty", "warning", "A cell over areals lists areals.",
-    source="docs/reference/areal_map.md#cells", why="Nobody finds an areal there.",
+    "areal-cell-empty",
+    "warning",
+    "A cell over areals lists areals.",
+    source="docs/reference/areal_map.md#cells",
+    why="Nobody finds an areal there.",
     fix="Call replace_polygons of msh_gltf.converter.edits.areal_map for the areal.",
-)  # fmt: skip
+)
 
 
 def check_lists(areals: ArealMap) -> Iterator[Finding]:
@@ -156,14 +160,14 @@ def check_lists(areals: ArealMap) -> Iterator[Finding]:
     if len(areals.vertices) and min(np.diff(areals.vertex_start), default=0) > 0:
         low, size = _grid(areals)
         problem = "cell lists an areal that is elsewhere"
-        yield from found(
-            AREAL_CELL_WRONG, problem, cell[_elsewhere(areals, cell, ids)], "areals that touch it"
-        )
+        yield from found(AREAL_CELL_WRONG, problem, cell[_elsewhere(areals, cell, ids)], "areals that touch it")
         problem = "cell over areals lists none"
         yield from found(
-            AREAL_CELL_EMPTY, problem, _empty(areals, np.flatnonzero(counts == 0), low, size),
+            AREAL_CELL_EMPTY,
+            problem,
+            _empty(areals, np.flatnonzero(counts == 0), low, size),
             "the areals that are there",
-        )  # fmt: skip
+        )
 
 
 def _listed(areals: ArealMap, cell: int) -> list[int]:
@@ -207,27 +211,38 @@ def _empty(areals: ArealMap, empty: Ints, low: Floats, size: Floats) -> Ints:
 
 
 AREAL_CELL_FULL = _rule(
-    "areal-cell-full", "error", "A cell lists at most 1,023 areals.",
-    source="docs/reference/areal_map.md#cells", why="The runtime counts them with 10 bits.",
-    fix="Use fewer, larger areals there.", drops="the cell's list",
-)  # fmt: skip
+    "areal-cell-full",
+    "error",
+    "A cell lists at most 1,023 areals.",
+    source="docs/reference/areal_map.md#cells",
+    why="The runtime counts them with 10 bits.",
+    fix="Use fewer, larger areals there.",
+    drops="the cell's list",
+)
 
 
 def _full(areals: ArealMap, start: int) -> Iterator[Finding]:
     counts = np.diff(areals.cell_start)
     at = start + 2 * (np.arange(len(counts)) + areals.cell_start[:-1])
     yield from first_bad(
-        AREAL_CELL_FULL, counts > CELL_LIMIT,
-        "cell lists more areals than the runtime's word can count", at_offsets(CELLS, at), counts,
+        AREAL_CELL_FULL,
+        counts > CELL_LIMIT,
+        "cell lists more areals than the runtime's word can count",
+        at_offsets(CELLS, at),
+        counts,
         f"at most {CELL_LIMIT}",
-    )  # fmt: skip
+    )
 
 
 AREAL_CELL_ID = _rule(
-    "areal-cell-id", "error", "A cell lists areals that exist.",
-    source="docs/reference/areal_map.md#cells", why="The game would read past the areals.",
-    fix="Remove the id.", drops="the id",
-)  # fmt: skip
+    "areal-cell-id",
+    "error",
+    "A cell lists areals that exist.",
+    source="docs/reference/areal_map.md#cells",
+    why="The game would read past the areals.",
+    fix="Remove the id.",
+    drops="the id",
+)
 
 
 def _ids(areals: ArealMap, start: int) -> Iterator[Finding]:
@@ -236,8 +251,13 @@ def _ids(areals: ArealMap, start: int) -> Iterator[Finding]:
         cells = np.searchsorted(areals.cell_start, bad, "right") - 1
         first, row = int(bad[0]), int(cells[0])
         yield Finding(
-            AREAL_CELL_ID, more("cell lists an areal that does not exist", bad.size, "ids"),
-            table=CELLS, row=row, offset=start + 2 * (row + 1 + first),
-            value=int(areals.cell_ids[first]), expected=f"below {len(areals.records)}",
-            rows=np.unique(cells), count=bad.size,
-        )  # fmt: skip
+            AREAL_CELL_ID,
+            more("cell lists an areal that does not exist", bad.size, "ids"),
+            table=CELLS,
+            row=row,
+            offset=start + 2 * (row + 1 + first),
+            value=int(areals.cell_ids[first]),
+            expected=f"below {len(areals.records)}",
+            rows=np.unique(cells),
+            count=bad.size,
+        )

@@ -38,24 +38,35 @@ def check_polygons(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_VERTICES = _rule(
-    "areal-vertices", "error", "A polygon has at least three vertices.",
-    why="It has no inside.", fix="Remove the areal, or add vertices.", drops="the areal",
-)  # fmt: skip
+    "areal-vertices",
+    "error",
+    "A polygon has at least three vertices.",
+    why="It has no inside.",
+    fix="Remove the areal, or add vertices.",
+    drops="the areal",
+)
 
 
 def _few(areals: ArealMap, few: Bools) -> Iterator[Finding]:
     yield from first_bad(
-        AREAL_VERTICES, few, "areal has too few vertices", in_areals(areals, "vertex_count"),
-        areals.records["vertex_count"], "at least 3",
-    )  # fmt: skip
+        AREAL_VERTICES,
+        few,
+        "areal has too few vertices",
+        in_areals(areals, "vertex_count"),
+        areals.records["vertex_count"],
+        "at least 3",
+    )
 
 
 AREAL_VERTEX_FINITE = _rule(
-    "areal-vertex-finite", "error", "Vertices are finite numbers of at most 1e12.",
+    "areal-vertex-finite",
+    "error",
+    "Vertices are finite numbers of at most 1e12.",
     source="docs/reference/conventions.md#divisors",
-    why="glTF cannot hold infinity or NaN, and the grid spans nothing.", fix="Move the vertex.",
+    why="glTF cannot hold infinity or NaN, and the grid spans nothing.",
+    fix="Move the vertex.",
     drops="the areal",
-)  # fmt: skip
+)
 
 
 def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]:
@@ -68,49 +79,67 @@ def _finite(areals: ArealMap, finite: Bools, broken: Bools) -> Iterator[Finding]
     start = int(record_offsets(areals)[row]) + AREAL_DTYPE.itemsize
     problem = f"vertex {corner} is not finite, or too large"
     yield Finding(
-        AREAL_VERTEX_FINITE, more(problem, count, "vertices"),
-        table=AREALS, row=row, offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
-        value=areals.vertices[vertex].tolist(), expected=f"at most {MAX_COORDINATE:g}",
+        AREAL_VERTEX_FINITE,
+        more(problem, count, "vertices"),
+        table=AREALS,
+        row=row,
+        offset=start + AREAL_VERTEX_DTYPE.itemsize * corner,
+        value=areals.vertices[vertex].tolist(),
+        expected=f"at most {MAX_COORDINATE:g}",
         rows=np.flatnonzero(broken),
         count=count,
-    )  # fmt: skip
+    )
 
 
 AREAL_WINDING = _rule(
-    "areal-winding", "warning", "Polygons wind counter-clockwise seen from above.",
-    why="Inside and outside change places.", fix="Reverse the vertices and their links.",
-)  # fmt: skip
+    "areal-winding",
+    "warning",
+    "Polygons wind counter-clockwise seen from above.",
+    why="Inside and outside change places.",
+    fix="Reverse the vertices and their links.",
+)
 
 
 def _winding(areals: ArealMap, valid: Bools, signed: Floats) -> Iterator[Finding]:
     yield from first_bad(
-        AREAL_WINDING, valid & (signed < 0), "polygon is clockwise",
-        at_offsets(AREALS, record_offsets(areals) + AREAL_DTYPE.itemsize), signed,
+        AREAL_WINDING,
+        valid & (signed < 0),
+        "polygon is clockwise",
+        at_offsets(AREALS, record_offsets(areals) + AREAL_DTYPE.itemsize),
+        signed,
         "a positive area: counter-clockwise",
-    )  # fmt: skip
+    )
 
 
 AREAL_AREA = _rule(
-    "areal-area", "warning", "The stored area is the polygon's.",
+    "areal-area",
+    "warning",
+    "The stored area is the polygon's.",
     why="Placing buildings goes by it; the game's own differ by up to 15 %.",
     fix="Edit it with msh_gltf.converter.edits.areal_map.",
-)  # fmt: skip
+)
 
 
 def _area(areals: ArealMap, valid: Bools, area: Floats) -> Iterator[Finding]:
     stored = areals.records["area"]
     allowed = np.maximum(_AREA_RATIO * area, _AREA_UNITS)
     yield from first_bad(
-        AREAL_AREA, valid & ~(np.abs(stored - area) <= allowed),
-        "stored area is far from the polygon's", in_areals(areals, "area"),
-        stored.astype(np.float64), area,
-    )  # fmt: skip
+        AREAL_AREA,
+        valid & ~(np.abs(stored - area) <= allowed),
+        "stored area is far from the polygon's",
+        in_areals(areals, "area"),
+        stored.astype(np.float64),
+        area,
+    )
 
 
 AREAL_TILING = _rule(
-    "areal-tiling", "note", "Areals cover the map once.",
-    why="There are places that belong to no areal, or to two.", fix="Close the gap.",
-)  # fmt: skip
+    "areal-tiling",
+    "note",
+    "Areals cover the map once.",
+    why="There are places that belong to no areal, or to two.",
+    fix="Close the gap.",
+)
 
 
 def check_tiling(areals: ArealMap) -> Iterator[Finding]:
@@ -120,6 +149,9 @@ def check_tiling(areals: ArealMap) -> Iterator[Finding]:
     covered = float(np.abs(signed_areas(areals)).sum())
     if not abs(covered - whole) <= _TILING_RATIO * whole:
         yield Finding(
-            AREAL_TILING, "areals do not cover the map once", AREALS,
-            value=f"{covered:,.0f} square units", expected=f"{whole:,.0f}",
-        )  # fmt: skip
+            AREAL_TILING,
+            "areals do not cover the map once",
+            AREALS,
+            value=f"{covered:,.0f} square units",
+            expected=f"{whole:,.0f}",
+        )

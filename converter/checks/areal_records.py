@@ -44,10 +44,13 @@ def check_records_further(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_TWICE = _rule(
-    "areal-twice", "warning", "It has one entry of type 12.",
-    source="docs/reference/areal_map.md", why="The game takes the first.",
+    "areal-twice",
+    "warning",
+    "It has one entry of type 12.",
+    source="docs/reference/areal_map.md",
+    why="The game takes the first.",
     fix="Remove the one that is not wanted.",
-)  # fmt: skip
+)
 
 
 def _twice(areals: ArealMap) -> Iterator[Finding]:
@@ -58,9 +61,13 @@ def _twice(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_NONE = _rule(
-    "areal-none", "error", "A map has areals.",
-    source="docs/reference/areal_map.md", why="The game cannot load it.", fix="Add one.",
-)  # fmt: skip
+    "areal-none",
+    "error",
+    "A map has areals.",
+    source="docs/reference/areal_map.md",
+    why="The game cannot load it.",
+    fix="Add one.",
+)
 
 
 def _none(areals: ArealMap) -> Iterator[Finding]:
@@ -76,10 +83,13 @@ def _about_grid(areals: ArealMap, rule: Rule, problem: str, expected: str) -> Fi
 
 
 AREAL_GRID = _rule(
-    "areal-grid", "error", "A map has cells.",
-    source="docs/reference/areal_map.md", why='The game stops with "ArealMap Cells are empty".',
+    "areal-grid",
+    "error",
+    "A map has cells.",
+    source="docs/reference/areal_map.md",
+    why='The game stops with "ArealMap Cells are empty".',
     fix="Take the file from a backup.",
-)  # fmt: skip
+)
 
 
 def _grid(areals: ArealMap) -> Iterator[Finding]:
@@ -88,9 +98,13 @@ def _grid(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_GRID_SIZE = _rule(
-    "areal-grid-size", "note", "The grid has 128 x 128 cells.",
-    source="docs/reference/areal_map.md", why="All maps of the game have.", fix="Nothing to do.",
-)  # fmt: skip
+    "areal-grid-size",
+    "note",
+    "The grid has 128 x 128 cells.",
+    source="docs/reference/areal_map.md",
+    why="All maps of the game have.",
+    fix="Nothing to do.",
+)
 
 
 def _grid_size(areals: ArealMap) -> Iterator[Finding]:
@@ -100,25 +114,35 @@ def _grid_size(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_ANCHOR_FINITE = _rule(
-    "areal-anchor-finite", "error", "Anchors are finite numbers.",
-    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
-    fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.", drops="the anchor",
-)  # fmt: skip
+    "areal-anchor-finite",
+    "error",
+    "Anchors are finite numbers.",
+    source="docs/reference/conventions.md#divisors",
+    why="glTF cannot hold infinity or NaN.",
+    fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.",
+    drops="the anchor",
+)
 
 
 def _anchor_finite(areals: ArealMap) -> Iterator[Finding]:
     anchor = areals.records["anchor"]
     yield from first_bad(
-        AREAL_ANCHOR_FINITE, ~np.isfinite(anchor).all(1), "anchor is not a finite number",
-        in_areals(areals, "anchor"), anchor, "finite",
-    )  # fmt: skip
+        AREAL_ANCHOR_FINITE,
+        ~np.isfinite(anchor).all(1),
+        "anchor is not a finite number",
+        in_areals(areals, "anchor"),
+        anchor,
+        "finite",
+    )
 
 
 AREAL_ANCHOR = _rule(
-    "areal-anchor", "warning", "An anchor lies inside its polygon.",
+    "areal-anchor",
+    "warning",
+    "An anchor lies inside its polygon.",
     why="The game moves it at random.",
     fix="Call repair_anchors of msh_gltf.converter.edits.areal_map.",
-)  # fmt: skip
+)
 
 
 def check_anchors(areals: ArealMap, valid: Bools) -> Iterator[Finding]:
@@ -130,32 +154,45 @@ def check_anchors(areals: ArealMap, valid: Bools) -> Iterator[Finding]:
     """
     anchor = areals.records["anchor"]
     yield from first_bad(
-        AREAL_ANCHOR, valid & np.isfinite(anchor).all(1) & ~anchor_inside(areals),
+        AREAL_ANCHOR,
+        valid & np.isfinite(anchor).all(1) & ~anchor_inside(areals),
         "anchor lies outside its polygon; the game moves it at random",
-        in_areals(areals, "anchor"), anchor, "inside",
-    )  # fmt: skip
+        in_areals(areals, "anchor"),
+        anchor,
+        "inside",
+    )
 
 
 AREAL_NORMAL = _rule(
-    "areal-normal", "error", "A normal is of unit length.",
-    why="The game's own validation expects it.", fix="Normalise it.",
+    "areal-normal",
+    "error",
+    "A normal is of unit length.",
+    why="The game's own validation expects it.",
+    fix="Normalise it.",
     drops="the normal: straight up is taken",
-)  # fmt: skip
+)
 
 
 def _normals(areals: ArealMap) -> Iterator[Finding]:
     normal = areals.records["normal"]
     length = np.sqrt((normal.astype(np.float64) ** 2).sum(1))
     yield from first_bad(
-        AREAL_NORMAL, ~(np.abs(length - 1) <= _NORMAL_TOLERANCE), "normal is not a unit vector",
-        in_areals(areals, "normal"), normal, "length 1",
-    )  # fmt: skip
+        AREAL_NORMAL,
+        ~(np.abs(length - 1) <= _NORMAL_TOLERANCE),
+        "normal is not a unit vector",
+        in_areals(areals, "normal"),
+        normal,
+        "length 1",
+    )
 
 
 AREAL_LOGIC = _rule(
-    "areal-logic", "note", "The logic flag is 0 or 1.",
-    why="1 means walkable; nothing else is known.", fix="Nothing to do.",
-)  # fmt: skip
+    "areal-logic",
+    "note",
+    "The logic flag is 0 or 1.",
+    why="1 means walkable; nothing else is known.",
+    fix="Nothing to do.",
+)
 
 
 def _logic(areals: ArealMap) -> Iterator[Finding]:
@@ -165,28 +202,28 @@ def _logic(areals: ArealMap) -> Iterator[Finding]:
 
 
 AREAL_CLASS = _rule(
-    "areal-class", "note", "The class is 240, 242 (lake) or 1 to 29.",
-    why="The effect of another one is not known.", fix="Nothing to do.",
-)  # fmt: skip
+    "areal-class",
+    "note",
+    "The class is 240, 242 (lake) or 1 to 29.",
+    why="The effect of another one is not known.",
+    fix="Nothing to do.",
+)
 
 
 def _classes(areals: ArealMap) -> Iterator[Finding]:
     classes = areals.records["class_id"]
     known = ((classes >= 1) & (classes <= _CLASSES)) | np.isin(classes, _LAKES)
     yield from first_bad(
-        AREAL_CLASS, ~known, "class is unknown", in_areals(areals, "class_id"), classes,
-        f"1..{_CLASSES}, 240 or 242",
-    )  # fmt: skip
+        AREAL_CLASS, ~known, "class is unknown", in_areals(areals, "class_id"), classes, f"1..{_CLASSES}, 240 or 242"
+    )
 
 
 AREAL_OPAQUE = _rule(
-    "areal-opaque", "note", "The words at +12, +36 and +44 are 0.",
-    why="They are kept.", fix="Nothing to do.",
-)  # fmt: skip
+    "areal-opaque", "note", "The words at +12, +36 and +44 are 0.", why="They are kept.", fix="Nothing to do."
+)
 AREAL_POLYS = _rule(
-    "areal-polys", "note", "poly_count is 0.",
-    why="No file of the game has polys; they are kept.", fix="Nothing to do.",
-)  # fmt: skip
+    "areal-polys", "note", "poly_count is 0.", why="No file of the game has polys; they are kept.", fix="Nothing to do."
+)
 
 
 def _unknown(areals: ArealMap) -> Iterator[Finding]:
@@ -196,6 +233,10 @@ def _unknown(areals: ArealMap) -> Iterator[Finding]:
         yield from first_bad(AREAL_OPAQUE, words != 0, problem, in_areals(areals, field), words, 0)
     count = areals.records["poly_count"]
     yield from first_bad(
-        AREAL_POLYS, count > 0, "areal has polys, which are kept and not understood",
-        in_areals(areals, "poly_count"), count, 0,
-    )  # fmt: skip
+        AREAL_POLYS,
+        count > 0,
+        "areal has polys, which are kept and not understood",
+        in_areals(areals, "poly_count"),
+        count,
+        0,
+    )

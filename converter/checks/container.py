@@ -43,10 +43,12 @@ def _mask(entries: list[Entry], bad: Iterable[object]) -> Bools:
 
 
 NRES_OVERLAP = _rule(
-    "nres-overlap", "warning", "Payloads do not overlap.",
+    "nres-overlap",
+    "warning",
+    "Payloads do not overlap.",
     why="Replacing one entry would change another.",
     fix="Pack the archive again: every entry gets bytes of its own.",
-)  # fmt: skip
+)
 
 
 def _overlap(archive: Archive) -> Iterator[Finding]:
@@ -58,36 +60,50 @@ def _overlap(archive: Archive) -> Iterator[Finding]:
         overlapping[row] = start < end
         end = max(end, start + entries[row].size)
     yield from first_bad(
-        NRES_OVERLAP, overlapping, "payload lies in another one",
-        in_directory(archive, "data_offset"), lambda row: entries[row].data_offset,
+        NRES_OVERLAP,
+        overlapping,
+        "payload lies in another one",
+        in_directory(archive, "data_offset"),
+        lambda row: entries[row].data_offset,
         "bytes of its own",
-    )  # fmt: skip
+    )
 
 
 NRES_ALIGNMENT = _rule(
-    "nres-alignment", "warning", "Payloads start at multiples of 8.",
-    why="All files of the game keep it; other tools may rely on it.", fix="Pack the archive again.",
-)  # fmt: skip
+    "nres-alignment",
+    "warning",
+    "Payloads start at multiples of 8.",
+    why="All files of the game keep it; other tools may rely on it.",
+    fix="Pack the archive again.",
+)
 
 
 def _alignment(archive: Archive) -> Iterator[Finding]:
     entries = archive.entries
     yield from first_bad(
-        NRES_ALIGNMENT, _mask(entries, (e.size and e.data_offset % ALIGNMENT for e in entries)),
-        "payload does not start at a multiple of 8", in_directory(archive, "data_offset"),
-        lambda row: entries[row].data_offset, "a multiple of 8",
-    )  # fmt: skip
+        NRES_ALIGNMENT,
+        _mask(entries, (e.size and e.data_offset % ALIGNMENT for e in entries)),
+        "payload does not start at a multiple of 8",
+        in_directory(archive, "data_offset"),
+        lambda row: entries[row].data_offset,
+        "a multiple of 8",
+    )
 
 
 NRES_GAP = _rule(
-    "nres-gap", "note", "Gaps between payloads are zero.",
-    why="Files of the game have zeros there; other bytes are kept.", fix="Nothing to do.",
-)  # fmt: skip
+    "nres-gap",
+    "note",
+    "Gaps between payloads are zero.",
+    why="Files of the game have zeros there; other bytes are kept.",
+    fix="Nothing to do.",
+)
 NRES_REGION = _rule(
-    "nres-region", "note", "Every 8 bytes or more before the directory belong to an entry.",
+    "nres-region",
+    "note",
+    "Every 8 bytes or more before the directory belong to an entry.",
     why="Forgotten data only takes space (one library of the game has much of it); it is kept.",
     fix="Nothing to do; a repack drops it.",
-)  # fmt: skip
+)
 
 
 def _regions(archive: Archive) -> Iterator[Finding]:
@@ -105,23 +121,25 @@ def _regions(archive: Archive) -> Iterator[Finding]:
         if found:
             start, value = found[0]
             problem = more(problem, len(found), "places")
-            yield Finding(
-                rule, problem, table=DATA, offset=start, value=value, expected=expected,
-                count=len(found),
-            )  # fmt: skip
+            yield Finding(rule, problem, table=DATA, offset=start, value=value, expected=expected, count=len(found))
 
 
 NRES_SORT = _rule(
-    "nres-sort", "warning", "The sort table is a permutation of the directory's rows.",
+    "nres-sort",
+    "warning",
+    "The sort table is a permutation of the directory's rows.",
     source="docs/reference/nres.md#the-sort-table",
     why="The game looks names up through it and will not find some entries.",
     fix="Pack the archive again: the sort table is rebuilt.",
-)  # fmt: skip
+)
 NRES_ORDER = _rule(
-    "nres-order", "warning", "The sort table lists the names in order, case folded up or down.",
-    source="docs/reference/nres.md#the-sort-table", why="The game's binary search misses entries.",
+    "nres-order",
+    "warning",
+    "The sort table lists the names in order, case folded up or down.",
+    source="docs/reference/nres.md#the-sort-table",
+    why="The game's binary search misses entries.",
     fix="Pack the archive again: the sort table is rebuilt.",
-)  # fmt: skip
+)
 
 
 def _sort_table(archive: Archive) -> Iterator[Finding]:
@@ -136,51 +154,74 @@ def _sort_table(archive: Archive) -> Iterator[Finding]:
         seen.add(index)
     if wrong.any():
         yield from first_bad(
-            NRES_SORT, wrong, "sort table is not a permutation: names are searched one by one",
-            place, lambda row: order[row], f"every row below {count} once",
-        )  # fmt: skip
+            NRES_SORT,
+            wrong,
+            "sort table is not a permutation: names are searched one by one",
+            place,
+            lambda row: order[row],
+            f"every row below {count} once",
+        )
         return
     names = [entries[i].name_bytes for i in order]
     row = next(i for i in range(1, count) if fold_upper(names[i - 1]) > fold_upper(names[i]))
     yield Finding(
-        NRES_ORDER, "sort table does not list the names in order: names are searched one by one",
-        table=DIRECTORY, row=row, offset=place.offset(row),
+        NRES_ORDER,
+        "sort table does not list the names in order: names are searched one by one",
+        table=DIRECTORY,
+        row=row,
+        offset=place.offset(row),
         value=printable(entries[order[row]].name),
         expected=f"after {printable(entries[order[row - 1]].name)}",
-    )  # fmt: skip
+    )
 
 
 NRES_NAME = _rule(
-    "nres-name", "warning", "A name ends with a NUL inside its 36 bytes.",
+    "nres-name",
+    "warning",
+    "A name ends with a NUL inside its 36 bytes.",
     source="docs/reference/nres.md#a-row-of-the-directory",
     why="The game would read on into the next field.",
     fix="Give the entry a name of at most 35 bytes.",
-)  # fmt: skip
+)
 NRES_NAME_TAIL = _rule(
-    "nres-name-tail", "note", "The bytes after a name's NUL are zero.",
-    source="docs/reference/nres.md#a-row-of-the-directory", why="They mean nothing and are kept.",
+    "nres-name-tail",
+    "note",
+    "The bytes after a name's NUL are zero.",
+    source="docs/reference/nres.md#a-row-of-the-directory",
+    why="They mean nothing and are kept.",
     fix="Nothing to do.",
-)  # fmt: skip
+)
 
 
 def _names(archive: Archive) -> Iterator[Finding]:
     entries, place = archive.entries, in_directory(archive, "name")
     yield from first_bad(
-        NRES_NAME, _mask(entries, (0 not in e.raw_name for e in entries)), "name has no NUL",
-        place, lambda row: printable(entries[row].name), "at most 35 bytes and a NUL",
-    )  # fmt: skip
+        NRES_NAME,
+        _mask(entries, (0 not in e.raw_name for e in entries)),
+        "name has no NUL",
+        place,
+        lambda row: printable(entries[row].name),
+        "at most 35 bytes and a NUL",
+    )
     tails = [e.raw_name[len(e.name_bytes) :] for e in entries]
     yield from first_bad(
-        NRES_NAME_TAIL, _mask(entries, map(any, tails)), "bytes after the name are not zero",
-        place, lambda row: tails[row].hex(), "zeros",
-    )  # fmt: skip
+        NRES_NAME_TAIL,
+        _mask(entries, map(any, tails)),
+        "bytes after the name are not zero",
+        place,
+        lambda row: tails[row].hex(),
+        "zeros",
+    )
 
 
 NRES_NAME_TWICE = _rule(
-    "nres-name-twice", "warning", "No two entries of an archive have one name, whatever the case.",
-    source="docs/reference/nres.md#the-sort-table", why="A look-up by name finds only the first.",
+    "nres-name-twice",
+    "warning",
+    "No two entries of an archive have one name, whatever the case.",
+    source="docs/reference/nres.md#the-sort-table",
+    why="A look-up by name finds only the first.",
     fix="Rename one of them.",
-)  # fmt: skip
+)
 
 
 def _twice(archive: Archive) -> Iterator[Finding]:
@@ -192,27 +233,34 @@ def _twice(archive: Archive) -> Iterator[Finding]:
         twice[row] = folded in seen
         seen.add(folded)
     yield from first_bad(
-        NRES_NAME_TWICE, twice, "an earlier entry has this name", in_directory(archive, "name"),
-        lambda row: printable(entries[row].name), "names that differ in more than case",
-    )  # fmt: skip
+        NRES_NAME_TWICE,
+        twice,
+        "an earlier entry has this name",
+        in_directory(archive, "name"),
+        lambda row: printable(entries[row].name),
+        "names that differ in more than case",
+    )
 
 
 ARCHIVE_MESH = _rule(
-    "archive-mesh", "warning", "An entry of type MESH is a core model in an NRes container.",
+    "archive-mesh",
+    "warning",
+    "An entry of type MESH is a core model in an NRes container.",
     source="docs/reference/nres.md#which-archives-hold-what",
     why="The game would stop at it; this converter skips it.",
     fix="Replace the entry with a valid model.",
-)  # fmt: skip
+)
 ARCHIVE_NESTED = _rule(
-    "archive-nested", "note", "An archive holds no further archives.",
-    source="docs/reference/nres.md", why="It is not looked into.",
+    "archive-nested",
+    "note",
+    "An archive holds no further archives.",
+    source="docs/reference/nres.md",
+    why="It is not looked into.",
     fix="Unpack it to check what is in it.",
-)  # fmt: skip
+)
 
 
-def check_members(
-    archive: Archive, broken: Iterable[int], nested: Iterable[int]
-) -> Iterator[Finding]:
+def check_members(archive: Archive, broken: Iterable[int], nested: Iterable[int]) -> Iterator[Finding]:
     """Yield the findings about what the entries of an archive hold.
 
     Args:

@@ -20,20 +20,27 @@ _OTHER_ATTR1 = {9, 17, 20}
 
 
 TABLE_MISSING = _rule(
-    "table-missing", "warning", "A core model has tables 4, 5, 7 and 10.",
+    "table-missing",
+    "warning",
+    "A core model has tables 4, 5, 7 and 10.",
     why="They are usually required; the engine's fallback is not known.",
     fix="Convert to glTF and back without the sidecar: all tables are made.",
-)  # fmt: skip
+)
 ENTRY_UNKNOWN = _rule(
-    "entry-unknown", "note", "The directory holds tables of known types.",
-    why="Its purpose is not known; it is kept.", fix="Nothing to do.",
-)  # fmt: skip
+    "entry-unknown",
+    "note",
+    "The directory holds tables of known types.",
+    why="Its purpose is not known; it is kept.",
+    fix="Nothing to do.",
+)
 ENTRY_TWICE = _rule(
-    "entry-twice", "warning", "A type occurs once.",
+    "entry-twice",
+    "warning",
+    "A type occurs once.",
     source="docs/reference/nres.md#a-row-of-the-directory",
     why="The game takes the first; the second is dead weight, or the one that was meant.",
     fix="Remove the one that is not wanted.",
-)  # fmt: skip
+)
 
 
 def check_entries(model: MshModel) -> Iterator[Finding]:
@@ -56,15 +63,19 @@ def check_entries(model: MshModel) -> Iterator[Finding]:
 
 
 ENTRY_ATTR1 = _rule(
-    "entry-attr1", "warning", "attr1 is the number of records.",
+    "entry-attr1",
+    "warning",
+    "attr1 is the number of records.",
     why="The game may read the count from here instead of from the size.",
     fix="Convert to glTF and back; a rebuilt table gets its attributes.",
-)  # fmt: skip
+)
 ENTRY_ATTR2 = _rule(
-    "entry-attr2", "note",
+    "entry-attr2",
+    "note",
     "attr2 is 0 where it has no meaning (Res2 to Res7, 8, 10, 13, 15, 16, 18).",
-    why="The files of the game have 0.", fix="Nothing to do.",
-)  # fmt: skip
+    why="The files of the game have 0.",
+    fix="Nothing to do.",
+)
 
 
 def check_attributes(model: MshModel) -> Iterator[Finding]:
@@ -88,10 +99,12 @@ def check_attributes(model: MshModel) -> Iterator[Finding]:
 
 
 ENTRY_ATTR3 = _rule(
-    "entry-attr3", "warning", "attr3 is the table's stride or its constant (Res8: 4, Res10: 0).",
+    "entry-attr3",
+    "warning",
+    "attr3 is the table's stride or its constant (Res8: 4, Res10: 0).",
     why="The game may step through the table with it.",
     fix="Convert to glTF and back; a rebuilt table gets its attributes.",
-)  # fmt: skip
+)
 
 
 def _attr3(model: MshModel, row: int, spec: TableSpec) -> Iterator[Finding]:

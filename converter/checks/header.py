@@ -15,9 +15,11 @@ from ..rebuild.header import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
 
 _rule = partial(
-    Rule, "core model", source="docs/reference/model.md#the-header",
+    Rule,
+    "core model",
+    source="docs/reference/model.md#the-header",
     fix="Convert to glTF and back after a change: the header is computed.",
-)  # fmt: skip
+)
 
 #: How far geometry may stick out of the header's box, as in ``dialect.decide``.
 _BOX = 0.05
@@ -37,9 +39,7 @@ def check_header(model: MshModel, decision: Decision) -> Iterator[Finding]:
         yield from _box(model, decision)
 
 
-def _found(
-    model: MshModel, rule: Rule, problem: str, value: object, expected: object, field: str = "hull"
-) -> Finding:
+def _found(model: MshModel, rule: Rule, problem: str, value: object, expected: object, field: str = "hull") -> Finding:
     """A finding about a field of the header."""
     within = field_offset(HEADER_DTYPE, field) - HEADER_DTYPE.itemsize  # it lies before the slots
     offset = model.offset_of(StreamType.SLOTS, 0, within)
@@ -52,10 +52,11 @@ def _room(model: MshModel) -> float:
 
 
 HEADER_FINITE = _rule(
-    "header-finite", "warning",
+    "header-finite",
+    "warning",
     "The header's box, sphere and cylinder are finite numbers, radii not negative.",
     why="The model is culled or hit at random.",
-)  # fmt: skip
+)
 
 
 def _finite(model: MshModel) -> Iterator[Finding]:
@@ -69,24 +70,31 @@ def _finite(model: MshModel) -> Iterator[Finding]:
 
 
 HEADER_CORNERS = _rule(
-    "header-corners", "warning", "The header's corners are a box in the stated order.",
+    "header-corners",
+    "warning",
+    "The header's corners are a box in the stated order.",
     why="The bottom ring is used as a footprint.",
-)  # fmt: skip
+)
 
 
 def _corners(model: MshModel) -> Iterator[Finding]:
     corners = model.header[0]["hull"]
     if not np.array_equal(corners, hull(corners.min(axis=0), corners.max(axis=0))):
         yield _found(
-            model, HEADER_CORNERS, "header's corners are not a box in the usual order",
-            corners[0].tolist(), corners.min(axis=0).tolist(),
-        )  # fmt: skip
+            model,
+            HEADER_CORNERS,
+            "header's corners are not a box in the usual order",
+            corners[0].tolist(),
+            corners.min(axis=0).tolist(),
+        )
 
 
 HEADER_FLAT = _rule(
-    "header-flat", "warning", "The header's box is not flat, nor its sphere a point.",
+    "header-flat",
+    "warning",
+    "The header's box is not flat, nor its sphere a point.",
     why="The model is culled while it is in view, and cannot be hit.",
-)  # fmt: skip
+)
 
 
 def _flat(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
@@ -98,34 +106,35 @@ def _flat(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
     thick = np.ptp(header["hull"].astype(np.float64), axis=0)
     least = _ROUND * float(extent.max())
     if ((extent > least) & (thick == 0)).any():
-        yield _found(
-            model, HEADER_FLAT, "header's box is flat, the geometry is not", thick.tolist(),
-            extent.tolist(),
-        )  # fmt: skip
+        yield _found(model, HEADER_FLAT, "header's box is flat, the geometry is not", thick.tolist(), extent.tolist())
     if extent.max() > 0 and header["sphere_radius"] == 0:
         problem = "header's sphere has no size"
         yield _found(model, HEADER_FLAT, problem, 0, "a radius", "sphere_radius")
 
 
 HEADER_BOX = _rule(
-    "header-box", "note", "The header's box fits the geometry at rest.",
+    "header-box",
+    "note",
+    "The header's box fits the geometry at rest.",
     why="The model is culled too early or too late; the dialect cannot be read off it.",
-)  # fmt: skip
+)
 
 
 def _box(model: MshModel, decision: Decision) -> Iterator[Finding]:
     errors = decision.box_error
     if errors and min(errors.values()) > _BOX:
         yield _found(
-            model, HEADER_BOX, "header's box does not fit the geometry at rest",
-            f"off by {min(errors.values()):.2g} of its diagonal", f"at most {_BOX}",
-        )  # fmt: skip
+            model,
+            HEADER_BOX,
+            "header's box does not fit the geometry at rest",
+            f"off by {min(errors.values()):.2g} of its diagonal",
+            f"at most {_BOX}",
+        )
 
 
 HEADER_SPHERE = _rule(
-    "header-sphere", "note", "The header's sphere contains the geometry at rest.",
-    why="It is the collision radius.",
-)  # fmt: skip
+    "header-sphere", "note", "The header's sphere contains the geometry at rest.", why="It is the collision radius."
+)
 
 
 def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
@@ -137,16 +146,21 @@ def _sphere(model: MshModel, dialect: Dialect) -> Iterator[Finding]:
     needed = float(np.linalg.norm(points - center, axis=1).max())
     if not needed <= radius + _room(model):
         yield _found(
-            model, HEADER_SPHERE, "header's sphere does not contain the geometry at rest", radius,
-            f"{needed:g}", "sphere_center",
-        )  # fmt: skip
+            model,
+            HEADER_SPHERE,
+            "header's sphere does not contain the geometry at rest",
+            radius,
+            f"{needed:g}",
+            "sphere_center",
+        )
 
 
 HEADER_CYLINDER = _rule(
-    "header-cylinder", "note",
+    "header-cylinder",
+    "note",
     "The header's cylinder encloses its box along the axis of the smallest volume.",
     why="Collision is looser or tighter than the box.",
-)  # fmt: skip
+)
 
 
 def _cylinder(model: MshModel) -> Iterator[Finding]:
@@ -155,7 +169,11 @@ def _cylinder(model: MshModel) -> Iterator[Finding]:
     for field in ("cylinder_a", "cylinder_b", "cylinder_radius"):
         if not (np.abs(header[field].astype(np.float64) - wanted[field]) <= room).all():
             yield _found(
-                model, HEADER_CYLINDER, "header's cylinder is not the one around its box",
-                header[field].tolist(), wanted[field].tolist(), "cylinder_a",
-            )  # fmt: skip
+                model,
+                HEADER_CYLINDER,
+                "header's cylinder is not the one around its box",
+                header[field].tolist(),
+                wanted[field].tolist(),
+                "cylinder_a",
+            )
             return

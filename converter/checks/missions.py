@@ -9,16 +9,7 @@ import numpy as np
 
 from ..errors import printable
 from ..findings import Finding, Place, Rule, first_bad, more
-from ..formats.mission import (
-    BUILDING,
-    CLANS,
-    LODES,
-    NO_ID,
-    OBJECT_KINDS,
-    OBJECTS,
-    ROUTES,
-    Mission,
-)
+from ..formats.mission import BUILDING, CLANS, LODES, NO_ID, OBJECT_KINDS, OBJECTS, ROUTES, Mission
 from ..numeric.arrays import Floats, Records
 from ..scene.scene import MAX_COORDINATE, in_range
 
@@ -52,9 +43,12 @@ def check_mission(mission: Mission) -> Iterator[Finding]:
 
 
 MISSION_KIND = _rule(
-    "mission-kind", "warning", "An object is a building, a unit, a plant or a rock: 0 to 3.",
-    why="What the path of another kind names is not known.", fix="Correct the kind.",
-)  # fmt: skip
+    "mission-kind",
+    "warning",
+    "An object is a building, a unit, a plant or a rock: 0 to 3.",
+    why="What the path of another kind names is not known.",
+    fix="Correct the kind.",
+)
 
 
 def _kinds(records: Records) -> Iterator[Finding]:
@@ -64,25 +58,29 @@ def _kinds(records: Records) -> Iterator[Finding]:
 
 
 MISSION_PLACE = _rule(
-    "mission-place", "error", "Position, turns and scale are finite numbers of at most 1e6.",
+    "mission-place",
+    "error",
+    "Position, turns and scale are finite numbers of at most 1e6.",
     why="The object is nowhere; glTF cannot hold infinity or NaN.",
-    fix="Give the object a place.", drops="the object",
-)  # fmt: skip
+    fix="Give the object a place.",
+    drops="the object",
+)
 
 
 def _numbers(records: Records) -> Iterator[Finding]:
     for name in ("position", "turns", "scale"):
         bad = ~(np.abs(records[name]) <= MAX_PLACE).all(axis=1)  # nor is NaN
         expected = f"at most {MAX_PLACE:g}"
-        yield from first_bad(
-            MISSION_PLACE, bad, f"{name} is not a place", _PLACE, records[name], expected
-        )
+        yield from first_bad(MISSION_PLACE, bad, f"{name} is not a place", _PLACE, records[name], expected)
 
 
 MISSION_CLAN = _rule(
-    "mission-clan", "warning", "The clan of a building or unit is a row of the clans.",
-    why="The game reads past its table of clans.", fix="Name a clan of the mission.",
-)  # fmt: skip
+    "mission-clan",
+    "warning",
+    "The clan of a building or unit is a row of the clans.",
+    why="The game reads past its table of clans.",
+    fix="Name a clan of the mission.",
+)
 
 
 def _clans(mission: Mission, records: Records) -> Iterator[Finding]:
@@ -90,16 +88,17 @@ def _clans(mission: Mission, records: Records) -> Iterator[Finding]:
         return
     bad = (records["kind"] <= 1) & (records["clan"] >= len(mission.clans))
     yield from first_bad(
-        MISSION_CLAN, bad, "mission has no such clan", _PLACE, records["clan"],
-        f"below {len(mission.clans)}",
-    )  # fmt: skip
+        MISSION_CLAN, bad, "mission has no such clan", _PLACE, records["clan"], f"below {len(mission.clans)}"
+    )
 
 
 MISSION_ID = _rule(
-    "mission-id", "warning", "A logical id is that of one object.",
+    "mission-id",
+    "warning",
+    "A logical id is that of one object.",
     why="Hosts and scripts find objects by it: they find one of the two.",
     fix="Give the second object an id of its own.",
-)  # fmt: skip
+)
 
 
 def _ids(records: Records) -> Iterator[Finding]:
@@ -110,10 +109,12 @@ def _ids(records: Records) -> Iterator[Finding]:
 
 
 MISSION_PROPERTY = _rule(
-    "mission-property", "warning",
+    "mission-property",
+    "warning",
     "The properties LogicalID and ClanID of a building or unit repeat its id and its clan.",
-    why="The game shows one of the two, or none.", fix="Make them equal.",
-)  # fmt: skip
+    why="The game shows one of the two, or none.",
+    fix="Make them equal.",
+)
 
 
 def _properties(mission: Mission) -> Iterator[Finding]:
@@ -129,20 +130,20 @@ def _properties(mission: Mission) -> Iterator[Finding]:
 
 
 MISSION_HOST = _rule(
-    "mission-host", "warning",
+    "mission-host",
+    "warning",
     "A unit that starts inside a building names the building's id and a vertex of its path graph.",
     why="The unit starts where it is stored, or nowhere.",
     fix="Name both, or -1 and -1.",
-)  # fmt: skip
+)
 
 
 def _hosts(mission: Mission, records: Records) -> Iterator[Finding]:
     host, vertex = records["host"], records["vertex"]
     half = (host == NO_ID) != (vertex == NO_ID)
     yield from first_bad(
-        MISSION_HOST, half, "host and vertex are not both set", _PLACE,
-        np.stack([host, vertex], 1), "both or neither",
-    )  # fmt: skip
+        MISSION_HOST, half, "host and vertex are not both set", _PLACE, np.stack([host, vertex], 1), "both or neither"
+    )
     hosts = mission.hosts()
     for row, placed in enumerate(mission.objects):
         if placed.host is not None:
@@ -155,16 +156,17 @@ def _hosts(mission: Mission, records: Records) -> Iterator[Finding]:
 def host_without_vertex(row: int, vertex: int, count: int) -> Finding:
     """Return the finding about a vertex that the host's path graph does not have."""
     problem = "path graph of the host has no such vertex"
-    return Finding(
-        MISSION_HOST, problem, OBJECTS, row, value=vertex, expected=f"below {count}"
-    )  # fmt: skip
+    return Finding(MISSION_HOST, problem, OBJECTS, row, value=vertex, expected=f"below {count}")
 
 
 MISSION_MARKER = _rule(
-    "mission-marker", "error", "Numbers of routes, zones and lodes are finite, and at most 1e12.",
-    source="docs/reference/mission.md", why="glTF cannot hold infinity or NaN.",
+    "mission-marker",
+    "error",
+    "Numbers of routes, zones and lodes are finite, and at most 1e12.",
+    source="docs/reference/mission.md",
+    why="glTF cannot hold infinity or NaN.",
     fix="Give the route, zone or lode a place.",
-)  # fmt: skip
+)
 
 
 def _markers(mission: Mission) -> Iterator[Finding]:
@@ -181,16 +183,23 @@ def _markers(mission: Mission) -> Iterator[Finding]:
         if bad:
             row, values = bad[0]
             yield Finding(
-                MISSION_MARKER, more("number is not finite, or too large", len(bad)), table, row,
-                value=float(values[0, 0]), expected=f"at most {MAX_COORDINATE:g}", count=len(bad),
-            )  # fmt: skip
+                MISSION_MARKER,
+                more("number is not finite, or too large", len(bad)),
+                table,
+                row,
+                value=float(values[0, 0]),
+                expected=f"at most {MAX_COORDINATE:g}",
+                count=len(bad),
+            )
 
 
 MISSION_PATH = _rule(
-    "mission-path", "warning",
+    "mission-path",
+    "warning",
     "The path of a building or unit is a .dat of the game, that of scenery a key with a model.",
-    why="The object is missing in the game.", fix="Correct the path, or add the file.",
-)  # fmt: skip
+    why="The object is missing in the game.",
+    fix="Correct the path, or add the file.",
+)
 
 
 def check_paths(mission: Mission, problems: Sequence[str]) -> Iterator[Finding]:
@@ -207,10 +216,13 @@ def check_paths(mission: Mission, problems: Sequence[str]) -> Iterator[Finding]:
 
 
 MISSION_MAP = _rule(
-    "mission-map", "warning", "The level that a mission names is there, and valid.",
-    source="docs/reference/mission.md", why="The game cannot start the mission.",
+    "mission-map",
+    "warning",
+    "The level that a mission names is there, and valid.",
+    source="docs/reference/mission.md",
+    why="The game cannot start the mission.",
     fix="Correct the map path, or add the level.",
-)  # fmt: skip
+)
 
 
 def missing_map(path: str, problem: str) -> Finding:
@@ -219,13 +231,15 @@ def missing_map(path: str, problem: str) -> Finding:
 
 
 MISSION_OUTSIDE = _rule(
-    "mission-outside", "warning", "Objects are on the map.",
-    why="Nothing is under them.", fix="Move the object.",
-)  # fmt: skip
+    "mission-outside", "warning", "Objects are on the map.", why="Nothing is under them.", fix="Move the object."
+)
 MISSION_GROUND = _rule(
-    "mission-ground", "note", "Objects are near the ground: 2 below it to 50 above.",
-    why="Mostly a wrong height; flyers and bridges may be meant so.", fix="Move the object.",
-)  # fmt: skip
+    "mission-ground",
+    "note",
+    "Objects are near the ground: 2 below it to 50 above.",
+    why="Mostly a wrong height; flyers and bridges may be meant so.",
+    fix="Move the object.",
+)
 
 
 def check_ground(mission: Mission, low: Floats, high: Floats, ground: Floats) -> Iterator[Finding]:
@@ -242,16 +256,19 @@ def check_ground(mission: Mission, low: Floats, high: Floats, ground: Floats) ->
     xy = position[:, :2]
     outside = free & ~((xy >= low) & (xy <= high)).all(axis=1)
     yield from first_bad(
-        MISSION_OUTSIDE, outside, "object is off the map", _PLACE, position,
-        f"{_text(low)} .. {_text(high)}",
-    )  # fmt: skip
+        MISSION_OUTSIDE, outside, "object is off the map", _PLACE, position, f"{_text(low)} .. {_text(high)}"
+    )
     with np.errstate(invalid="ignore"):
         above = position[:, 2] - ground
         far = free & ~outside & ((above < -MAX_BELOW) | (above > MAX_ABOVE))
     yield from first_bad(
-        MISSION_GROUND, far, "object is far from the ground", _PLACE,
-        lambda row: f"{above[row]:.2f} above it", f"{-MAX_BELOW:g}..{MAX_ABOVE:g}",
-    )  # fmt: skip
+        MISSION_GROUND,
+        far,
+        "object is far from the ground",
+        _PLACE,
+        lambda row: f"{above[row]:.2f} above it",
+        f"{-MAX_BELOW:g}..{MAX_ABOVE:g}",
+    )
 
 
 def _text(corner: Floats) -> str:

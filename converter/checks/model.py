@@ -16,13 +16,7 @@ from .graph import check_graph
 from .header import check_header
 from .names import check_names, check_string_ends, check_strings
 from .nodes import check_nodes, check_nodes_further
-from .slots import (
-    check_bounds,
-    check_reuse,
-    check_slots,
-    check_slots_further,
-    check_unused_slots,
-)
+from .slots import check_bounds, check_reuse, check_slots, check_slots_further, check_unused_slots
 from .triangles import check_descriptors, check_links, check_normals, check_triangles
 from .vertices import check_vertex_tables, check_vertex_use
 

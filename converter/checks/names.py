@@ -28,29 +28,37 @@ def check_strings(model: MshModel) -> Iterator[Finding]:
 
 
 STRING_RUN = _rule(
-    "string-run", "error", "Every string of Res10 lies inside the table.",
-    why="The runtime would read past the table.", fix="The table was cut: take it from a backup.",
+    "string-run",
+    "error",
+    "Every string of Res10 lies inside the table.",
+    why="The runtime would read past the table.",
+    fix="The table was cut: take it from a backup.",
     drops="the string and those after it",
-)  # fmt: skip
+)
 
 
 def _missing(model: MshModel, strings: StringTable) -> Iterator[Finding]:
     records, tail = strings.records, strings.tail
     length = int.from_bytes(tail[:4], "little")
     yield Finding(
-        STRING_RUN, "string runs past the table", table=_STRINGS, row=len(records),
+        STRING_RUN,
+        "string runs past the table",
+        table=_STRINGS,
+        row=len(records),
         offset=model.offset_of(StreamType.STRINGS, 0, sum(4 + len(record) for record in records)),
         value=f"length {length}" if len(tail) >= 4 else "no length word",
         expected=f"at most {max(0, len(tail) - 5)} bytes of {len(tail)} left",
         rows=np.arange(len(records), len(model.nodes)),
-    )  # fmt: skip
+    )
 
 
 STRING_NUL = _rule(
-    "string-nul", "warning", "A string of Res10 ends with a NUL.",
+    "string-nul",
+    "warning",
+    "A string of Res10 ends with a NUL.",
     why="The runtime would read on into the next record.",
     fix="Convert to glTF, rename the node and convert back.",
-)  # fmt: skip
+)
 
 
 def check_string_ends(model: MshModel) -> Iterator[Finding]:
@@ -59,20 +67,20 @@ def check_string_ends(model: MshModel) -> Iterator[Finding]:
         return
     records = model.strings.records
     start = model.offset_of(StreamType.STRINGS) or 0
-    place = Place(
-        _STRINGS, lambda row: start + 4 + sum(4 + len(record) for record in records[:row])
-    )
+    place = Place(_STRINGS, lambda row: start + 4 + sum(4 + len(record) for record in records[:row]))
     bad = np.array([bool(record) and record[-1] != 0 for record in records], np.bool_)
     yield from first_bad(
-        STRING_NUL, bad, "string has no NUL at its end", place,
-        lambda row: f"{records[row][-1]:#04x}", "0",
-    )  # fmt: skip
+        STRING_NUL, bad, "string has no NUL at its end", place, lambda row: f"{records[row][-1]:#04x}", "0"
+    )
 
 
 STRING_TAIL = _rule(
-    "string-tail", "warning", "Res10 holds one record per node and nothing after them.",
-    why="The rest is never read; perhaps nodes are missing.", fix="Nothing to do; it is kept.",
-)  # fmt: skip
+    "string-tail",
+    "warning",
+    "Res10 holds one record per node and nothing after them.",
+    why="The rest is never read; perhaps nodes are missing.",
+    fix="Nothing to do; it is kept.",
+)
 
 
 def _tail(strings: StringTable) -> Iterator[Finding]:
@@ -82,21 +90,29 @@ def _tail(strings: StringTable) -> Iterator[Finding]:
 
 
 NAME_STRIDE = _rule(
-    "name-stride", "warning", "Res9 holds names of 32 bytes.",
-    source="docs/reference/model.md#res9-names", why="The names cannot be read; the table is kept.",
+    "name-stride",
+    "warning",
+    "Res9 holds names of 32 bytes.",
+    source="docs/reference/model.md#res9-names",
+    why="The names cannot be read; the table is kept.",
     fix="Take it from a backup.",
-)  # fmt: skip
+)
 NAME_COUNT = _rule(
-    "name-count", "warning", "Res9 holds one name per node.",
+    "name-count",
+    "warning",
+    "Res9 holds one name per node.",
     source="docs/reference/model.md#res9-names",
     why="Names belong to the wrong nodes, or nodes have none.",
     fix="Convert to glTF and back without the sidecar.",
-)  # fmt: skip
+)
 NAME_NUL = _rule(
-    "name-nul", "warning", "A name of Res9 ends with a NUL inside its 32 bytes.",
-    source="docs/reference/model.md#res9-names", why="It would run into the next one.",
+    "name-nul",
+    "warning",
+    "A name of Res9 ends with a NUL inside its 32 bytes.",
+    source="docs/reference/model.md#res9-names",
+    why="It would run into the next one.",
     fix="Give the node a name of at most 31 bytes.",
-)  # fmt: skip
+)
 
 
 def check_names(model: MshModel) -> Iterator[Finding]:
@@ -113,7 +129,4 @@ def check_names(model: MshModel) -> Iterator[Finding]:
         problem, count = "not one name per node", len(model.nodes)
         yield Finding(NAME_COUNT, problem, _NAMES, None, offset, len(names), count)
     full = (names["name"] != 0).all(axis=1)
-    yield from first_bad(
-        NAME_NUL, full, "name has no NUL", in_table(model, StreamType.NAMES), None,
-        "at most 31 bytes",
-    )  # fmt: skip
+    yield from first_bad(NAME_NUL, full, "name has no NUL", in_table(model, StreamType.NAMES), None, "at most 31 bytes")

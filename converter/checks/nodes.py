@@ -17,10 +17,13 @@ from .places import in_table
 _rule = partial(Rule, "core model", source="docs/reference/model.md#res1-nodes")
 
 NODE_NONE = _rule(
-    "node-none", "warning", "A model has nodes.",
-    source="docs/reference/model.md", why="Slots are found through nodes: nothing is drawn.",
+    "node-none",
+    "warning",
+    "A model has nodes.",
+    source="docs/reference/model.md",
+    why="Slots are found through nodes: nothing is drawn.",
     fix="Add a node.",
-)  # fmt: skip
+)
 
 
 def check_nodes_further(model: MshModel) -> Iterator[Finding]:
@@ -33,11 +36,13 @@ def check_nodes_further(model: MshModel) -> Iterator[Finding]:
 
 
 NODE_LEGACY = _rule(
-    "node-legacy", "warning", "Nodes are records of 38 bytes.",
+    "node-legacy",
+    "warning",
+    "Nodes are records of 38 bytes.",
     source="docs/reference/model.md#legacy-nodes",
     why="No reader of the stride-24 outlier is known: no hierarchy, poses or levels of detail.",
     fix="Nothing to do; a new model gets 38.",
-)  # fmt: skip
+)
 
 
 def check_nodes(model: MshModel) -> Iterator[Finding]:
@@ -55,16 +60,21 @@ def check_nodes(model: MshModel) -> Iterator[Finding]:
 
 
 NODE_PARENT = _rule(
-    "node-parent", "error", "A parent is a node, or 0xFFFF.",
-    why="The runtime would read past the node table.", fix="Point it to a node, or to 0xFFFF.",
+    "node-parent",
+    "error",
+    "A parent is a node, or 0xFFFF.",
+    why="The runtime would read past the node table.",
+    fix="Point it to a node, or to 0xFFFF.",
     drops="the parent: the node becomes a root",
-)  # fmt: skip
+)
 NODE_CYCLE = _rule(
-    "node-cycle", "error", "Parents lead to a root.",
+    "node-cycle",
+    "error",
+    "Parents lead to a root.",
     why="A pose cannot be computed; the runtime would not come back.",
     fix="Make one of the nodes a root.",
     drops="the parent of the cycle's first node: it becomes a root",
-)  # fmt: skip
+)
 
 
 def _parents(model: MshModel) -> Iterator[Finding]:
@@ -75,54 +85,69 @@ def _parents(model: MshModel) -> Iterator[Finding]:
     if not np.count_nonzero(bad):
         above = parents_first(model.parents)
         looping = np.False_ if len(above) == count else ~np.isin(np.arange(count), above)
-        yield from first_bad(
-            NODE_CYCLE, looping, "parents form a cycle", place, parent, "a root above"
-        )
+        yield from first_bad(NODE_CYCLE, looping, "parents form a cycle", place, parent, "a root above")
 
 
 NODE_ORDER = _rule(
-    "node-order", "warning", "A parent comes before its children.",
+    "node-order",
+    "warning",
+    "A parent comes before its children.",
     why="The runtime may build its instances in one pass.",
     fix="Convert to glTF and back without the sidecar: parents come first.",
-)  # fmt: skip
+)
 
 
 def _order(model: MshModel) -> Iterator[Finding]:
     parent = model.nodes["parent"].astype(np.int64)
     yield from first_bad(
-        NODE_ORDER, (parent != NONE16) & (parent >= np.arange(len(parent))), "parent comes later",
-        in_table(model, StreamType.NODES, "parent"), parent, "an earlier node",
-    )  # fmt: skip
+        NODE_ORDER,
+        (parent != NONE16) & (parent >= np.arange(len(parent))),
+        "parent comes later",
+        in_table(model, StreamType.NODES, "parent"),
+        parent,
+        "an earlier node",
+    )
 
 
 NODE_SLOT = _rule(
-    "node-slot", "error", "A slot index is a slot, or 0xFFFF.",
-    why="The runtime would read past the slots.", fix="Point it to a slot, or to 0xFFFF.",
+    "node-slot",
+    "error",
+    "A slot index is a slot, or 0xFFFF.",
+    why="The runtime would read past the slots.",
+    fix="Point it to a slot, or to 0xFFFF.",
     drops="the slot index: the part is not shown",
-)  # fmt: skip
+)
 
 
 def _slot_indices(model: MshModel) -> Iterator[Finding]:
     slot = model.nodes["slot_index"].reshape(len(model.nodes), LOD_COUNT * GROUP_COUNT)
     yield from first_bad(
-        NODE_SLOT, beyond(slot, len(model.slots)).any(1), "slot index is not a slot",
-        in_table(model, StreamType.NODES, "slot_index"), lambda row: largest_known(slot[row]),
+        NODE_SLOT,
+        beyond(slot, len(model.slots)).any(1),
+        "slot index is not a slot",
+        in_table(model, StreamType.NODES, "slot_index"),
+        lambda row: largest_known(slot[row]),
         f"below {len(model.slots)}",
-    )  # fmt: skip
+    )
 
 
 NODE_STAGE = _rule(
-    "node-stage", "note",
+    "node-stage",
+    "note",
     "A later block of five slot indices is filled only if the earlier one is.",
-    source="docs/reference/model.md#the-slot-matrix", why="The game steps through them in order.",
+    source="docs/reference/model.md#the-slot-matrix",
+    why="The game steps through them in order.",
     fix="Fill the earlier block too.",
-)  # fmt: skip
+)
 
 
 def _stages(model: MshModel) -> Iterator[Finding]:
     filled = (model.nodes["slot_index"] != NONE16).any(axis=2)
     yield from first_bad(
-        NODE_STAGE, (filled[:, 1:] & ~filled[:, :-1]).any(axis=1),
+        NODE_STAGE,
+        (filled[:, 1:] & ~filled[:, :-1]).any(axis=1),
         "block of slot indices is filled, the one before is not",
-        in_table(model, StreamType.NODES, "slot_index"), None, "filled in order",
-    )  # fmt: skip
+        in_table(model, StreamType.NODES, "slot_index"),
+        None,
+        "filled in order",
+    )

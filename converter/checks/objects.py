@@ -12,15 +12,19 @@ from ..formats.registry import ROWS, Member, Resolved
 _rule = partial(Rule, "objects.rlb", source="docs/reference/registry.md#from-a-key-to-a-model")
 
 OBJECT_MODEL = _rule(
-    "object-model", "warning", "The archive and the member of the first .msh row are there.",
+    "object-model",
+    "warning",
+    "The archive and the member of the first .msh row are there.",
     why="The object has no model: later rows and parents are not tried.",
     fix="Correct the row, or add the model.",
-)  # fmt: skip
+)
 OBJECT_FILE = _rule(
-    "object-file", "warning", "The other files that a key means are there.",
+    "object-file",
+    "warning",
+    "The other files that a key means are there.",
     why="The object has no materials, no points, or whatever the file was for.",
     fix="Correct the row, or add the file.",
-)  # fmt: skip
+)
 
 
 def missing_member(object: Resolved, member: Member, problem: str) -> Iterator[Finding]:

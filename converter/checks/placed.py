@@ -10,10 +10,12 @@ from ..findings import Finding, Rule
 _rule = partial(Rule, "unit, mission", source="docs/reference/registry.md#from-a-key-to-a-model")
 
 PLACED_MODEL = _rule(
-    "placed-model", "warning", "The models that are placed can be read, without errors.",
+    "placed-model",
+    "warning",
+    "The models that are placed can be read, without errors.",
     why="The place is empty, or lacks what is broken of the model.",
     fix="Check the model by itself: msh-inspect --check says what is wrong with it.",
-)  # fmt: skip
+)
 
 
 def unreadable_model(key: str, error: ConversionError) -> Finding:

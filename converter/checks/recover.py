@@ -33,18 +33,23 @@ from .triangles import TRIANGLE_LINK
 from .vertices import VERTEX_COUNT, VERTEX_FINITE
 
 BATCH_OVERLAP = Rule(
-    "core model", "batch-overlap", "error",
+    "core model",
+    "batch-overlap",
+    "error",
     "Batches whose triangles a tolerant reader leaves out use the indices at most 8 times.",
     source="docs/checks.md#converting-a-broken-file",
     why="What is left of each batch is laid out again: a small file would become a huge one.",
     fix="Correct the batches' vertices first.",
-)  # fmt: skip
+)
 STILL_BROKEN = Rule(
-    "core model", "still-broken", "error",
+    "core model",
+    "still-broken",
+    "error",
     "Where what is broken is left out, nothing is broken; of terrains and areal maps too.",
     source="docs/checks.md#converting-a-broken-file",
-    why="Too much depends on what is broken to show the rest.", fix="Fix what is named first.",
-)  # fmt: skip
+    why="Too much depends on what is broken to show the rest.",
+    fix="Fix what is named first.",
+)
 T = TypeVar("T")
 F = TypeVar("F", bound=TableFile)
 Steps = Mapping[Rule, Callable[[T, Finding], T]]
@@ -97,11 +102,7 @@ def leave_out(model: MshModel) -> tuple[MshModel, list[Finding]]:
 
 
 def without_broken(
-    content: T,
-    check: Callable[[T], list[Finding]],
-    steps: Steps[T],
-    file: str,
-    entry: str | None = None,
+    content: T, check: Callable[[T], list[Finding]], steps: Steps[T], file: str, entry: str | None = None
 ) -> tuple[T, list[Finding]]:
     """Leave out what errors concern until there are none: some hide others.
 
@@ -185,11 +186,7 @@ def put_back(edited: MshModel, model: MshModel) -> MshModel | None:
     ):
         return None
     tables = made | {key: stored[key] for key in broken}
-    result = replace(
-        edited,
-        streams=tables,
-        strings=model.strings if strings else edited.strings,
-    )
+    result = replace(edited, streams=tables, strings=model.strings if strings else edited.strings)
     return result if _errors(leave_out(result)[1]) == _errors(findings) else None
 
 
@@ -323,16 +320,23 @@ def _without_triangles(
         ConversionError: they overlap so much that what is left would be many times the table.
     """
     batches, indices = model.batches.copy(), model.indices
-    start, count, base = (
-        batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex")
-    )
+    start, count, base = (batches[name].astype(np.int64) for name in ("index_start", "index_count", "base_vertex"))
     rows, whole = np.flatnonzero(touched), (count - count % 3)[touched]
     if int(whole.sum()) > _OVERLAP * len(indices):
         most = _OVERLAP * len(indices)
-        raise Finding(
-            BATCH_OVERLAP, "batches overlap too much to leave out their triangles", finding.table,
-            finding.row, finding.offset, int(whole.sum()), f"at most {most} indices",
-        ).to_error().at(file=model.archive.label, entry=entry_name(model))  # fmt: skip
+        raise (
+            Finding(
+                BATCH_OVERLAP,
+                "batches overlap too much to leave out their triangles",
+                finding.table,
+                finding.row,
+                finding.offset,
+                int(whole.sum()),
+                f"at most {most} indices",
+            )
+            .to_error()
+            .at(file=model.archive.label, entry=entry_name(model))
+        )
     words = indices[ranges(start[rows], whole)]
     corner = words + np.repeat(base[rows], whole)
     wrong = corner >= bad if isinstance(bad, int) else bad[np.minimum(corner, len(bad) - 1)]

@@ -17,15 +17,7 @@ from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
 from .areal_map import check_areal_map
 from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
 from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
-from .recover import (
-    Steps,
-    filled,
-    rows_of,
-    setting,
-    whole_streams,
-    without_broken,
-    without_links,
-)
+from .recover import Steps, filled, rows_of, setting, whole_streams, without_broken, without_links
 from .terrain import check_terrain
 from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
 from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT

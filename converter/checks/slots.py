@@ -35,29 +35,37 @@ def check_slots_further(model: MshModel) -> Iterator[Finding]:
 
 
 SLOT_BATCHES = _rule(
-    "slot-batches", "error", "A slot's batches lie inside Res13.",
-    why="The runtime would read past the batches.", fix="Correct batchStart and batchCount.",
+    "slot-batches",
+    "error",
+    "A slot's batches lie inside Res13.",
+    why="The runtime would read past the batches.",
+    fix="Correct batchStart and batchCount.",
     drops="the slot",
-)  # fmt: skip
+)
 
 
 def _batches(model: MshModel) -> Iterator[Finding]:
     slots, most = model.slots, len(model.batches)
     end = slots["batch_start"].astype(np.int64) + slots["batch_count"]
     yield from first_bad(
-        SLOT_BATCHES, end > most, "slot's batches run past the table",
-        in_table(model, StreamType.SLOTS, "batch_start"), end, f"at most {most}",
-    )  # fmt: skip
+        SLOT_BATCHES,
+        end > most,
+        "slot's batches run past the table",
+        in_table(model, StreamType.SLOTS, "batch_start"),
+        end,
+        f"at most {most}",
+    )
 
 
 MODEL_REUSE = _rule(
-    "model-reuse", "error",
+    "model-reuse",
+    "error",
     "Slots, batches, nodes and animated frames use the rows of their tables at most 16 times on "
     "average, or 1,048,576 rows in all.",
     source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Give every slot batches and every batch indices of its own.",
-)  # fmt: skip
+)
 
 
 def check_reuse(model: MshModel) -> Iterator[Finding]:
@@ -65,9 +73,12 @@ def check_reuse(model: MshModel) -> Iterator[Finding]:
     for stream, what, number, rows in _uses(model):
         if number > max_uses(rows):
             yield Finding(
-                MODEL_REUSE, f"{what} too often", TABLES[stream].label, value=number,
+                MODEL_REUSE,
+                f"{what} too often",
+                TABLES[stream].label,
+                value=number,
                 expected=f"at most {max_uses(rows)}",
-            )  # fmt: skip
+            )
             return
 
 
@@ -96,10 +107,13 @@ def _uses(model: MshModel) -> Iterator[tuple[StreamType, str, int, int]]:
 
 
 SLOT_TRIANGLES = _rule(
-    "slot-triangles", "error", "A slot's triangles lie inside Res7.",
-    why="Collision would read past the descriptors.", fix="Correct triStart and triCount.",
+    "slot-triangles",
+    "error",
+    "A slot's triangles lie inside Res7.",
+    why="Collision would read past the descriptors.",
+    fix="Correct triStart and triCount.",
     drops="the slot's descriptors",
-)  # fmt: skip
+)
 
 
 def _triangles(model: MshModel) -> Iterator[Finding]:
@@ -108,17 +122,22 @@ def _triangles(model: MshModel) -> Iterator[Finding]:
     slots, most = model.slots, len(model.triangles)
     end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
     yield from first_bad(
-        SLOT_TRIANGLES, end > most, "slot's triangles run past the table",
-        in_table(model, StreamType.SLOTS, "tri_start"), end, f"at most {most}",
-    )  # fmt: skip
+        SLOT_TRIANGLES,
+        end > most,
+        "slot's triangles run past the table",
+        in_table(model, StreamType.SLOTS, "tri_start"),
+        end,
+        f"at most {most}",
+    )
 
 
 SLOT_COVER = _rule(
-    "slot-cover", "warning",
+    "slot-cover",
+    "warning",
     "A slot's batches cover its triangles exactly: triStart is the first batch's indexStart / 3.",
     why="What is hit is not what is drawn.",
     fix="Convert to glTF, touch the part and convert back: the slot is rebuilt.",
-)  # fmt: skip
+)
 
 
 def _cover(model: MshModel) -> Iterator[Finding]:
@@ -126,24 +145,30 @@ def _cover(model: MshModel) -> Iterator[Finding]:
     if model.triangles is None or not len(slots):
         return
     first, count, tri_start, tri_count = (
-        slots[key].astype(np.int64)
-        for key in ("batch_start", "batch_count", "tri_start", "tri_count")
+        slots[key].astype(np.int64) for key in ("batch_start", "batch_count", "tri_start", "tri_count")
     )
     ends = np.concatenate([[0], np.cumsum(batches["index_count"], dtype=np.int64)])
     length = ends[first + count] - ends[first]
     starts = np.append(batches["index_start"], 0)[np.minimum(first, len(batches))]
     start = np.where(count > 0, starts, tri_start * 3)
     yield from first_bad(
-        SLOT_COVER, (tri_start * 3 != start) | (tri_count * 3 != length),
-        "slot's triangles are not its batches'", in_table(model, StreamType.SLOTS, "tri_start"),
-        np.stack([tri_start, tri_count], axis=1), np.stack([start // 3, length // 3], axis=1),
-    )  # fmt: skip
+        SLOT_COVER,
+        (tri_start * 3 != start) | (tri_count * 3 != length),
+        "slot's triangles are not its batches'",
+        in_table(model, StreamType.SLOTS, "tri_start"),
+        np.stack([tri_start, tri_count], axis=1),
+        np.stack([start // 3, length // 3], axis=1),
+    )
 
 
 SLOT_UNUSED = _rule(
-    "slot-unused", "note", "Every slot is used by a node.",
-    source="docs/reference/model.md", why="It is never shown.", fix="Nothing to do.",
-)  # fmt: skip
+    "slot-unused",
+    "note",
+    "Every slot is used by a node.",
+    source="docs/reference/model.md",
+    why="It is never shown.",
+    fix="Nothing to do.",
+)
 
 
 def check_unused_slots(model: MshModel) -> Iterator[Finding]:
@@ -158,11 +183,12 @@ def check_unused_slots(model: MshModel) -> Iterator[Finding]:
 
 
 SLOT_FINITE = _rule(
-    "slot-finite", "warning",
+    "slot-finite",
+    "warning",
     "A slot's box and sphere are finite numbers, the radius not negative.",
     why="The part is culled or hit at random.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)  # fmt: skip
+)
 
 
 def _finite(model: MshModel) -> Iterator[Finding]:
@@ -171,9 +197,13 @@ def _finite(model: MshModel) -> Iterator[Finding]:
     for field in ("aabb_min", "aabb_max", "sphere_center"):
         valid &= np.isfinite(slots[field]).all(axis=1)
     yield from first_bad(
-        SLOT_FINITE, ~valid, "slot has no bounds", in_table(model, StreamType.SLOTS, "aabb_min"),
-        slots["sphere_radius"], "finite",
-    )  # fmt: skip
+        SLOT_FINITE,
+        ~valid,
+        "slot has no bounds",
+        in_table(model, StreamType.SLOTS, "aabb_min"),
+        slots["sphere_radius"],
+        "finite",
+    )
 
 
 def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
@@ -190,27 +220,40 @@ def vertices_by_slot(model: MshModel) -> tuple[Ints, Ints]:
 
 
 SLOT_BOX = _rule(
-    "slot-box", "warning", "A slot's box contains its vertices.",
+    "slot-box",
+    "warning",
+    "A slot's box contains its vertices.",
     why="The part vanishes at the edge of the screen, or cannot be hit.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)  # fmt: skip
+)
 SLOT_BOX_LOOSE = _rule(
-    "slot-box-loose", "note", "A slot's box is the box of its vertices.",
-    why="A larger box only costs time.", fix="Nothing to do.",
-)  # fmt: skip
+    "slot-box-loose",
+    "note",
+    "A slot's box is the box of its vertices.",
+    why="A larger box only costs time.",
+    fix="Nothing to do.",
+)
 SLOT_SPHERE = _rule(
-    "slot-sphere", "warning", "A slot's sphere contains its vertices.",
+    "slot-sphere",
+    "warning",
+    "A slot's sphere contains its vertices.",
     why="The sphere is the broad phase: what lies outside cannot be hit.",
     fix="Convert to glTF, touch the part and convert back: bounds are computed.",
-)  # fmt: skip
+)
 SLOT_AREA = _rule(
-    "slot-area", "note", "Word +48 of a slot is the surface area of its triangles.",
-    why="Armour follows from it.", fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+    "slot-area",
+    "note",
+    "Word +48 of a slot is the surface area of its triangles.",
+    why="Armour follows from it.",
+    fix="Convert to glTF, touch the part and convert back.",
+)
 SLOT_VOLUME = _rule(
-    "slot-volume", "note", "Word +52 of a slot is the volume of its box.",
-    why="Mass is density x volume.", fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+    "slot-volume",
+    "note",
+    "Word +52 of a slot is the volume of its box.",
+    why="Mass is density x volume.",
+    fix="Convert to glTF, touch the part and convert back.",
+)
 
 
 def check_bounds(model: MshModel) -> Iterator[Finding]:

@@ -33,12 +33,7 @@ def check_terrain(terrain: Terrain) -> list[Finding]:
     """
     if terrain.cut:
         return [*terrain.cut, *check_terrain(terrain.without_cut())]
-    findings = [
-        *check_tables(terrain),
-        *check_slot_count(terrain),
-        *check_faces(terrain),
-        *check_squares(terrain),
-    ]
+    findings = [*check_tables(terrain), *check_slot_count(terrain), *check_faces(terrain), *check_squares(terrain)]
     if any(finding.severity == "error" for finding in findings):
         return findings
     return [

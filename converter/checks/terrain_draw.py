@@ -12,20 +12,19 @@ from ..formats.tables import TerrainStream
 from ..formats.terrain import Terrain
 from .places import in_table
 
-_rule = partial(
-    Rule, "terrain", source="docs/reference/terrain.md#res11-the-order-in-which-faces-are-drawn"
-)
+_rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res11-the-order-in-which-faces-are-drawn")
 
 _T = TerrainStream
 _DRAW, _DRAW_FIRST = 0x48, 0x58
 
 
 TERRAIN_DRAW_ORDER = _rule(
-    "terrain-draw-order", "warning",
+    "terrain-draw-order",
+    "warning",
     "Res11 is a permutation of the faces that stays inside each slot's run.",
     why="Faces are drawn twice, or not at all.",
     fix="Convert to glTF, change the topology and convert back.",
-)  # fmt: skip
+)
 
 
 def check_draw_order(terrain: Terrain) -> Iterator[Finding]:
@@ -39,17 +38,17 @@ def check_draw_order(terrain: Terrain) -> Iterator[Finding]:
     slot = np.repeat(np.arange(len(terrain.slots)), terrain.slots["tri_count"])
     if len(slot) == count and (terrain.square_of_face >= 0).all():
         yield from first_bad(
-            TERRAIN_DRAW_ORDER, slot[rows["face"]] != slot, "draw order leaves its slot's run",
-            place, rows["face"],
-        )  # fmt: skip
+            TERRAIN_DRAW_ORDER, slot[rows["face"]] != slot, "draw order leaves its slot's run", place, rows["face"]
+        )
 
 
 TERRAIN_DRAW_GROUP = _rule(
-    "terrain-draw-group", "note",
+    "terrain-draw-group",
+    "note",
     "In a slot's run each pair of materials is one group; flags are 0x48, 0x58 on its first.",
     why="It is drawn in more steps than needed.",
     fix="Convert to glTF, change the topology and convert back.",
-)  # fmt: skip
+)
 
 
 def check_draw_groups(terrain: Terrain) -> Iterator[Finding]:
@@ -70,6 +69,10 @@ def check_draw_groups(terrain: Terrain) -> Iterator[Finding]:
     once[where] = True
     bad = (rows["flags"] != flags) | (fresh & ~once) | (rows["opaque3"] != 0)
     yield from first_bad(
-        TERRAIN_DRAW_GROUP, bad, "draw order is not grouped by materials",
-        in_table(terrain, _T.DRAW_ORDER, "flags"), rows["flags"], flags,
-    )  # fmt: skip
+        TERRAIN_DRAW_GROUP,
+        bad,
+        "draw order is not grouped by materials",
+        in_table(terrain, _T.DRAW_ORDER, "flags"),
+        rows["flags"],
+        flags,
+    )

@@ -23,10 +23,13 @@ _BOX = 1e-5
 
 
 TERRAIN_SLOT_COUNT = _rule(
-    "terrain-slot-count", "error", "attr1 of Res2 is the number of slots.",
-    source="docs/reference/terrain.md#the-tables", why="The game takes the count from here.",
+    "terrain-slot-count",
+    "error",
+    "attr1 of Res2 is the number of slots.",
+    source="docs/reference/terrain.md#the-tables",
+    why="The game takes the count from here.",
     fix="Correct attr1.",
-)  # fmt: skip
+)
 
 
 def check_slot_count(terrain: Terrain) -> Iterator[Finding]:
@@ -39,28 +42,36 @@ def check_slot_count(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_SLOT_FACES = _rule(
-    "terrain-slot-faces", "error", "A slot's faces lie inside Res21.",
-    why="The game would read past the faces.", fix="Correct triStart and triCount.",
+    "terrain-slot-faces",
+    "error",
+    "A slot's faces lie inside Res21.",
+    why="The game would read past the faces.",
+    fix="Correct triStart and triCount.",
     drops="the slot",
-)  # fmt: skip
+)
 
 
 def _faces(terrain: Terrain) -> Iterator[Finding]:
     slots, most = terrain.slots, len(terrain.faces)
     end = slots["tri_start"].astype(np.int64) + slots["tri_count"]
     yield from first_bad(
-        TERRAIN_SLOT_FACES, end > most, "slot's faces run past the table",
-        in_table(terrain, _T.SLOTS, "tri_start"), end, f"at most {most}",
-    )  # fmt: skip
+        TERRAIN_SLOT_FACES,
+        end > most,
+        "slot's faces run past the table",
+        in_table(terrain, _T.SLOTS, "tri_start"),
+        end,
+        f"at most {most}",
+    )
 
 
 TERRAIN_REUSE = _rule(
-    "terrain-reuse", "error",
+    "terrain-reuse",
+    "error",
     "Slots use the faces at most 16 times on average, or 1,048,576 faces in all.",
     source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Every face belongs to one slot: correct triStart and triCount.",
-)  # fmt: skip
+)
 
 
 def _reuse(terrain: Terrain) -> Iterator[Finding]:
@@ -73,25 +84,32 @@ def _reuse(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_SLOT_BOX = _rule(
-    "terrain-slot-box", "error", "A slot's box is finite.",
+    "terrain-slot-box",
+    "error",
+    "A slot's box is finite.",
     why="Queries would not find the square.",
-    fix="Convert to glTF, touch the square and convert back.", drops="the slot's box",
-)  # fmt: skip
+    fix="Convert to glTF, touch the square and convert back.",
+    drops="the slot's box",
+)
 
 
 def _boxes(terrain: Terrain) -> Iterator[Finding]:
     boxes = np.stack([terrain.slots[key] for key in ("aabb_min", "aabb_max")], axis=1)
     yield from first_bad(
-        TERRAIN_SLOT_BOX, ~np.isfinite(boxes).all(axis=(1, 2)), "slot's box is not finite",
+        TERRAIN_SLOT_BOX,
+        ~np.isfinite(boxes).all(axis=(1, 2)),
+        "slot's box is not finite",
         in_table(terrain, _T.SLOTS, "aabb_min"),
-    )  # fmt: skip
+    )
 
 
 TERRAIN_SLOT_BOUNDS = _rule(
-    "terrain-slot-bounds", "warning", "A slot's box contains its faces.",
+    "terrain-slot-bounds",
+    "warning",
+    "A slot's box contains its faces.",
     why="The square vanishes at the edge of the screen, and what is outside cannot be hit.",
     fix="Convert to glTF, touch the square and convert back.",
-)  # fmt: skip
+)
 
 
 def check_bounds(terrain: Terrain) -> Iterator[Finding]:
@@ -113,16 +131,22 @@ def check_bounds(terrain: Terrain) -> Iterator[Finding]:
     expected = np.zeros((len(slots), 3))
     expected[rows] = low
     yield from first_bad(
-        TERRAIN_SLOT_BOUNDS, bad, "slot's box does not contain its faces",
-        in_table(terrain, _T.SLOTS, "aabb_min"), slots["aabb_min"], expected,
-    )  # fmt: skip
+        TERRAIN_SLOT_BOUNDS,
+        bad,
+        "slot's box does not contain its faces",
+        in_table(terrain, _T.SLOTS, "aabb_min"),
+        slots["aabb_min"],
+        expected,
+    )
 
 
 TERRAIN_SLOT_SPHERE = _rule(
-    "terrain-slot-sphere", "note", "A slot's sphere is the sphere round its box.",
+    "terrain-slot-sphere",
+    "note",
+    "A slot's sphere is the sphere round its box.",
     why="The square is culled too early or too late.",
     fix="Convert to glTF, touch the square and convert back.",
-)  # fmt: skip
+)
 
 
 def check_spheres(terrain: Terrain) -> Iterator[Finding]:
@@ -135,17 +159,23 @@ def check_spheres(terrain: Terrain) -> Iterator[Finding]:
         apart = np.linalg.norm(slots["sphere_center"] - (low + high) / 2, axis=1)
         bad = ~((off <= _SPHERE * radius + 1e-4) & (apart <= _SPHERE * radius + 1e-4))
     yield from first_bad(
-        TERRAIN_SLOT_SPHERE, bad, "sphere is not the one around the box",
-        in_table(terrain, _T.SLOTS, "sphere_center"), slots["sphere_radius"],
+        TERRAIN_SLOT_SPHERE,
+        bad,
+        "sphere is not the one around the box",
+        in_table(terrain, _T.SLOTS, "sphere_center"),
+        slots["sphere_radius"],
         "half the box's diagonal",
-    )  # fmt: skip
+    )
 
 
 TERRAIN_SLOT_PAIR = _rule(
-    "terrain-slot-pair", "note", "The two slots of a square have one box.",
-    source="docs/reference/terrain.md#squares-and-levels", why="The square is culled by level.",
+    "terrain-slot-pair",
+    "note",
+    "The two slots of a square have one box.",
+    source="docs/reference/terrain.md#squares-and-levels",
+    why="The square is culled by level.",
     fix="Convert to glTF, touch the square and convert back.",
-)  # fmt: skip
+)
 
 
 def check_pairs(terrain: Terrain) -> Iterator[Finding]:
@@ -156,18 +186,22 @@ def check_pairs(terrain: Terrain) -> Iterator[Finding]:
     boxes = np.stack([terrain.slots[key][np.maximum(slots, 0)] for key in ("aabb_min", "aabb_max")])
     differ = (boxes[:, :, 0] != boxes[:, :, 1]).any(axis=(0, 2))
     yield from first_bad(
-        TERRAIN_SLOT_PAIR, (slots >= 0).all(axis=1) & differ,
+        TERRAIN_SLOT_PAIR,
+        (slots >= 0).all(axis=1) & differ,
         "the square's two slots have different boxes",
-        in_table(terrain, _T.SQUARES, "slot_index"), slots, "one box",
-    )  # fmt: skip
+        in_table(terrain, _T.SQUARES, "slot_index"),
+        slots,
+        "one box",
+    )
 
 
 TERRAIN_SLOT_RUN = _rule(
-    "terrain-slot-run", "warning",
+    "terrain-slot-run",
+    "warning",
     "Slots' runs of faces follow one another and sum to the face count.",
     why="Faces are in two squares, or in none.",
     fix="Convert to glTF, change the topology and convert back.",
-)  # fmt: skip
+)
 
 
 def check_runs(terrain: Terrain) -> Iterator[Finding]:
@@ -184,10 +218,13 @@ def check_runs(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_SQUARES = _rule(
-    "terrain-squares", "error", "attr2 of Res1 divides the number of squares.",
-    source="docs/reference/terrain.md#squares-and-levels", why="No square can be found.",
+    "terrain-squares",
+    "error",
+    "attr2 of Res1 divides the number of squares.",
+    source="docs/reference/terrain.md#squares-and-levels",
+    why="No square can be found.",
     fix="Correct attr2 (16 or 8 in the game's files).",
-)  # fmt: skip
+)
 
 
 def check_squares(terrain: Terrain) -> Iterator[Finding]:
@@ -195,9 +232,12 @@ def check_squares(terrain: Terrain) -> Iterator[Finding]:
     squares, across = len(terrain.squares), terrain.across
     if not squares or across <= 0 or squares % across:
         yield about_table(
-            TERRAIN_SQUARES, "attr2 is not a number of squares across",
-            in_table(terrain, _T.SQUARES), across, f"a divisor of {squares}",
-        )  # fmt: skip
+            TERRAIN_SQUARES,
+            "attr2 is not a number of squares across",
+            in_table(terrain, _T.SQUARES),
+            across,
+            f"a divisor of {squares}",
+        )
         return
     yield from _square_slots(terrain)
     yield from _faces(terrain)
@@ -206,43 +246,59 @@ def check_squares(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_SQUARE_SLOT = _rule(
-    "terrain-square-slot", "error", "A square's slots are slots, or 0xFFFF.",
-    source="docs/reference/terrain.md#res1-squares", why="The game would read past the slots.",
-    fix="Correct the square.", drops="the square's slot",
-)  # fmt: skip
+    "terrain-square-slot",
+    "error",
+    "A square's slots are slots, or 0xFFFF.",
+    source="docs/reference/terrain.md#res1-squares",
+    why="The game would read past the slots.",
+    fix="Correct the square.",
+    drops="the square's slot",
+)
 
 
 def _square_slots(terrain: Terrain) -> Iterator[Finding]:
     words, slots = terrain.squares["slot_index"][:, 0, :2], len(terrain.slots)
     yield from first_bad(
-        TERRAIN_SQUARE_SLOT, ((words >= slots) & (words != NONE16)).any(axis=1),
-        "square has a slot past the table", in_table(terrain, _T.SQUARES, "slot_index"), words,
+        TERRAIN_SQUARE_SLOT,
+        ((words >= slots) & (words != NONE16)).any(axis=1),
+        "square has a slot past the table",
+        in_table(terrain, _T.SQUARES, "slot_index"),
+        words,
         f"below {slots}",
-    )  # fmt: skip
+    )
 
 
 TERRAIN_SQUARE_FINE = _rule(
-    "terrain-square-fine", "warning", "A square has a fine slot.",
+    "terrain-square-fine",
+    "warning",
+    "A square has a fine slot.",
     source="docs/reference/terrain.md#squares-and-levels",
-    why="There is no ground near the camera, and nothing to stand on.", fix="Correct the square.",
-)  # fmt: skip
+    why="There is no ground near the camera, and nothing to stand on.",
+    fix="Correct the square.",
+)
 
 
 def check_fine_slots(terrain: Terrain) -> Iterator[Finding]:
     """Yield squares without a fine slot."""
     words = terrain.squares["slot_index"][:, 0, :2]
     yield from first_bad(
-        TERRAIN_SQUARE_FINE, words[:, 0] == NONE16, "square has no fine slot",
-        in_table(terrain, _T.SQUARES, "slot_index"), words, f"below {len(terrain.slots)}",
-    )  # fmt: skip
+        TERRAIN_SQUARE_FINE,
+        words[:, 0] == NONE16,
+        "square has no fine slot",
+        in_table(terrain, _T.SQUARES, "slot_index"),
+        words,
+        f"below {len(terrain.slots)}",
+    )
 
 
 TERRAIN_SQUARE_WORDS = _rule(
-    "terrain-square-words", "note",
+    "terrain-square-words",
+    "note",
     "A square is 0, 0xFFFF, 0, 0, its fine slot, its coarse slot, then 13 x 0xFFFF.",
-    source="docs/reference/terrain.md#res1-squares", why="All files of the game have it so.",
+    source="docs/reference/terrain.md#res1-squares",
+    why="All files of the game have it so.",
     fix="Nothing to do.",
-)  # fmt: skip
+)
 
 
 def check_square_words(terrain: Terrain) -> Iterator[Finding]:
@@ -254,6 +310,10 @@ def check_square_words(terrain: Terrain) -> Iterator[Finding]:
     wanted[:, 5] = np.arange(count) + count
     words = terrain.squares.view("<u2").reshape(count, 19)
     yield from first_bad(
-        TERRAIN_SQUARE_WORDS, (words != wanted).any(axis=1), "square's words are unusual",
-        in_table(terrain, _T.SQUARES), words, "0, 65535, 0, 0, its slots, 65535 ...",
-    )  # fmt: skip
+        TERRAIN_SQUARE_WORDS,
+        (words != wanted).any(axis=1),
+        "square's words are unusual",
+        in_table(terrain, _T.SQUARES),
+        words,
+        "0, 65535, 0, 0, its slots, 65535 ...",
+    )

@@ -30,29 +30,41 @@ def check_tables(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_ORDER = _rule(
-    "terrain-order", "note", "Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
+    "terrain-order",
+    "note",
+    "Tables come in the order 1, 2, 3, 4, 5, 18, 14, 11, 21.",
     source="docs/reference/terrain.md#the-tables",
-    why="Order means nothing; all files of the game keep it.", fix="Nothing to do.",
-)  # fmt: skip
+    why="Order means nothing; all files of the game keep it.",
+    fix="Nothing to do.",
+)
 
 
 TERRAIN_TWICE = _rule(
-    "terrain-twice", "warning", "A type occurs once.",
-    source="docs/reference/nres.md#a-row-of-the-directory", why="The game takes the first.",
+    "terrain-twice",
+    "warning",
+    "A type occurs once.",
+    source="docs/reference/nres.md#a-row-of-the-directory",
+    why="The game takes the first.",
     fix="Remove the one that is not wanted.",
-)  # fmt: skip
+)
 
 
 TERRAIN_ATTR1 = _rule(
-    "terrain-attr1", "warning", "attr1 of Res1, Res3, Res11 and Res21 is the number of records.",
+    "terrain-attr1",
+    "warning",
+    "attr1 of Res1, Res3, Res11 and Res21 is the number of records.",
     source="docs/reference/terrain.md#the-tables",
-    why="The game may read the count from here instead of from the size.", fix="Correct attr1.",
-)  # fmt: skip
+    why="The game may read the count from here instead of from the size.",
+    fix="Correct attr1.",
+)
 TERRAIN_ATTR3 = _rule(
-    "terrain-attr3", "warning", "attr3 of Res2 and Res21 is the size of a record, 68 and 28.",
+    "terrain-attr3",
+    "warning",
+    "attr3 of Res2 and Res21 is the size of a record, 68 and 28.",
     source="docs/reference/terrain.md#the-tables",
-    why="The game may step through the table with it.", fix="Correct attr3.",
-)  # fmt: skip
+    why="The game may step through the table with it.",
+    fix="Correct attr3.",
+)
 
 
 def _attributes(terrain: Terrain) -> Iterator[Finding]:
@@ -82,9 +94,13 @@ def check_entries(terrain: Terrain) -> Iterator[Finding]:
     if len(first) != len(types):
         row = next(i for i, type_id in enumerate(types) if type_id in types[:i])
         yield Finding(
-            TERRAIN_TWICE, "second entry of a type; the first one counts", DIRECTORY, row,
-            value=types[row], count=len(types) - len(first),
-        )  # fmt: skip
+            TERRAIN_TWICE,
+            "second entry of a type; the first one counts",
+            DIRECTORY,
+            row,
+            value=types[row],
+            count=len(types) - len(first),
+        )
     known = [type_id for type_id in _ORDER if type_id in first]
     if [type_id for type_id in first if type_id in _ORDER] != known:
         problem = "tables are in another order"
@@ -92,11 +108,14 @@ def check_entries(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_VERTEX_COUNT = _rule(
-    "terrain-vertex-count", "error", "Every vertex stream has one record per vertex.",
+    "terrain-vertex-count",
+    "error",
+    "Every vertex stream has one record per vertex.",
     source="docs/reference/terrain.md#the-tables",
-    why="The runtime indexes all streams with one number.", fix="Take the file from a backup.",
+    why="The runtime indexes all streams with one number.",
+    fix="Take the file from a backup.",
     drops="what is too much or missing: zeros, normals that point up",
-)  # fmt: skip
+)
 
 
 def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
@@ -108,61 +127,87 @@ def _vertex_tables(terrain: Terrain) -> Iterator[Finding]:
     for stream, table in terrain.streams.items():
         if TERRAIN_TABLES[stream].per_vertex and len(table) != count:
             yield about_table(
-                TERRAIN_VERTEX_COUNT, "not one row per vertex", in_table(terrain, stream),
-                len(table), count,
-            )  # fmt: skip
+                TERRAIN_VERTEX_COUNT, "not one row per vertex", in_table(terrain, stream), len(table), count
+            )
 
 
 TERRAIN_LIMITS = _rule(
-    "terrain-limits", "error", "A terrain has at most 65,535 vertices.",
+    "terrain-limits",
+    "error",
+    "A terrain has at most 65,535 vertices.",
     source="docs/reference/terrain.md#what-the-writer-does",
-    why="A face names vertices with 16 bits, and 0xFFFF is none.", fix="Simplify it.",
-)  # fmt: skip
-TERRAIN_FACES = _rule(
-    "terrain-faces", "warning", "A terrain has at most 32,767 faces.",
-    source="docs/reference/terrain.md#what-the-writer-does", why="No file of the game has more.",
+    why="A face names vertices with 16 bits, and 0xFFFF is none.",
     fix="Simplify it.",
-)  # fmt: skip
+)
+TERRAIN_FACES = _rule(
+    "terrain-faces",
+    "warning",
+    "A terrain has at most 32,767 faces.",
+    source="docs/reference/terrain.md#what-the-writer-does",
+    why="No file of the game has more.",
+    fix="Simplify it.",
+)
 
 
 def _limits(terrain: Terrain) -> Iterator[Finding]:
     vertices, faces = len(terrain.positions), len(terrain.faces)
     if vertices > MOST_VERTICES:
         yield about_table(
-            TERRAIN_LIMITS, "more vertices than faces can name", in_table(terrain, _T.POSITIONS),
-            vertices, f"at most {MOST_VERTICES}",
-        )  # fmt: skip
+            TERRAIN_LIMITS,
+            "more vertices than faces can name",
+            in_table(terrain, _T.POSITIONS),
+            vertices,
+            f"at most {MOST_VERTICES}",
+        )
     if faces > MOST_FACES:
         yield about_table(
-            TERRAIN_FACES, "more faces than the game's files have", in_table(terrain, _T.FACES),
-            faces, f"at most {MOST_FACES}",
-        )  # fmt: skip
+            TERRAIN_FACES,
+            "more faces than the game's files have",
+            in_table(terrain, _T.FACES),
+            faces,
+            f"at most {MOST_FACES}",
+        )
 
 
 TERRAIN_FINITE = _rule(
-    "terrain-finite", "error", "Positions are finite numbers of at most 1e12.",
-    source="docs/reference/conventions.md#divisors", why="glTF cannot hold infinity or NaN.",
-    fix="Move the vertex in the tool that wrote it.", drops="the faces of the vertex",
-)  # fmt: skip
+    "terrain-finite",
+    "error",
+    "Positions are finite numbers of at most 1e12.",
+    source="docs/reference/conventions.md#divisors",
+    why="glTF cannot hold infinity or NaN.",
+    fix="Move the vertex in the tool that wrote it.",
+    drops="the faces of the vertex",
+)
 
 
 def _finite(terrain: Terrain) -> Iterator[Finding]:
     yield from first_bad(
-        TERRAIN_FINITE, ~in_range(terrain.positions), "position is not finite, or too large",
-        in_table(terrain, _T.POSITIONS), terrain.positions, f"at most {MAX_COORDINATE:g}",
-    )  # fmt: skip
+        TERRAIN_FINITE,
+        ~in_range(terrain.positions),
+        "position is not finite, or too large",
+        in_table(terrain, _T.POSITIONS),
+        terrain.positions,
+        f"at most {MAX_COORDINATE:g}",
+    )
 
 
 TERRAIN_BLEND_FINITE = _rule(
-    "terrain-blend-finite", "error", "Blend values are finite numbers.",
-    source="docs/reference/terrain.md#res14-blend", why="glTF cannot hold infinity or NaN.",
-    fix="Paint the place again.", drops="the blend: 1 is taken",
-)  # fmt: skip
-TERRAIN_BLEND = _rule(
-    "terrain-blend", "warning", "Blend values lie in 0..1.",
-    source="docs/reference/terrain.md#res14-blend", why="It is an alpha.",
+    "terrain-blend-finite",
+    "error",
+    "Blend values are finite numbers.",
+    source="docs/reference/terrain.md#res14-blend",
+    why="glTF cannot hold infinity or NaN.",
     fix="Paint the place again.",
-)  # fmt: skip
+    drops="the blend: 1 is taken",
+)
+TERRAIN_BLEND = _rule(
+    "terrain-blend",
+    "warning",
+    "Blend values lie in 0..1.",
+    source="docs/reference/terrain.md#res14-blend",
+    why="It is an alpha.",
+    fix="Paint the place again.",
+)
 
 
 def _blend(terrain: Terrain) -> Iterator[Finding]:
@@ -175,10 +220,12 @@ def _blend(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_BOX = _rule(
-    "terrain-box", "error", "The header's box is finite.",
+    "terrain-box",
+    "error",
+    "The header's box is finite.",
     why="Its corner is the grid's origin: no square can be found.",
     fix="Take the file from a backup.",
-)  # fmt: skip
+)
 
 
 def _box(terrain: Terrain) -> Iterator[Finding]:
@@ -188,14 +235,19 @@ def _box(terrain: Terrain) -> Iterator[Finding]:
 
 
 TERRAIN_CORNER = _rule(
-    "terrain-corner", "note", "Corner 0 of the header is the lowest in x and y: the grid's origin.",
-    why="Squares are counted from here.", fix="Take the file from a backup.",
-)  # fmt: skip
+    "terrain-corner",
+    "note",
+    "Corner 0 of the header is the lowest in x and y: the grid's origin.",
+    why="Squares are counted from here.",
+    fix="Take the file from a backup.",
+)
 TERRAIN_OPAQUE = _rule(
-    "terrain-opaque", "note",
+    "terrain-opaque",
+    "note",
     "The bytes after the header's corners, and the unknown bytes of slots, are zero.",
-    why="They mean nothing that is known, and are kept.", fix="Nothing to do.",
-)  # fmt: skip
+    why="They mean nothing that is known, and are kept.",
+    fix="Nothing to do.",
+)
 
 
 def check_header(terrain: Terrain) -> Iterator[Finding]:
@@ -205,9 +257,13 @@ def check_header(terrain: Terrain) -> Iterator[Finding]:
     start = (terrain.offset_of(_T.SLOTS) or 0) - HEADER_DTYPE.itemsize
     if (hull[0, :2] != hull[:, :2].min(axis=0)).any():
         yield Finding(
-            TERRAIN_CORNER, "corner 0 is not the grid's origin", table=table, offset=start,
-            value=hull[0].tolist(), expected=hull.min(axis=0).tolist(),
-        )  # fmt: skip
+            TERRAIN_CORNER,
+            "corner 0 is not the grid's origin",
+            table=table,
+            offset=start,
+            value=hull[0].tolist(),
+            expected=hull.min(axis=0).tolist(),
+        )
     within = field_offset(HEADER_DTYPE, "sphere_center")
     if terrain.header.tobytes()[within:].strip(b"\0"):
         problem = "bytes after the header's corners are not zero"
@@ -216,6 +272,5 @@ def check_header(terrain: Terrain) -> Iterator[Finding]:
     for key in ("batch_start", "batch_count", "area", "volume", "opaque56", "opaque60", "opaque64"):
         unknown |= slots[key] != 0
     yield from first_bad(
-        TERRAIN_OPAQUE, unknown, "slot's unknown bytes are not zero",
-        in_table(terrain, _T.SLOTS, "batch_start"),
-    )  # fmt: skip
+        TERRAIN_OPAQUE, unknown, "slot's unknown bytes are not zero", in_table(terrain, _T.SLOTS, "batch_start")
+    )

@@ -33,9 +33,12 @@ def check_texm(texture: Texm) -> list[Finding]:
 
 
 TEXM_WORD16 = _rule(
-    "texm-word16", "note", "The word at +16 is 32 with more than one level, else 0.",
-    why="Its effect is not known.", fix="Nothing to do.",
-)  # fmt: skip
+    "texm-word16",
+    "note",
+    "The word at +16 is 32 with more than one level, else 0.",
+    why="Its effect is not known.",
+    fix="Nothing to do.",
+)
 
 
 def _word16(texture: Texm) -> Iterator[Finding]:
@@ -48,14 +51,20 @@ def _word16(texture: Texm) -> Iterator[Finding]:
 
 
 TEXM_PAGE = _rule(
-    "texm-page", "warning", "A Page chunk is whole.",
-    source="docs/reference/texture.md#page", why="Its rectangles are not found.",
+    "texm-page",
+    "warning",
+    "A Page chunk is whole.",
+    source="docs/reference/texture.md#page",
+    why="Its rectangles are not found.",
     fix="Correct its count.",
-)  # fmt: skip
+)
 TEXM_TAIL = _rule(
-    "texm-tail", "warning", "Nothing but a Page chunk follows the levels.",
-    why="It is never read; perhaps levels or a size are wrong.", fix="Nothing to do; it is kept.",
-)  # fmt: skip
+    "texm-tail",
+    "warning",
+    "Nothing but a Page chunk follows the levels.",
+    why="It is never read; perhaps levels or a size are wrong.",
+    fix="Nothing to do; it is kept.",
+)
 
 
 def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
@@ -66,25 +75,26 @@ def _trailing(texture: Texm, end: int) -> Iterator[Finding]:
         expected = f"a count and {PAGE_DTYPE.itemsize} bytes each"
         yield Finding(TEXM_PAGE, "Page chunk is cut off", _TABLE, None, end, value, expected)
     else:
-        yield Finding(
-            TEXM_TAIL, "bytes after the levels are kept", _TABLE, None, end, value, "none"
-        )
+        yield Finding(TEXM_TAIL, "bytes after the levels are kept", _TABLE, None, end, value, "none")
 
 
 TEXM_RECT = _rule(
-    "texm-rect", "warning", "A Page's rectangles lie inside the picture.",
-    source="docs/reference/texture.md#page", why="Something outside the picture is shown.",
+    "texm-rect",
+    "warning",
+    "A Page's rectangles lie inside the picture.",
+    source="docs/reference/texture.md#page",
+    why="Something outside the picture is shown.",
     fix="Correct the rectangle.",
-)  # fmt: skip
+)
 
 
 def _rectangles(texture: Texm, rects: Records, start: int) -> Iterator[Finding]:
-    right, bottom = (
-        rects[a].astype(np.int64) + rects[b] for a, b in (("x", "width"), ("y", "height"))
-    )
+    right, bottom = (rects[a].astype(np.int64) + rects[b] for a, b in (("x", "width"), ("y", "height")))
     yield from first_bad(
-        TEXM_RECT, (right > texture.width) | (bottom > texture.height),
+        TEXM_RECT,
+        (right > texture.width) | (bottom > texture.height),
         "rectangle leaves the picture",
-        at_offsets(f"{_TABLE} (Page)", start + PAGE_DTYPE.itemsize * np.arange(len(rects))), rects,
+        at_offsets(f"{_TABLE} (Page)", start + PAGE_DTYPE.itemsize * np.arange(len(rects))),
+        rects,
         f"inside {texture.width} x {texture.height}",
-    )  # fmt: skip
+    )

@@ -11,17 +11,7 @@ from ..findings import Finding, Rule, about_table, first_bad
 from ..formats.model import MshModel
 from ..formats.tables import StreamType
 from ..numeric.adjacency import NO_EDGE
-from ..numeric.arrays import (
-    NONE16,
-    Bools,
-    Floats,
-    Ints,
-    Records,
-    beyond,
-    cross_products,
-    largest_known,
-    ranges,
-)
+from ..numeric.arrays import NONE16, Bools, Floats, Ints, Records, beyond, cross_products, largest_known, ranges
 from .places import in_table
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#res7-triangle-descriptors")
@@ -39,25 +29,33 @@ def check_descriptors(model: MshModel) -> Iterator[Finding]:
 
 
 TRIANGLE_COUNT = _rule(
-    "triangle-count", "warning", "There is one descriptor per index triple.",
+    "triangle-count",
+    "warning",
+    "There is one descriptor per index triple.",
     why="Descriptor i belongs to indices 3i..3i+2: hits report the wrong triangle.",
     fix="Convert to glTF and back without the sidecar.",
-)  # fmt: skip
+)
 
 
 def _count(model: MshModel, triangles: Records) -> Iterator[Finding]:
     if 3 * len(triangles) != len(model.indices):
         yield about_table(
-            TRIANGLE_COUNT, "not one descriptor per index triple",
-            in_table(model, StreamType.TRIANGLES), len(triangles), f"{len(model.indices) / 3:g}",
-        )  # fmt: skip
+            TRIANGLE_COUNT,
+            "not one descriptor per index triple",
+            in_table(model, StreamType.TRIANGLES),
+            len(triangles),
+            f"{len(model.indices) / 3:g}",
+        )
 
 
 TRIANGLE_LINK = _rule(
-    "triangle-link", "error", "A neighbour is a triangle, or 0xFFFF.",
-    why="Collision would read past the descriptors.", fix="Set it to 0xFFFF, or rebuild the part.",
+    "triangle-link",
+    "error",
+    "A neighbour is a triangle, or 0xFFFF.",
+    why="Collision would read past the descriptors.",
+    fix="Set it to 0xFFFF, or rebuild the part.",
     drops="the link: the edge has no neighbour",
-)  # fmt: skip
+)
 
 
 def check_triangles(model: MshModel) -> Iterator[Finding]:
@@ -67,17 +65,23 @@ def check_triangles(model: MshModel) -> Iterator[Finding]:
     link = model.triangles["link"]
     bad = beyond(link, len(link))
     yield from first_bad(
-        TRIANGLE_LINK, bad.any(1) if np.count_nonzero(bad) else np.False_,
-        "neighbour is not a triangle", in_table(model, StreamType.TRIANGLES, "link"),
-        lambda row: largest_known(link[row]), f"below {len(link)}",
-    )  # fmt: skip
+        TRIANGLE_LINK,
+        bad.any(1) if np.count_nonzero(bad) else np.False_,
+        "neighbour is not a triangle",
+        in_table(model, StreamType.TRIANGLES, "link"),
+        lambda row: largest_known(link[row]),
+        f"below {len(link)}",
+    )
 
 
 TRIANGLE_MUTUAL = _rule(
-    "triangle-mutual", "warning", "A neighbour links back across the edge that the selector names.",
-    source="docs/reference/model.md#neighbours", why="Walks over the surface go astray.",
+    "triangle-mutual",
+    "warning",
+    "A neighbour links back across the edge that the selector names.",
+    source="docs/reference/model.md#neighbours",
+    why="Walks over the surface go astray.",
     fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+)
 
 
 def check_links(model: MshModel) -> Iterator[Finding]:
@@ -93,43 +97,57 @@ def check_links(model: MshModel) -> Iterator[Finding]:
     back = link[np.where(inside, link, 0), np.where(inside, edge, 0)]
     bad = linked & ~(inside & (back == np.arange(len(link))[:, None]))
     yield from first_bad(
-        TRIANGLE_MUTUAL, bad.any(axis=1),
+        TRIANGLE_MUTUAL,
+        bad.any(axis=1),
         "neighbour does not link back across the edge that the selector names",
-        in_table(model, StreamType.TRIANGLES, "link"), lambda row: largest_known(stored[row]),
+        in_table(model, StreamType.TRIANGLES, "link"),
+        lambda row: largest_known(stored[row]),
         "mutual links",
-    )  # fmt: skip
+    )
 
 
 TRIANGLE_SELECTOR = _rule(
-    "triangle-selector", "warning", "An edge selector is 3 exactly where there is no neighbour.",
-    source="docs/reference/model.md#neighbours", why="Walks over the surface go astray.",
+    "triangle-selector",
+    "warning",
+    "An edge selector is 3 exactly where there is no neighbour.",
+    source="docs/reference/model.md#neighbours",
+    why="Walks over the surface go astray.",
     fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+)
 
 
 def _selectors(model: MshModel, triangles: Records) -> Iterator[Finding]:
     edge = triangles["selectors"][:, None] >> np.array([0, 2, 4]) & 3
     bad = ((triangles["link"] == NONE16) != (edge == NO_EDGE)).any(axis=1)
     yield from first_bad(
-        TRIANGLE_SELECTOR, bad, "edge selector does not fit its link",
-        in_table(model, StreamType.TRIANGLES, "selectors"), edge,
+        TRIANGLE_SELECTOR,
+        bad,
+        "edge selector does not fit its link",
+        in_table(model, StreamType.TRIANGLES, "selectors"),
+        edge,
         "3 exactly where there is no neighbour",
-    )  # fmt: skip
+    )
 
 
 TRIANGLE_UNIT = _rule(
-    "triangle-unit", "warning", "Descriptor normals are unit vectors.",
+    "triangle-unit",
+    "warning",
+    "Descriptor normals are unit vectors.",
     why="The hit test uses the stored normal.",
     fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+)
 
 
 def _lengths(model: MshModel, triangles: Records) -> Iterator[Finding]:
     length = np.sqrt((triangles["normal"].astype(np.float64) ** 2).sum(axis=1)) / 32767
     yield from first_bad(
-        TRIANGLE_UNIT, np.abs(length - 1) > _LENGTH, "normal is not of unit length",
-        in_table(model, StreamType.TRIANGLES, "normal"), length, "1",
-    )  # fmt: skip
+        TRIANGLE_UNIT,
+        np.abs(length - 1) > _LENGTH,
+        "normal is not of unit length",
+        in_table(model, StreamType.TRIANGLES, "normal"),
+        length,
+        "1",
+    )
 
 
 def check_normals(model: MshModel) -> Iterator[Finding]:
@@ -156,38 +174,46 @@ def check_normals(model: MshModel) -> Iterator[Finding]:
 
 
 TRIANGLE_NORMAL = _rule(
-    "triangle-normal", "note", "Descriptor normals point along the winding.",
+    "triangle-normal",
+    "note",
+    "Descriptor normals point along the winding.",
     why="The hit test uses the stored normal (8 of the game's triangles differ).",
     fix="Convert to glTF, touch the part and convert back.",
-)  # fmt: skip
+)
 
 
-def _normals(
-    model: MshModel, triangles: Records, row: Ints, side: Floats, real: Bools
-) -> Iterator[Finding]:
+def _normals(model: MshModel, triangles: Records, row: Ints, side: Floats, real: Bools) -> Iterator[Finding]:
     inside = real & (row < len(triangles))
     normal = triangles["normal"][row[inside]].astype(np.float64)
     normal /= np.maximum(np.linalg.norm(normal, axis=1), 1)[:, None]
     bad = np.zeros(len(triangles), np.bool_)
     bad[row[inside]] = (normal * side[inside]).sum(axis=1) < _ALONG
     yield from first_bad(
-        TRIANGLE_NORMAL, bad, "normal does not point along the winding",
-        in_table(model, StreamType.TRIANGLES, "normal"), triangles["normal"],
-    )  # fmt: skip
+        TRIANGLE_NORMAL,
+        bad,
+        "normal does not point along the winding",
+        in_table(model, StreamType.TRIANGLES, "normal"),
+        triangles["normal"],
+    )
 
 
 TRIANGLE_WINDING = _rule(
-    "triangle-winding", "note", "Winding agrees with the vertex normals.",
+    "triangle-winding",
+    "note",
+    "Winding agrees with the vertex normals.",
     source="docs/reference/conventions.md#axes",
     why="The model may be inside out (one of the game's is).",
     fix="Flip the faces, or the normals.",
-)  # fmt: skip
+)
 
 
 def _winding(model: MshModel, against: Bools) -> Iterator[Finding]:
     wrong = int(against.sum())
     if 2 * wrong > len(against):
         yield about_table(
-            TRIANGLE_WINDING, "winding does not agree with the vertex normals",
-            in_table(model, StreamType.INDICES), f"{wrong} of {len(against)} triangles", "few",
-        )  # fmt: skip
+            TRIANGLE_WINDING,
+            "winding does not agree with the vertex normals",
+            in_table(model, StreamType.INDICES),
+            f"{wrong} of {len(against)} triangles",
+            "few",
+        )

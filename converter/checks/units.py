@@ -32,36 +32,45 @@ class PartFacts:
 
 
 UNIT_CLASS = _rule(
-    "unit-class", "warning", "A component's class is 0 to 5.",
-    source="docs/reference/unit.md", why="What the game does with another one is not known.",
+    "unit-class",
+    "warning",
+    "A component's class is 0 to 5.",
+    source="docs/reference/unit.md",
+    why="What the game does with another one is not known.",
     fix="Take the class of a component like it.",
-)  # fmt: skip
+)
 
 
 def check_components(unit: Unit) -> Iterator[Finding]:
     """Yield what is wrong with a unit by itself."""
     part = unit.records["part_class"]
     yield from first_bad(
-        UNIT_CLASS, part >= len(CLASSES), "class is unknown", _at("part_class"), part,
-        f"0..{len(CLASSES) - 1}",
-    )  # fmt: skip
+        UNIT_CLASS, part >= len(CLASSES), "class is unknown", _at("part_class"), part, f"0..{len(CLASSES) - 1}"
+    )
 
 
 UNIT_KEY = _rule(
-    "unit-key", "warning", "A component's key is in objects.rlb, and its model is there.",
+    "unit-key",
+    "warning",
+    "A component's key is in objects.rlb, and its model is there.",
     source="docs/reference/registry.md#from-a-key-to-a-model",
     why="The part is missing in the game, and what is mounted on it.",
     fix="Correct the key, or add the object.",
-)  # fmt: skip
+)
 UNIT_SOCKET = _rule(
-    "unit-socket", "warning", "A turret or gun is mounted on a node of its parent's model.",
-    why="There is no place for it: the part is not shown.", fix="Name a socket of the parent.",
-)  # fmt: skip
+    "unit-socket",
+    "warning",
+    "A turret or gun is mounted on a node of its parent's model.",
+    why="There is no place for it: the part is not shown.",
+    fix="Name a socket of the parent.",
+)
 UNIT_MOUNT = _rule(
-    "unit-mount", "warning", "The node that a part is mounted on has no geometry.",
+    "unit-mount",
+    "warning",
+    "The node that a part is mounted on has no geometry.",
     why="All sockets of the game's models are without; the part would sit inside another one.",
     fix="Name a node whose name begins with Base_.",
-)  # fmt: skip
+)
 
 
 def check_parts(unit: Unit, facts: Sequence[PartFacts]) -> Iterator[Finding]:
@@ -86,9 +95,7 @@ def check_parts(unit: Unit, facts: Sequence[PartFacts]) -> Iterator[Finding]:
             where = f"parent {printable(unit.key(parent))!r} has no such node for {name!r}"
             yield _about(UNIT_SOCKET, where, row, "attach", attach, f"0..{len(geometry) - 1}")
         elif geometry[attach]:
-            where = (
-                f"{name!r} is mounted on a node with geometry of {printable(unit.key(parent))!r}"
-            )
+            where = f"{name!r} is mounted on a node with geometry of {printable(unit.key(parent))!r}"
             yield _about(UNIT_MOUNT, where, row, "attach", attach, "a node without")
 
 
@@ -102,7 +109,5 @@ def _at(name: str) -> Place:
     return Place(COMPONENTS, lambda row: offset_of(row, name))
 
 
-def _about(
-    rule: Rule, problem: str, row: int, name: str, value: object = None, expected: object = None
-) -> Finding:
+def _about(rule: Rule, problem: str, row: int, name: str, value: object = None, expected: object = None) -> Finding:
     return Finding(rule, problem, COMPONENTS, row, offset_of(row, name), value, expected)

@@ -19,32 +19,42 @@ from .slots import vertices_by_slot
 _rule = partial(Rule, "core model", source="docs/reference/model.md#vertex-streams")
 
 VERTEX_FINITE = _rule(
-    "vertex-finite", "error", "Positions are finite numbers of at most 1e12.",
+    "vertex-finite",
+    "error",
+    "Positions are finite numbers of at most 1e12.",
     source="docs/reference/model.md#res3-positions",
     why="glTF cannot hold infinity or NaN, and every bound that has such a point is void.",
-    fix="Move the vertex in the tool that wrote it.", drops="the triangles of the vertex",
-)  # fmt: skip
+    fix="Move the vertex in the tool that wrote it.",
+    drops="the triangles of the vertex",
+)
 VERTEX_COUNT = _rule(
-    "vertex-count", "error", "Every vertex stream has at least one record per vertex.",
+    "vertex-count",
+    "error",
+    "Every vertex stream has at least one record per vertex.",
     why="The runtime indexes all streams with one number: it would read past the end.",
     fix="The table was cut: take it from a backup.",
     drops="the stream of those vertices: zeros, normals that point up",
-)  # fmt: skip
+)
 VERTEX_EXTRA = _rule(
-    "vertex-extra", "warning", "No vertex stream has more records than there are vertices.",
+    "vertex-extra",
+    "warning",
+    "No vertex stream has more records than there are vertices.",
     why="The rest is never read; perhaps positions are missing.",
     fix="Convert to glTF and back without the sidecar.",
-)  # fmt: skip
+)
 
 
 def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
     """Yield positions that are not finite, and streams of another length."""
     count = len(model.positions)
     yield from first_bad(
-        VERTEX_FINITE, ~(np.abs(model.positions) <= MAX_COORDINATE),
-        "position is not finite, or too large", in_table(model, StreamType.POSITIONS),
-        model.positions, f"at most {MAX_COORDINATE:g}",
-    )  # fmt: skip
+        VERTEX_FINITE,
+        ~(np.abs(model.positions) <= MAX_COORDINATE),
+        "position is not finite, or too large",
+        in_table(model, StreamType.POSITIONS),
+        model.positions,
+        f"at most {MAX_COORDINATE:g}",
+    )
     for stream, table in model.streams.items():
         spec = TABLES[stream]
         if spec.per_vertex and len(table) != count:
@@ -55,14 +65,15 @@ def check_vertex_tables(model: MshModel) -> Iterator[Finding]:
 
 
 VERTEX_UNREACHED = _rule(
-    "vertex-unreached", "note", "Every vertex is used by a batch.",
-    why="It is never drawn.", fix="Nothing to do.",
-)  # fmt: skip
+    "vertex-unreached", "note", "Every vertex is used by a batch.", why="It is never drawn.", fix="Nothing to do."
+)
 VERTEX_SHARED = _rule(
-    "vertex-shared", "note", "A vertex is used by one node's slots only.",
+    "vertex-shared",
+    "note",
+    "A vertex is used by one node's slots only.",
     why="Moving it moves parts of two nodes; other tools may not expect that.",
     fix="Nothing to do.",
-)  # fmt: skip
+)
 
 
 def check_vertex_use(model: MshModel) -> Iterator[Finding]:
@@ -89,6 +100,5 @@ def check_vertex_use(model: MshModel) -> Iterator[Finding]:
     np.minimum.at(low, corner, np.repeat(first, corners))
     np.maximum.at(high, corner, np.repeat(last, corners))
     yield from first_bad(
-        VERTEX_SHARED, low < high, "vertex belongs to two nodes", place,
-        np.stack([low, high], axis=1), "one node",
-    )  # fmt: skip
+        VERTEX_SHARED, low < high, "vertex belongs to two nodes", place, np.stack([low, high], axis=1), "one node"
+    )

@@ -39,10 +39,7 @@ def add_one(given: ToMsh, options: ImportOptions) -> None:
     with Games(command, "into", dry_run=given.dry_run) as games:
         games.of(archive)  # what a killed run left is completed first
         plan = plan_libraries(games, to.folders, result, like=given.like)
-        add_model(
-            plan, to, result, force=given.force,
-            hint="--force replaces it, or give the new file another name",
-        )  # fmt: skip
+        add_model(plan, to, result, force=given.force, hint="--force replaces it, or give the new file another name")
         plan.put()
         result.not_applied += plan.not_applied
         _show_problems(given, result)

@@ -36,9 +36,8 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     if out is not None and out.exists() and not out.is_dir():
         raise click.UsageError(f"-o {output}: expected a directory")
     items, found = found_in(
-        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None,
-        longer=given.tolerant,
-    )  # fmt: skip
+        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None, longer=given.tolerant
+    )
     if given.list_only or out is None:
         for item in items:
             say(item.id, *((str(item.size), item.target) if given.verbose else ()))
@@ -50,8 +49,7 @@ def export_many(given: ToGltf, options: ExportOptions) -> None:
     packed = any(item.index is not None for item in items)
     if packed and out.resolve() in [source.resolve() for source in sources]:
         raise click.UsageError(
-            f"-o {output}: is what is converted; its archives are in the way: name a directory of "
-            "its own"
+            f"-o {output}: is what is converted; its archives are in the way: name a directory of its own"
         )
     if given.thumbnails:
         from ..batch.gallery import make_gallery, require_preview

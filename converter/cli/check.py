@@ -115,18 +115,12 @@ def _chosen(checked: list[Checked], entry: str | None, ignored: set[str]) -> lis
     if entry is not None:
         wanted = entry.casefold()
         files = [one for one in checked if one.entry is None]
-        checked = [
-            one
-            for one in checked
-            if one.entry is not None and wanted in (one.entry.casefold(), str(one.index))
-        ]
+        checked = [one for one in checked if one.entry is not None and wanted in (one.entry.casefold(), str(one.index))]
         if not checked:  # perhaps because the archive cannot be read
             checked = [one for one in files if any(f.severity == "error" for f in one.findings)]
         if not checked:
             raise click.UsageError(f"--entry {entry}: no entry of this name is checked")
-    return [
-        replace(one, findings=[f for f in one.findings if f.code not in ignored]) for one in checked
-    ]
+    return [replace(one, findings=[f for f in one.findings if f.code not in ignored]) for one in checked]
 
 
 def as_json(run: CheckRun, mode: Mode, valid: bool) -> dict[str, Any]:
@@ -203,8 +197,7 @@ def _show(run: CheckRun, given: ToInspect) -> None:
             out.print(f"[bold]{escape(one.id)}[/]  {one.kind}", soft_wrap=True)
         for finding in sorted(lines, key=lambda f: _SEVERITIES.index(f.severity)):
             out.print(
-                f"  [{colours[finding.severity]}]{finding.severity:8}[/] {finding.code}: "
-                f"{escape(str(finding))}",
+                f"  [{colours[finding.severity]}]{finding.severity:8}[/] {finding.code}: {escape(str(finding))}",
                 soft_wrap=True,
             )
     files, places = _totals(run.checked)
@@ -224,13 +217,9 @@ def _table(rules: dict[str, Rule], files: Counter[str], places: Counter[str]) ->
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title, right in (
-        ("severity", 0), ("code", 0), ("files", 1), ("places", 1), ("rule that is broken", 0),
-    ):  # fmt: skip
+    for title, right in (("severity", 0), ("code", 0), ("files", 1), ("places", 1), ("rule that is broken", 0)):
         table.add_column(title, justify="right" if right else "left")
-    for code, rule in sorted(
-        rules.items(), key=lambda pair: (_SEVERITIES.index(pair[1].severity), pair[0])
-    ):
+    for code, rule in sorted(rules.items(), key=lambda pair: (_SEVERITIES.index(pair[1].severity), pair[0])):
         row = (rule.severity, code, f"{files[code]:,}", f"{places[code]:,}", rule.rule)
         table.add_row(*row)
     return table

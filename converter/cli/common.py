@@ -58,8 +58,7 @@ dialect_option = option(
     type=click.Choice(["auto", "spec", "retail"]),
     default="auto",
     show_default=True,
-    help="How to read the fields that readers of the game disagree on; auto decides from the "
-    "file and says why.",
+    help="How to read the fields that readers of the game disagree on; auto decides from the file and says why.",
     example="{one} --dialect retail",
 )
 entry_option = option(
@@ -70,21 +69,8 @@ entry_option = option(
     example="{library} --entry r_h_01.msh",
 )
 output_options = options(
-    option(
-        "output",
-        "--force",
-        is_flag=True,
-        help="Replace outputs that exist.",
-        example="{one} --force",
-    ),
-    option(
-        "report",
-        "-q",
-        "--quiet",
-        is_flag=True,
-        help="Say nothing but errors.",
-        example="{one} --force --quiet",
-    ),
+    option("output", "--force", is_flag=True, help="Replace outputs that exist.", example="{one} --force"),
+    option("report", "-q", "--quiet", is_flag=True, help="Say nothing but errors.", example="{one} --force --quiet"),
     option(
         "report",
         "-v",
@@ -215,9 +201,7 @@ def refuse_other_direction(sources: Sequence[Path], *, to_gltf: bool) -> None:
         with source.open("rb") as file:
             head = file.read(4)
         if head == _SIDECAR_START:
-            raise ConversionError(
-                "is a sidecar", file=str(source), hint="gltf2msh reads it with the glTF beside it"
-            )
+            raise ConversionError("is a sidecar", file=str(source), hint="gltf2msh reads it with the glTF beside it")
         from_game = head in _GAME_STARTS
         gltf = head == _GLTF_START or source.suffix.lower() in _GLTF_ENDINGS
         if not (gltf and not from_game if to_gltf else from_game):
@@ -247,9 +231,7 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
-        def render(
-            self, renderable: RenderableType, options: ConsoleOptions | None = None
-        ) -> Iterable[Segment]:
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for text, style, control in super().render(renderable, options):
                 lines = text if control else "\n".join(map(printable, text.split("\n")))
                 yield Segment(lines, style, control)
@@ -286,13 +268,7 @@ batch_options = options(
         default_text="one per core",
         example="{run} --jobs 2",
     ),
-    option(
-        "run",
-        "--fail-fast",
-        is_flag=True,
-        help="Stop after the first failure.",
-        example="{run} --fail-fast",
-    ),
+    option("run", "--fail-fast", is_flag=True, help="Stop after the first failure.", example="{run} --fail-fast"),
     option(
         "run",
         "--dask",
@@ -300,13 +276,7 @@ batch_options = options(
         help="Work on the dask.distributed cluster of this scheduler; it must see the same paths.",
         example="{run} --dask tcp://192.168.0.2:8786",
     ),
-    option(
-        "run",
-        "--dry-run",
-        is_flag=True,
-        help="Say what would be done; write nothing.",
-        example="{run} --dry-run",
-    ),
+    option("run", "--dry-run", is_flag=True, help="Say what would be done; write nothing.", example="{run} --dry-run"),
     option(
         "report",
         "--log-file",

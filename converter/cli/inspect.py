@@ -79,8 +79,7 @@ with --tolerant only errors that cannot be left out.
     "input",
     "--tolerant",
     is_flag=True,
-    help="With --check: errors that concern a part which can be left out do not count; with "
-    "--roundtrip: leave it out.",
+    help="With --check: errors that concern a part which can be left out do not count; with --roundtrip: leave it out.",
     example="msh-inspect --check broken.msh --tolerant",
 )
 @option(
@@ -95,8 +94,7 @@ with --tolerant only errors that cannot be left out.
     "task",
     "--roundtrip",
     is_flag=True,
-    help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where "
-    "a byte differs.",
+    help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where a byte differs.",
     example="msh-inspect --roundtrip GAME",
 )
 @option(
@@ -125,12 +123,7 @@ with --tolerant only errors that cannot be left out.
     example="msh-inspect --check GAME --jobs 2",
 )
 @option(
-    "report",
-    "--json",
-    "as_json",
-    is_flag=True,
-    help="Print JSON for programs.",
-    example="msh-inspect robot.msh --json",
+    "report", "--json", "as_json", is_flag=True, help="Print JSON for programs.", example="msh-inspect robot.msh --json"
 )
 @option(
     "report",
@@ -169,9 +162,7 @@ def command(context: click.Context, /, **_: object) -> None:
         from .check import check
 
         if given.diff or given.roundtrip or (given.strict and given.tolerant):
-            raise click.UsageError(
-                "--check goes with one of --strict and --tolerant, not --diff or --roundtrip"
-            )
+            raise click.UsageError("--check goes with one of --strict and --tolerant, not --diff or --roundtrip")
         if "dialect" in options:
             raise click.UsageError("--check decides the dialect by itself: without --dialect")
         check(given)

@@ -112,9 +112,7 @@ def undo(game: Path, number: int | None, dry_run: bool) -> None:
 @_GAME
 @click.argument("files", metavar="[FILE...]", nargs=-1)
 @click.option(
-    "--to",
-    metavar="DIGEST",
-    help="Give FILE this kept state, by the first digits of its SHA-256 (see status --json).",
+    "--to", metavar="DIGEST", help="Give FILE this kept state, by the first digits of its SHA-256 (see status --json)."
 )
 @_DRY_RUN
 def restore(game: Path, files: tuple[str, ...], to: str | None, dry_run: bool) -> None:
@@ -137,14 +135,11 @@ def restore(game: Path, files: tuple[str, ...], to: str | None, dry_run: bool) -
 @click.option("--author", default="", metavar="NAME", help="Who made it.")
 @click.option("--version", default="", metavar="TEXT", help="Its version.")
 @click.option("--licence", default="", metavar="TEXT", help="What others may do with it.")
-@click.option(
-    "--only", multiple=True, metavar="PATTERN", help="Only these files or entries, as 'static.rlb'."
-)
+@click.option("--only", multiple=True, metavar="PATTERN", help="Only these files or entries, as 'static.rlb'.")
 @click.option("--force", is_flag=True, help="Replace a mod that exists.")
 def make(
-    game: Path, mod: Path, name: str, author: str, version: str, licence: str,
-    only: tuple[str, ...], force: bool,
-) -> None:  # fmt: skip
+    game: Path, mod: Path, name: str, author: str, version: str, licence: str, only: tuple[str, ...], force: bool
+) -> None:
     from ..game.mods import make_mod, write_mod
     from ..storage import write_outputs
 
@@ -161,9 +156,7 @@ def make(
 @click.argument("mod", metavar="MOD.zip", type=FILE)
 @click.argument("game", metavar="[GAME]", type=FILE, required=False)
 @_JSON
-@click.option(
-    "--textures", metavar="DIR", type=FILE, help="Write changed textures, before and after, as PNG."
-)
+@click.option("--textures", metavar="DIR", type=FILE, help="Write changed textures, before and after, as PNG.")
 def show(mod: Path, game: Path | None, as_json: bool, textures: Path | None) -> None:
     from ..game.mods import describe, install, read_mod, shown_textures
     from ..storage import write_outputs
@@ -183,9 +176,17 @@ def show(mod: Path, game: Path | None, as_json: bool, textures: Path | None) -> 
                 problem = str(error)
     if as_json:
         facts = {k: v for k, v in asdict(found).items() if k != "changes"}
-        rows = [{"file": c.file, "entry": c.slot.text, "size": len(c.stored),
-                 "before": c.before, "after": c.after, "changes": describe(c)}
-                for c in found.changes]  # fmt: skip
+        rows = [
+            {
+                "file": c.file,
+                "entry": c.slot.text,
+                "size": len(c.stored),
+                "before": c.before,
+                "after": c.after,
+                "changes": describe(c),
+            }
+            for c in found.changes
+        ]
         print_json({**facts, "changes": rows, "problem": problem})
         return
     say(_title(found))

@@ -39,13 +39,7 @@ class Option(click.Option):
     """
 
     def __init__(
-        self,
-        *arguments: Any,
-        group: str,
-        example: str,
-        help: str,
-        default_text: str = "",
-        **attributes: Any,
+        self, *arguments: Any, group: str, example: str, help: str, default_text: str = "", **attributes: Any
     ) -> None:
         attributes["help"] = f"{help}  [default: {default_text}]" if default_text else help
         super().__init__(*arguments, **attributes)
@@ -63,16 +57,11 @@ def option(
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:
     """Return the options of a command by the title of their group, in the order of ``GROUPS``."""
     options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
-    groups = {
-        title: [o for o in options if getattr(o, "group", "help") == group]
-        for group, title in GROUPS.items()
-    }
+    groups = {title: [o for o in options if getattr(o, "group", "help") == group] for group, title in GROUPS.items()}
     return {title: members for title, members in groups.items() if members}
 
 
-def write_options(
-    command: click.Command, context: click.Context, formatter: click.HelpFormatter
-) -> None:
+def write_options(command: click.Command, context: click.Context, formatter: click.HelpFormatter) -> None:
     """Write the options of ``--help``: a section for each group, all columns in line."""
     sections = {
         title: [row for o in members if (row := o.get_help_record(context)) is not None]

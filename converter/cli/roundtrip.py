@@ -37,10 +37,7 @@ def roundtrip(given: ToInspect) -> None:
         items = _called(items, given.entry, given.sources)
     silent = given.quiet or given.as_json or len(items) == 1
     mode: Mode = "tolerant" if given.tolerant else "default"
-    with (
-        TemporaryDirectory(prefix="msh-gltf-") as folder,
-        progress_bar("converting", len(items), silent) as progress,
-    ):
+    with TemporaryDirectory(prefix="msh-gltf-") as folder, progress_bar("converting", len(items), silent) as progress:
         tasks = [RoundTripTask(item, folder, given.dialect, mode) for item in items]
         ids, sizes = [item.id for item in items], [item.size for item in items]
         engine = Engine(given.jobs or cores())
@@ -53,10 +50,7 @@ def roundtrip(given: ToInspect) -> None:
                 "format": FORMAT,
                 "interrupted": interrupted,
                 "counts": {status: counts[status] for status in (IDENTICAL, DIFFERENT, FAILED)},
-                "models": [
-                    {"id": o.id, "verdict": o.status, "detail": o.detail, **o.facts}
-                    for o in outcomes
-                ],
+                "models": [{"id": o.id, "verdict": o.status, "detail": o.detail, **o.facts} for o in outcomes],
                 "unreadable": [{"id": p.id, "reason": p.reason} for p in found.unreadable],
             }
         )

@@ -63,12 +63,9 @@ def import_picture(given: ToMsh) -> None:
         target /= texture_name(readable(picture.stem))
     elif target.suffix.lower() in (".png", ".lib", ".rlb"):
         raise click.UsageError(
-            f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it "
-            "into a library)"
+            f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it into a library)"
         )
-    written = write_files(
-        [(target, data)], given.force, f"gltf2msh {picture.name} -o {target.name}"
-    )
+    written = write_files([(target, data)], given.force, f"gltf2msh {picture.name} -o {target.name}")
     if not given.quiet:
         say(f"{picture.name}: {texture_summary(texm)}")
         say_written([(target, data)], written)
@@ -100,9 +97,7 @@ def import_entry(given: ToMsh) -> None:
         return
     texm = read_texm(read_file(source), str(source))
     _write_into(
-        given,
-        lambda: add_or_replace_texture(library, source.name, texm),
-        f"{source.name}: {texture_summary(texm)}",
+        given, lambda: add_or_replace_texture(library, source.name, texm), f"{source.name}: {texture_summary(texm)}"
     )
 
 

@@ -278,12 +278,7 @@ which says what came from where; the same command again converts only what chang
     example="msh2gltf GAME -o kinds/ --only models",
 )
 @option(
-    "selection",
-    "--list",
-    "list_only",
-    is_flag=True,
-    help="List the models and stop.",
-    example="msh2gltf GAME --list",
+    "selection", "--list", "list_only", is_flag=True, help="List the models and stop.", example="msh2gltf GAME --list"
 )
 @mode_options
 @batch_options
@@ -336,9 +331,18 @@ def _may_be_finished(given: ToGltf) -> bool:
 
 
 _OF_RUNS = (
-    "include", "exclude", "only", "list_only", "jobs", "fail_fast", "dask", "dry_run", "log_file",
-    "report", "thumbnails",
-)  # fmt: skip
+    "include",
+    "exclude",
+    "only",
+    "list_only",
+    "jobs",
+    "fail_fast",
+    "dask",
+    "dry_run",
+    "log_file",
+    "report",
+    "thumbnails",
+)
 
 
 def _mission_of(given: ToGltf) -> ToGltf:
@@ -359,9 +363,7 @@ def _unit_of(given: ToGltf) -> ToGltf:
     if len(given.sources) != 1 or not given.sources[0].is_dir() or given.entry is not None:
         raise click.UsageError("--unit takes the game's directory")
     game = given.sources[0]
-    return replace(
-        given, sources=(find_unit(game, given.unit or ""),), game=given.game or game
-    )  # fmt: skip
+    return replace(given, sources=(find_unit(game, given.unit or ""),), game=given.game or game)
 
 
 def _ends_in(given: ToGltf, suffix: str) -> bool:
@@ -478,9 +480,7 @@ def _load(given: ToGltf, options: ExportOptions) -> tuple[Loaded, Callable[[Path
     from ..pipeline.obj import obj_files
 
     frame, up = given.frame or 0.0, given.up or "y"
-    return loaded, lambda path, sidecar: obj_files(
-        loaded, path, options=options, frame=frame, up=up, sidecar=sidecar
-    )
+    return loaded, lambda path, sidecar: obj_files(loaded, path, options=options, frame=frame, up=up, sidecar=sidecar)
 
 
 def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None:

@@ -125,8 +125,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     metavar="FPS",
     type=click.FloatRange(0, min_open=True),
     help="Frames per second of the clip.",
-    default_text="by evidence: the rate that the file states, the spacing of its keys, the "
-    "sidecar's clip",
+    default_text="by evidence: the rate that the file states, the spacing of its keys, the sidecar's clip",
     example="gltf2msh robot.glb --fps 24 -o fps/",
 )
 @option(
@@ -179,8 +178,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "--weld",
     type=click.FloatRange(0, min_open=True),
     metavar="EPS",
-    help="Snap positions to multiples of EPS, so that near vertices become one (not with a "
-    "sidecar).",
+    help="Snap positions to multiples of EPS, so that near vertices become one (not with a sidecar).",
     example="gltf2msh tower.glb --weld 0.001 -o welded/",
 )
 @option(
@@ -249,8 +247,7 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     "output",
     "--add",
     is_flag=True,
-    help="Make new entries of new glTF files in an archive's folder; of one file, in the archive "
-    "of --into.",
+    help="Make new entries of new glTF files in an archive's folder; of one file, in the archive of --into.",
     example="gltf2msh out/ --game GAME --add -o BIGGER_GAME",
 )
 @option(

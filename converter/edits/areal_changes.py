@@ -52,9 +52,7 @@ class ArealPlan:
         return bool(self.removed or self.polygons or self.added)
 
 
-def plan_areals(
-    edited: ImportedScene, areals: ArealMap, *, allow_delete: bool = False
-) -> ArealPlan:
+def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool = False) -> ArealPlan:
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
 
     Args:
@@ -111,9 +109,7 @@ def _same(shape: Shape, outline: Ints) -> bool:
     return np.array_equal(turned[np.lexsort((turned[:, 1], turned[:, 0]))], outline)
 
 
-def _compare(
-    plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: Ints
-) -> None:
+def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, outline: Ints) -> None:
     """Plan what changes of one areal."""
     number, where = shape.number, name_of(shape)
     record = areals.records[number]
@@ -185,8 +181,10 @@ def _checked(shapes: Shapes, shape: Shape, areals: ArealMap, first: Ints) -> NDA
     if len(shape.edges) > MAX_CORNERS:
         raise ConversionError(
             f"{name_of(shape)} has too many corners",
-            value=len(shape.edges), expected=f"at most {MAX_CORNERS}", hint="split it",
-        )  # fmt: skip
+            value=len(shape.edges),
+            expected=f"at most {MAX_CORNERS}",
+            hint="split it",
+        )
     polygon = polygon_of(shapes, shape, first)
     xy = polygon[:, :2].astype(np.float64)
     place, problem = polygon[0], ""

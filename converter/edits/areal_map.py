@@ -140,9 +140,7 @@ def add_areal(
     require_polygon(areals, index, polygon)
     for name, number in (("class_id", class_id), ("logic", logic)):
         if not 0 <= number <= 0xFFFFFFFF:
-            raise refused(
-                areals, index, f"{name} does not fit", value=number, expected="0..4294967295"
-            )
+            raise refused(areals, index, f"{name} does not fit", value=number, expected="0..4294967295")
     record = np.zeros(1, AREAL_DTYPE)
     record["class_id"], record["logic"], record["vertex_count"] = class_id, logic, len(polygon)
     record["normal"] = _vector(areals, index, "normal", normal)
@@ -184,10 +182,7 @@ def remove_areals(areals: ArealMap, indices: Iterable[int]) -> ArealMap:
         return replace(areals)
     if not keep.any():
         raise ConversionError(
-            "a map needs at least one areal",
-            file=areals.archive.label,
-            table=AREALS,
-            value=f"all {count} removed",
+            "a map needs at least one areal", file=areals.archive.label, table=AREALS, value=f"all {count} removed"
         )
     number = np.where(keep, np.cumsum(keep) - 1, -1)
     left = keep[areals.owner]
@@ -259,9 +254,7 @@ def edit_areals(
     new = replace_polygons(new, {int(number[i]): p for i, p in (polygons or {}).items()})
     for one in added:
         before[len(new.records)] = -1
-        new = add_areal(
-            new, one.vertices, class_id=one.class_id, logic=one.logic, normal=one.normal
-        )
+        new = add_areal(new, one.vertices, class_id=one.class_id, logic=one.logic, normal=one.normal)
     known = areals.cell_ids < len(keep)
     ids = areals.cell_ids.astype(np.int64)
     ids[known] = number[ids[known]]
@@ -318,9 +311,7 @@ def _vector(areals: ArealMap, row: int, name: str, value: ArrayLike) -> NDArray[
     with np.errstate(over="ignore"):
         vector = np.asarray(value, np.float32)
     if vector.shape != (3,) or not np.isfinite(vector).all():
-        raise refused(
-            areals, row, f"{name} does not fit", value=vector.tolist(), expected="3 finite numbers"
-        )
+        raise refused(areals, row, f"{name} does not fit", value=vector.tolist(), expected="3 finite numbers")
     return vector
 
 
@@ -353,9 +344,7 @@ def _require_finite(areals: ArealMap) -> None:
     broken = ~np.isfinite(areals.vertices).all(1)
     if broken.any():
         row = int(areals.owner[np.argmax(broken)])
-        raise refused(
-            areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite"
-        )
+        raise refused(areals, row, "vertex is not a finite number", value="inf or NaN", expected="finite")
 
 
 def _relinked(areals: ArealMap, edited: Ints) -> NDArray[np.void]:
@@ -426,10 +415,7 @@ def _with_cells(old: ArealMap, new: ArealMap, edited: Ints, ids: Ints) -> ArealM
         edited = np.arange(len(new.records))
         cell, ids = cell[:0], ids[:0]
     low, high = new.extent
-    borders = [
-        np.linspace(low[k], high[k], count + 1)
-        for k, count in enumerate((new.cells_x, new.cells_y))
-    ]
+    borders = [np.linspace(low[k], high[k], count + 1) for k, count in enumerate((new.cells_x, new.cells_y))]
     touched, overlapped = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for index in edited.tolist():
         polygon = _own(new, new.vertices, index)[:, :2].astype(np.float64)
@@ -461,8 +447,4 @@ def _with_cells(old: ArealMap, new: ArealMap, edited: Ints, ids: Ints) -> ArealM
         )
     # lists that did not change keep their order, whatever it is
     order = np.lexsort((np.where(changed[cell], ids, np.arange(len(ids))), cell))
-    return replace(
-        new,
-        cell_start=np.append(0, np.cumsum(counts)),
-        cell_ids=ids[order].astype(np.uint16),
-    )
+    return replace(new, cell_start=np.append(0, np.cumsum(counts)), cell_ids=ids[order].astype(np.uint16))

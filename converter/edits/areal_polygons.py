@@ -26,18 +26,14 @@ def vertices_of(areals: ArealMap, row: int, value: ArrayLike) -> NDArray[np.floa
     with np.errstate(over="ignore"):  # becomes infinite, which is refused
         polygon = np.array(value, np.float32)
     if polygon.ndim != 2 or polygon.shape[1] != 3:
-        raise refused(
-            areals, row, "polygon has a wrong shape", value=polygon.shape, expected="(n, 3)"
-        )
+        raise refused(areals, row, "polygon has a wrong shape", value=polygon.shape, expected="(n, 3)")
     return polygon
 
 
 def require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) -> None:
     """Refuse what is not a simple, counter-clockwise polygon with an area. (n, 3) float32."""
     if len(polygon) < 3:
-        raise refused(
-            areals, row, "polygon has too few vertices", value=len(polygon), expected="at least 3"
-        )
+        raise refused(areals, row, "polygon has too few vertices", value=len(polygon), expected="at least 3")
     if not np.isfinite(polygon).all():
         raise refused(areals, row, "polygon is not finite", value="inf or NaN", expected="finite")
     xy = polygon[:, :2].astype(np.float64)
@@ -48,9 +44,7 @@ def require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) ->
         raise refused(areals, row, "polygon has no area", value=area, expected="a positive area")
     if area < 0:
         expected = "counter-clockwise"
-        error = refused(
-            areals, row, "polygon is clockwise", value=f"area {area:g}", expected=expected
-        )
+        error = refused(areals, row, "polygon is clockwise", value=f"area {area:g}", expected=expected)
         error.hint = "give the vertices counter-clockwise, seen from above"
         raise error
     crossing = crossing_edges(xy)
@@ -59,14 +53,10 @@ def require_polygon(areals: ArealMap, row: int, polygon: NDArray[np.float32]) ->
         raise refused(areals, row, "edges of the polygon cross", value=text, expected="none")
 
 
-def refused(
-    areals: ArealMap, row: int, problem: str, *, value: object, expected: object
-) -> ConversionError:
+def refused(areals: ArealMap, row: int, problem: str, *, value: object, expected: object) -> ConversionError:
     """Return the error for an areal that an edit cannot have."""
     label = areals.archive.label
-    return ConversionError(
-        problem, file=label, table=AREALS, row=row, value=value, expected=expected
-    )
+    return ConversionError(problem, file=label, table=AREALS, row=row, value=value, expected=expected)
 
 
 def crossing_edges(xy: Floats) -> tuple[int, int] | None:

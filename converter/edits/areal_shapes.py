@@ -131,9 +131,7 @@ def _numbers(edited: ImportedScene, vertex: Ints) -> NDArray[np.float64]:
     return np.rint(edited.streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
 
 
-def _triangles(
-    edited: ImportedScene, *, classes: bool = True
-) -> tuple[NDArray[np.float32], Ints, Ints]:
+def _triangles(edited: ImportedScene, *, classes: bool = True) -> tuple[NDArray[np.float32], Ints, Ints]:
     """Positions, (T, 3, 3), and vertices, (T, 3), of all triangles, and the class of each."""
     scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
     world = world_matrices(edited.nodes)
@@ -240,9 +238,7 @@ def polygon_of(shapes: Shapes, shape: Shape, first: Ints) -> NDArray[np.float32]
     after = dict(edges.tolist())
     what = name_of(shape)
     if not len(edges):
-        raise ConversionError(
-            f"{what} has no border", value="its faces cover one another", hint="delete them"
-        )
+        raise ConversionError(f"{what} has no border", value="its faces cover one another", hint="delete them")
 
     def refuse(problem: str, point: int, hint: str) -> ConversionError:
         where = f"at {_place(shapes.positions[point])}"
@@ -268,9 +264,7 @@ def name_of(shape: Shape) -> str:
     return f"areal {shape.number}" if shape.number >= 0 else f"new areal of class {shape.class_id}"
 
 
-def _logic(
-    stream: NDArray[np.float32] | None, vertex: Ints, place: NDArray[np.float32]
-) -> float | None:
+def _logic(stream: NDArray[np.float32] | None, vertex: Ints, place: NDArray[np.float32]) -> float | None:
     """The logic flag that the corners of a polygon state, ``None`` where none does."""
     if stream is None:
         return None

@@ -38,9 +38,7 @@ class ClipOptions:
     allow_delete: bool = False
 
 
-def choose_clip(
-    identified: Identified, stored: Scene | None, options: ClipOptions
-) -> Timing | None:
+def choose_clip(identified: Identified, stored: Scene | None, options: ClipOptions) -> Timing | None:
     """Put the clip of a file on its nodes; what of the animations is left out is reported.
 
     Args:
@@ -91,10 +89,7 @@ def _animated_parts(identified: Identified) -> None:
 def _read(identified: Identified, stored: Scene | None, options: ClipOptions) -> TimedClip | None:
     """The clip in frames, ``None`` where nothing moves."""
     imported, nodes = identified.imported, identified.node_of
-    clips = [
-        replace(clip, tracks=[track for track in clip.tracks if track.node in nodes])
-        for clip in imported.clips
-    ]
+    clips = [replace(clip, tracks=[track for track in clip.tracks if track.node in nodes]) for clip in imported.clips]
     chosen = _chosen(clips, options.clip)
     if chosen is None:
         return None
@@ -144,19 +139,14 @@ def _rate(identified: Identified, stored: Scene | None, tracks: list[Track]) -> 
         for item, node in identified.node_of.items()
         if node in identified.stored_of and item not in identified.frames
     }
-    return FrameRate(
-        tracks, stored_of, stored=stored, size=identified.size, turn_noise=identified.turn_noise
-    )
+    return FrameRate(tracks, stored_of, stored=stored, size=identified.size, turn_noise=identified.turn_noise)
 
 
 # ------------------------------------------------------------------ several clips
 
 
 def _merged(
-    imported: ImportedScene,
-    clips: list[Clip],
-    chosen: Clip,
-    merge: str | None,
+    imported: ImportedScene, clips: list[Clip], chosen: Clip, merge: str | None
 ) -> tuple[list[Track], list[Clip]]:
     """The tracks of the chosen clip, and those of others for nodes that it does not move.
 
@@ -237,8 +227,7 @@ def _require_no_scale(read: list[Clip], options: ClipOptions) -> None:
     scaled = [name for clip in read for name in clip.scaled]
     if scaled and not options.ignore_scale:
         raise ConversionError(
-            f"node {scaled[0]!r} has animated scale",
-            hint="nodes of a model have none: --ignore-scale skips it",
+            f"node {scaled[0]!r} has animated scale", hint="nodes of a model have none: --ignore-scale skips it"
         )
 
 
@@ -270,9 +259,7 @@ def _is_broadcast(clips: list[Clip]) -> bool:
     return len(counts) > 1 and min(counts.values()) > 1
 
 
-def _of_broadcast(
-    identified: Identified, clips: list[Clip], stored: Scene, options: ClipOptions
-) -> list[Track]:
+def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, options: ClipOptions) -> list[Track]:
     """For every node the clip that is the stored one; where none is, the stored one itself."""
     imported = identified.imported
     fps = options.fps or imported.fps or DEFAULT_FPS
@@ -295,9 +282,7 @@ def _of_broadcast(
     return [*tracks.values(), *kept]
 
 
-def _stored_tracks(
-    identified: Identified, stored: Scene, items: set[int], fps: float = 1.0
-) -> list[Track]:
+def _stored_tracks(identified: Identified, stored: Scene, items: set[int], fps: float = 1.0) -> list[Track]:
     """Stored curves of nodes of the file; times divided by a rate."""
     old = {track.node: track for track in stored.tracks}
     out = []
@@ -305,8 +290,7 @@ def _stored_tracks(
         k = identified.stored_of.get(identified.node_of.get(item, -1))
         if k in old:
             channels = [
-                None if c is None else replace(c, frames=c.frames / fps)
-                for c in (old[k].rotation, old[k].translation)
+                None if c is None else replace(c, frames=c.frames / fps) for c in (old[k].rotation, old[k].translation)
             ]
             out.append(Track(item, *channels))
     return out
@@ -323,8 +307,7 @@ def _missing_clip(identified: Identified, stored: Scene, options: ClipOptions) -
             NotApplied(
                 where=f"animation {printable(stored.name)!r}",
                 what="is missing",
-                why="the file has no animation (exported without Animation, or deleted), "
-                "and the stored clip is kept",
+                why="the file has no animation (exported without Animation, or deleted), and the stored clip is kept",
                 instead="export with Animation; --allow-delete deletes the clip",
             )
         )
@@ -344,8 +327,7 @@ def _late(clip: Clip, stored: Scene, timed: TimedClip) -> NotApplied:
     return NotApplied(
         where=where,
         what=f"is exported from frame {timed.first:g} to frame {timed.last:g}",
-        why="Blender's mode Scene, or Limit to Playback Range, exports so; stored frames outside "
-        "are kept",
+        why="Blender's mode Scene, or Limit to Playback Range, exports so; stored frames outside are kept",
         instead=f"{_ACTIONS}, without Limit to Playback Range",
     )
 

@@ -27,9 +27,7 @@ _PLACE_NOISE = 1e-6
 _CLASS_NAME = re.compile(r"class_(\d+)")
 
 
-def compare_areal_map(
-    edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]
-) -> list[NotApplied]:
+def compare_areal_map(edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> list[NotApplied]:
     """Return every difference between a file and the areal map in its sidecar.
 
     Args:
@@ -100,9 +98,7 @@ class _Comparison:
         edited = self.edited
         scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
         drawn = [i for i, m in enumerate(self.items) if m.mesh >= 0 and edited.meshes[m.mesh].drawn]
-        lists = [
-            triangle_list(scene, Part(i, 0, 0, self.items[i].mesh), lightmap=False) for i in drawn
-        ]
+        lists = [triangle_list(scene, Part(i, 0, 0, self.items[i].mesh), lightmap=False) for i in drawn]
         if not lists:
             none = np.empty((0, 3), np.int64)
             empty = np.empty((0, 3, 3), np.float32)

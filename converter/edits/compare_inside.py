@@ -32,10 +32,7 @@ from .placed_nodes import same_linear, same_position
 PLACES = ("object", "component", "unit")
 #: Why a component has no place of its own, and what to do, by the kind of what it is below.
 _NO_PLACE = {
-    "object": (
-        "a mission stores where objects are, not their components",
-        "move the object's own node",
-    ),
+    "object": ("a mission stores where objects are, not their components", "move the object's own node"),
     "component": ("only a part on a socket has a place", "undo it, or parent it to a socket"),
     "unit": ("a unit has no place: missions say where it is", "undo it, or move it in a mission"),
     "": ("it is below nothing that has a place", "undo it"),
@@ -264,9 +261,7 @@ class _Inside:
         """Whether a node is a new object or component, or of one."""
         return i in self.new or self._owner(i) in self.new
 
-    def _as_asset(
-        self, items: Sequence[int], model: ShownModel, tracks: Mapping[int, object]
-    ) -> ShownModel:
+    def _as_asset(self, items: Sequence[int], model: ShownModel, tracks: Mapping[int, object]) -> ShownModel:
         """A model without the control points and clips that an asset of it does not have."""
         kinds = {self.given.nodes[i].extras.get("kind") for i in items}
         points, moved = "point" in kinds, any(tracks.get(i) for i in items)
@@ -274,8 +269,11 @@ class _Inside:
         if key not in self.assets:
             out = model
             if not points:
-                out = replace(out, points=replace(out.points, records=out.points.records[:0],
-                              names=out.points.names[:0]), shown_points=[])  # fmt: skip
+                out = replace(
+                    out,
+                    points=replace(out.points, records=out.points.records[:0], names=out.points.names[:0]),
+                    shown_points=[],
+                )
             if not moved:
                 out = replace(out, scene=replace(out.scene, tracks=[]))
             self.assets[key] = out
@@ -297,8 +295,7 @@ class _Inside:
         """The objects that nodes belong to."""
         owners = [self._owner(i) for i in where]
         names = [
-            _quoted(self.given.nodes[i if owner is None else owner])
-            for i, owner in zip(where, owners, strict=True)
+            _quoted(self.given.nodes[i if owner is None else owner]) for i, owner in zip(where, owners, strict=True)
         ]
         return _listed(sorted(set(names)), _PLACED)
 
@@ -328,11 +325,7 @@ class _Inside:
     def _compare_components(self) -> None:
         """Report objects whose components are not those of their unit; copies without any pass."""
         for i, item in enumerate(self.given.nodes):
-            if (
-                item.extras.get("kind") != "object"
-                or i in self.exchanged
-                or (i in self.new and i not in self.rows_of)
-            ):
+            if item.extras.get("kind") != "object" or i in self.exchanged or (i in self.new and i not in self.rows_of):
                 continue
             expected = self.rows_in.get(object_key(item.extras))
             rows = self.rows_of.get(i, [])
@@ -348,8 +341,7 @@ class _Inside:
             return  # what is on nothing is reported as such; a chassis may be
         poses = self._poses(i, on_socket)
         if poses and not any(
-            same_linear(local[:3, :3], pose)
-            and same_position(local[:3, 3], pose.translation, self.world[i])
+            same_linear(local[:3, :3], pose) and same_position(local[:3, 3], pose.translation, self.world[i])
             for pose in poses
         ):
             if on_socket:
@@ -358,9 +350,7 @@ class _Inside:
                 kind = None if above < 0 else self.given.nodes[above].extras.get("kind")
                 why, instead = _NO_PLACE.get(kind or "", _NO_PLACE[""])
                 self.out.not_applied.append(
-                    NotApplied(
-                        where=title, what="is moved, turned or scaled", why=why, instead=instead
-                    )
+                    NotApplied(where=title, what="is moved, turned or scaled", why=why, instead=instead)
                 )
         elif on_socket:
             linear = self._place_in(i, lambda one: one.get("kind") in PLACES)[1][:3, :3]
@@ -403,12 +393,13 @@ class _Inside:
             self.report("terrain", "is moved, turned or scaled")
         still = np.array([1.0, 0, 0, 0])
         own = replace(
-            self.given, clips=[], nodes=[
-                replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still,
-                        linear=None)
+            self.given,
+            clips=[],
+            nodes=[
+                replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still, linear=None)
                 for item in nodes
             ],
-        )  # fmt: skip
+        )
         try:
             plan = compare_terrain(own, stored.terrain, stored.scene, stored.wear)
         except ConversionError as error:
@@ -428,9 +419,7 @@ class _Inside:
         clips = self.given.clips
         models = self.shown.models.values()
         if CLIPS in self.inside and not clips and any(model.scene.tracks for model in models):
-            self.out.warnings.append(
-                "the file has no animation: the clips of its models are not compared"
-            )
+            self.out.warnings.append("the file has no animation: the clips of its models are not compared")
         below = {i for items in self.items_of.values() for i in items}
         tracks = {track.node for clip in clips for track in clip.tracks}
         moved = [_quoted(self.given.nodes[i]) for i in sorted(tracks - below - self.exchanged)]
@@ -463,10 +452,5 @@ def _foreign(names: list[str]) -> list[NotApplied]:
     ]
     if len(names) > _NAMED:
         rest = f"{plural(len(names) - _NAMED, 'more node')}"
-        out.append(
-            NotApplied(
-                where=rest, what="are new", why="they are not objects",
-                instead="make models of them",
-            )
-        )  # fmt: skip
+        out.append(NotApplied(where=rest, what="are new", why="they are not objects", instead="make models of them"))
     return out

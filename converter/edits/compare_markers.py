@@ -38,9 +38,11 @@ def edit_markers(edit: MissionEdit) -> None:
     count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
     if not any(there.values()) and count and not edit.allow_delete:
         edit.refuse(
-            "routes, zones and lodes", f"all {count} are missing",
-            "their scenes may not have been exported", "--allow-delete deletes them",
-        )  # fmt: skip
+            "routes, zones and lodes",
+            f"all {count} are missing",
+            "their scenes may not have been exported",
+            "--allow-delete deletes them",
+        )
         return
     _edit_routes(edit, there["route"])
     for row in range(len(stored.clans)):
@@ -50,9 +52,11 @@ def edit_markers(edit: MissionEdit) -> None:
         clan = edit.given.nodes[i].extras.get("clan")
         if clan not in range(len(stored.clans)):
             edit.refuse(
-                f"zone {edit.given.nodes[i].name!r}", "is of no clan", "zones belong to clans",
+                f"zone {edit.given.nodes[i].name!r}",
+                "is of no clan",
+                "zones belong to clans",
                 "enter the row of a clan in its custom properties",
-            )  # fmt: skip
+            )
     _edit_lodes(edit, there["lode"])
 
 
@@ -104,24 +108,16 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
         if unmoved and stored is not None:
             _warn_once(edit)
             return None
-        edit.refuse(
-            where, "has no lines", "an editor may have left them out",
-            "export with Data > Mesh > Loose Edges",
-        )  # fmt: skip
+        edit.refuse(where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges")
         return None
     given = np.concatenate(lines)
-    if (
-        stored is not None
-        and unmoved
-        and _sides(given) == _sides(stored[closed_sides(len(stored))])
-    ):
+    if stored is not None and unmoved and _sides(given) == _sides(stored[closed_sides(len(stored))]):
         return None
     points = _corners(given)
     if points is None:
         edit.refuse(
-            where, "is not one outline", "a route is a chain of points, closed by itself",
-            "join its edges to one loop",
-        )  # fmt: skip
+            where, "is not one outline", "a route is a chain of points, closed by itself", "join its edges to one loop"
+        )
         return None
     if stored is not None:
         points = _aligned(points, stored)
@@ -132,8 +128,7 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
 
 def _warn_once(edit: MissionEdit) -> None:
     text = (
-        "routes came without their lines, so their points are kept; Blender exports them with "
-        "Data > Mesh > Loose Edges"
+        "routes came without their lines, so their points are kept; Blender exports them with Data > Mesh > Loose Edges"
     )
     if text not in edit.warnings:
         edit.warnings.append(text)
@@ -217,8 +212,7 @@ def _kept_rows(
 def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
     """Report an empty that is turned or mirrored: a mission stores neither."""
     if place.turn is None:
-        edit.refuse(where, "is mirrored, or scaled to nothing", "a mission has no such thing",
-                    "clear its scale")  # fmt: skip
+        edit.refuse(where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale")
     elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
         edit.refuse(where, "is turned", "a mission stores no rotation of it", "turn it back")
 
@@ -230,9 +224,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     found = choose_rows(items, nodes, edit.world, places)
     group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
     title = clan.title or str(row)
-    kept = list(
-        _kept_rows(edit, clan.zones, found, lambda k: f"zone {k} of clan {title!r}", _set_zone)
-    )
+    kept = list(_kept_rows(edit, clan.zones, found, lambda k: f"zone {k} of clan {title!r}", _set_zone))
     zones = [zone for _, zone in kept]
     kept_groups = [group[k] for k, _ in kept]
     counts = [kept_groups.count(k) for k in range(len(clan.zone_counts))]

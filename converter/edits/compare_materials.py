@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 _LISTED = 8
 
 
-def faces_without_material(
-    identified: Identified, stored: Scene, wear: Sequence[str]
-) -> list[NotApplied]:
+def faces_without_material(identified: Identified, stored: Scene, wear: Sequence[str]) -> list[NotApplied]:
     """Report faces that have no material in the file; before ``material_rows.settle_materials``."""
     scene = identified.scene
     bare = [(part, _bare_faces(scene, part)) for part in scene.parts]
@@ -36,8 +34,7 @@ def faces_without_material(
         is_new = (old, part.lod, part.group) not in cells
         out.append(
             NotApplied(
-                where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group "
-                f"{part.group}",
+                where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
                 what=f"has {plural(count, 'triangle')} without a material",
                 why="every triangle of a model has one: "
                 + (f"these have {row_title(0, wear)}" if is_new else "stored ones keep theirs"),
@@ -53,8 +50,7 @@ def new_faces_without_material(identified: Identified, wear: Sequence[str]) -> l
     bare = [(part, count) for part in scene.parts if (count := _bare_faces(scene, part))]
     return [
         NotApplied(
-            where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group "
-            f"{part.group}",
+            where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
             what=f"has {plural(count, 'triangle')} without a material",
             why=f"every triangle of a model has one: these have {row_title(0, wear)}",
             instead="assign one named as in Material.lib",

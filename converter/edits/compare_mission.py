@@ -57,19 +57,18 @@ def _report_loose(edit: MissionEdit) -> None:
             above = nodes[above].parent
         if above < 0:
             edit.refuse(
-                f"node {printable(nodes[i].name)!r}", "is below no object",
+                f"node {printable(nodes[i].name)!r}",
+                "is below no object",
                 "a mission places objects, not their components",
                 "delete it, or parent it to its object; copy the object's own node for one more",
-            )  # fmt: skip
+            )
 
 
 def _report_head(edit: MissionEdit) -> None:
     """Report what differs of the scene's own properties: the level, and the list of clans."""
     stored, info = edit.stored, edit.given.info
     clans = "\n".join(clan.title for clan in stored.clans)
-    why = (
-        "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
-    )
+    why = "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
     for name, before, after in (
         ("map", stored.map, info.get("map", stored.map)),
         ("clans", clans, info.get("clans", clans)),

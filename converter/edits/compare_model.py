@@ -99,10 +99,7 @@ def compare_structure(
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
         raise _too_many_missing(plan, stored)
-    plan.changes += [
-        Change(f"node {printable(stored.nodes[k].name)!r}", "is missing")
-        for k in plan.deleted_nodes
-    ]
+    plan.changes += [Change(f"node {printable(stored.nodes[k].name)!r}", "is missing") for k in plan.deleted_nodes]
     compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
     return plan
 
@@ -114,8 +111,7 @@ def _too_many_missing(plan: Plan, stored: Scene) -> ConversionError:
     return ConversionError(
         f"{len(plan.deleted_nodes)} of the model's {plural(len(stored.nodes), 'node')} are missing",
         value=", ".join(names) + more,
-        hint="if only selected or visible objects were exported, export everything; "
-        "--allow-delete deletes them",
+        hint="if only selected or visible objects were exported, export everything; --allow-delete deletes them",
     )
 
 

@@ -79,9 +79,11 @@ class _Objects:
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
         if missing and not self.row_items and not edit.allow_delete:
             edit.refuse(
-                "objects", f"all {len(missing)} are missing", "they may not have been exported",
+                "objects",
+                f"all {len(missing)} are missing",
+                "they may not have been exported",
                 "--allow-delete deletes them",
-            )  # fmt: skip
+            )
             missing = set()
         for row, placed in enumerate(self.stored):
             if row in self.row_items:
@@ -182,14 +184,10 @@ class _Objects:
             elif name == "clan" and value >= len(self.edit.stored.clans):
                 count = len(self.edit.stored.clans)
                 self.edit.refuse(
-                    where, f"clan became {value}", f"the mission has {count} clans",
-                    f"enter a row below {count}",
-                )  # fmt: skip
+                    where, f"clan became {value}", f"the mission has {count} clans", f"enter a row below {count}"
+                )
             elif name == "logical_id" and self._is_taken(value, placed):
-                self.edit.refuse(
-                    where, f"logical_id became {value}", "another object has it",
-                    "enter an unused number",
-                )  # fmt: skip
+                self.edit.refuse(where, f"logical_id became {value}", "another object has it", "enter an unused number")
             else:
                 self.edit.changed(where, f"{name} {old} became {value}")
                 self._set_word(placed, name, value)
@@ -211,10 +209,7 @@ class _Objects:
 
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
-        self.edit.refuse(
-            where, f"{name} changed", f"records of version {version} do not have it",
-            "leave it as it was",
-        )  # fmt: skip
+        self.edit.refuse(where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was")
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         expected = property_values(placed.properties)
@@ -223,18 +218,22 @@ class _Objects:
         labels = property_labels(placed.properties)
         for label in values.keys() - expected.keys():
             self.edit.refuse(
-                where, f"property {printable(label)!r} is new", "it has no type and range there",
+                where,
+                f"property {printable(label)!r} is new",
+                "it has no type and range there",
                 "edit one that the object has",
-            )  # fmt: skip
+            )
         # the object's own words have set those that follow them
         stored = property_values(self._before(placed, extras))
         for label, each in zip(labels, placed.properties, strict=True):
             value = values.get(label)
             if value is None:
                 self.edit.refuse(
-                    where, f"property {printable(label)!r} is missing", "objects keep their "
-                    "properties", "set it to the value that it should have",
-                )  # fmt: skip
+                    where,
+                    f"property {printable(label)!r} is missing",
+                    "objects keep their properties",
+                    "set it to the value that it should have",
+                )
             elif not _same_value(value, stored.get(label, value)):
                 self._set_property(each, where, label, value)
 
@@ -257,10 +256,7 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self.edit.refuse(
-                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}",
-                f"enter a {kind}",
-            )  # fmt: skip
+            self.edit.refuse(where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}")
             return
         if word != each.value:
             self.edit.changed(where, f"{what} {each.number:g} became {value:g}")
@@ -272,9 +268,7 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self.edit.refuse(
-                where, f"is called {printable(title)!r}", "names are CP1251", "choose another name"
-            )
+            self.edit.refuse(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
@@ -283,9 +277,7 @@ class _Objects:
 
     # -------------------------------------------------------------- places
 
-    def _set_place(
-        self, placed: PlacedObject, where: str, world: F64, shown: Pose, *, new: bool = False
-    ) -> None:
+    def _set_place(self, placed: PlacedObject, where: str, world: F64, shown: Pose, *, new: bool = False) -> None:
         """Move, turn and scale an object to where its node stands.
 
         Args:
@@ -303,9 +295,11 @@ class _Objects:
         if not same_linear(place.linear, shown):
             if place.turn is None:
                 self.edit.refuse(
-                    where, "is mirrored, sheared or scaled to nothing",
-                    "objects are placed, turned and scaled", "undo it",
-                )  # fmt: skip
+                    where,
+                    "is mirrored, sheared or scaled to nothing",
+                    "objects are placed, turned and scaled",
+                    "undo it",
+                )
             else:
                 what += self._turn(placed, where, place.turn, shown)
                 what += self._scale(placed, where, place.scale, shown)
@@ -320,9 +314,8 @@ class _Objects:
         tilted = bool(stored[:2].any())
         if not tilted and max(abs(x), abs(y)) > 1e-4:
             self.edit.refuse(
-                where, "is tilted", "objects stand upright and turn about z only",
-                "clear its rotation about x and y",
-            )  # fmt: skip
+                where, "is tilted", "objects stand upright and turn about z only", "clear its rotation about x and y"
+            )
         if not tilted:
             x = y = 0.0
         turns = [near_turn(a, b) for a, b in zip((x, y, z), stored, strict=True)]
@@ -336,9 +329,8 @@ class _Objects:
             return []
         if placed.is_assembly:
             self.edit.refuse(
-                where, "is scaled", "the game ignores the scale of buildings and units",
-                "set its scale to 1",
-            )  # fmt: skip
+                where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1"
+            )
             return []
         if not self.edit.stored.has("scale"):
             self._refuse_version(where, "scale")
@@ -358,9 +350,10 @@ class _Objects:
         names = sorted({one.path for one in known.values()})
         raise ConversionError(
             f"{where} places what neither the mission nor the game has",
-            value=printable(str(path))[:80], expected=listed(names) if names else None,
+            value=printable(str(path))[:80],
+            expected=listed(names) if names else None,
             hint="--game DIR names the game's directory",
-        )  # fmt: skip
+        )
 
     def _made(self, item: int) -> PlacedObject:
         """A new object of a node: a copy of a stored one, or of an asset."""
@@ -400,10 +393,11 @@ class _Objects:
         for name in ("logical_id", "host", "vertex"):
             if name in node.typed:
                 self.edit.refuse(
-                    where, f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
+                    where,
+                    f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                     "new objects get an unused number and no host",
                     "set it when the mission has the object",
-                )  # fmt: skip
+                )
         shown = stored_pose(made)
         self._set_place(made, where, self.edit.world[item], shown, new=True)
         return made
@@ -464,9 +458,8 @@ class _Objects:
         if host not in {one.logical_id for one in self.stored}:
             if host != int(self.stored[row].record["host"]):
                 self.edit.refuse(
-                    where, f"host became {host}", "no object has that logical id",
-                    "enter the logical id of a building",
-                )  # fmt: skip
+                    where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
+                )
                 for name in ("host", "vertex"):
                     placed.record[name] = self.stored[row].record[name]
             return
@@ -489,9 +482,11 @@ class _Objects:
                 if np.abs(away).max() < 1e-2 and any(same_linear(m, shown) for m in linears):
                     return  # moved together with it
         self.edit.refuse(
-            where, "is moved or turned", f"it starts in building {int(placed.record['host'])}",
+            where,
+            "is moved or turned",
+            f"it starts in building {int(placed.record['host'])}",
             "set host and vertex to -1 in its custom properties to place it yourself",
-        )  # fmt: skip
+        )
 
 
 def _same_value(value: object, stored: object) -> bool:

@@ -21,9 +21,7 @@ from .plan import Cell, PartPlan, Plan
 _MOST = 0.5
 
 
-def compare_parts(
-    plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool
-) -> None:
+def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool) -> None:
     """Find the changed, moved, new and missing parts of a file.
 
     Args:
@@ -42,9 +40,7 @@ def compare_parts(
         else:
             _refuse_flags(plan, part)
         _describe(plan, part, stored)
-    _missing_parts(
-        plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete
-    )
+    _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
 
 
 class _Comparison:
@@ -233,9 +229,7 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
         )
 
 
-def _missing_parts(
-    plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool
-) -> None:
+def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool) -> None:
     """Delete the parts that are missing, or keep and report them.
 
     Scenes prove nothing: Blender writes those of hidden parts empty, and *Visible Objects* leaves
@@ -329,11 +323,7 @@ def _resolve_materials(plan: Plan, stored: Scene) -> None:
         return
     votes = np.zeros((len(plan.materials), len(stored.materials)))
     for part in plan.parts:
-        if (
-            part.triangles is not None
-            and part.match is not None
-            and part.match.old_material is not None
-        ):
+        if part.triangles is not None and part.match is not None and part.match.old_material is not None:
             hit = part.match.old_of >= 0
             new, old = part.triangles.material[hit], part.match.old_material[part.match.old_of[hit]]
             np.add.at(votes, (new[new >= 0], old[new >= 0]), 1)
@@ -345,9 +335,7 @@ def _resolve_materials(plan: Plan, stored: Scene) -> None:
             plan.materials[i] = {k}
 
 
-def _most_votes(
-    votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: list[int]
-) -> list[tuple[int, int]]:
+def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: list[int]) -> list[tuple[int, int]]:
     """Assign stored materials to materials so that their triangles agree the most.
 
     Args:

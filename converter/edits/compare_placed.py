@@ -106,9 +106,7 @@ class PlacedComparison:
         place_parts(identified, model.scene, poses.nodes)
         found = self._structure(identified, model)
         names = {node.name for node in model.scene.nodes}
-        points = compare_points(
-            identified, model.points, model.shown_points, names, allow_delete=True
-        )
+        points = compare_points(identified, model.points, model.shown_points, names, allow_delete=True)
         found += [*poses.changes, *points.changes]
         found += [*refused, *poses.not_applied, *points.not_applied]
         return [*(elsewhere(one.where, one.what) for one in found), *clips]
@@ -155,9 +153,13 @@ class PlacedComparison:
                 clip = clips.setdefault(number, Clip(self.given.clips[number].name))
                 clip.tracks.append(_without_tail(replace(track, node=row_of[item]), end, here))
         return replace(
-            self.given, nodes=nodes, clips=[clips[number] for number in sorted(clips)],
-            tracks=[], not_applied=[], warnings=[],
-        )  # fmt: skip
+            self.given,
+            nodes=nodes,
+            clips=[clips[number] for number in sorted(clips)],
+            tracks=[],
+            not_applied=[],
+            warnings=[],
+        )
 
     def _own_names(self, items: Iterable[int], model: ShownModel) -> dict[int, str]:
         """The stored names of nodes whose names differ only by what made them unique.
@@ -225,11 +227,7 @@ def _without_tail(track: Track, end: float, here: float) -> Track:
     In a unit, the clips of all models are one animation, which an editor exports to its end.
     """
     noise = max(_HELD, 2 * POSE_NOISE * here)
-    return replace(
-        track,
-        rotation=_held(track.rotation, end, _HELD),
-        translation=_held(track.translation, end, noise),
-    )
+    return replace(track, rotation=_held(track.rotation, end, _HELD), translation=_held(track.translation, end, noise))
 
 
 def _held(channel: Channel | None, end: float, noise: float) -> Channel | None:

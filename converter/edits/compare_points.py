@@ -231,9 +231,7 @@ def _pair(
         here = [
             i
             for i, one in free.items()
-            if not items[i].extras
-            and one.node == node
-            and np.abs(one.position - position).max() <= noise
+            if not items[i].extras and one.node == node and np.abs(one.position - position).max() <= noise
         ]
         take(point.row, here)
     return found

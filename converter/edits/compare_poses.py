@@ -144,16 +144,12 @@ def moved_though_animated(identified: Identified, stored: Scene | None) -> list[
     ]
 
 
-def _placed_elsewhere(
-    track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]
-) -> list[str]:
+def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:
     """How a node stands elsewhere than it ever does in its animation, and than it did before."""
     what, (noise, loose) = [], noises
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
     if (places := track.translation) is not None and moved:
-        apart = (
-            np.abs(evaluate(places, at) - item.translation).max(axis=1) for at in _moments(places)
-        )
+        apart = (np.abs(evaluate(places, at) - item.translation).max(axis=1) for at in _moments(places))
         what += ["moved"] if not any((one <= noise).any() for one in apart) else []
     turned = before is None or not same_rotations(item.rotation, before.rotation, loose)
     if (turns := track.rotation) is not None and turned:
@@ -194,9 +190,7 @@ def poses_at(
     return translations, rotations
 
 
-def same_rotations(
-    a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE
-) -> NDArray[np.bool_]:
+def same_rotations(a: NDArray[np.float64], b: NDArray[np.float64], noise: float = ROTATION_NOISE) -> NDArray[np.bool_]:
     """Return whether rotations are equal up to sign and noise. (..., 4) each -> (...)."""
     near = np.minimum(np.abs(a - b).max(-1), np.abs(a + b).max(-1))
     return np.asarray(near <= noise)
@@ -210,9 +204,5 @@ def collapsed(channel: Channel | None, stored: NDArray[np.float64]) -> float:
     if channel is None or len(channel.frames) > 2 or len(stored) <= 2:
         return 0.0
     signs = np.where(np.einsum("ti,i->t", stored, stored[0]) < 0, -1.0, 1.0)
-    spread = (
-        np.ptp(stored * signs[:, None], axis=0).max()
-        if stored.shape[1] == 4
-        else (np.ptp(stored, axis=0).max())
-    )
+    spread = np.ptp(stored * signs[:, None], axis=0).max() if stored.shape[1] == 4 else (np.ptp(stored, axis=0).max())
     return _CONSTANT if spread <= _CONSTANT else 0.0

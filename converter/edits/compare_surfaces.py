@@ -13,15 +13,7 @@ from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
 from ..formats.archive import encode_name
-from ..formats.library import (
-    MATERIALS,
-    TEXTURES,
-    LibraryEdit,
-    LibraryEntry,
-    NewPicture,
-    entry_key,
-    first_phase,
-)
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
@@ -34,27 +26,19 @@ from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of,
 _NOISE = 1e-3
 #: Of a sidecar that does not record what materials showed: 0.1 made such, and so does an OBJ.
 UNRECORDED = (
-    "colours and pictures of materials are not compared: the sidecar does not record them (convert "
-    "the model again)"
+    "colours and pictures of materials are not compared: the sidecar does not record them (convert the model again)"
 )
 #: What no material of the game has, and its name for people.
-_FOREIGN = {
-    "metallic": "metallic", "roughness": "roughness", "double_sided": "back faces",
-    "others": "extensions",
-}  # fmt: skip
+_FOREIGN = {"metallic": "metallic", "roughness": "roughness", "double_sided": "back faces", "others": "extensions"}
 _NO_LIBRARY = (
-    "the game's Material.lib was not found when the model was converted, and every row has a "
-    "colour of its own",
+    "the game's Material.lib was not found when the model was converted, and every row has a colour of its own",
     "convert the model again with --game or --textures",
 )
 _LIGHT_FROM_ELSEWHERE = (
     "what shines there is the lightmap or the way it is blended, not the material's own light",
     "edit lightmap.lib (docs/materials.md)",
 )
-_LIGHT_FOLLOWS = (
-    "a material's own light goes through its picture",
-    "use the same picture for both",
-)
+_LIGHT_FOLLOWS = ("a material's own light goes through its picture", "use the same picture for both")
 _PICTURE_KEPT = (
     "materials keep their picture, and so does what else uses it",
     "paint over the picture, or assign another one (docs/materials.md)",
@@ -140,9 +124,7 @@ def compare_surfaces(
             out.new.append(_copy(fresh, shown, known, rows))
             continue
         if fresh is not None and (
-            not old[i]
-            or fresh.name.casefold() in several
-            or _is_another(fresh, edited[i], shown[old[i][0]])
+            not old[i] or fresh.name.casefold() in several or _is_another(fresh, edited[i], shown[old[i][0]])
         ):
             where = f"material {printable(names[i])!r}"
             out.new.append(new_material(fresh.name, where, edited[i], known.pictures))
@@ -152,9 +134,8 @@ def compare_surfaces(
             row = rows[k] if k < len(rows) else names[i]
             name = fresh.name if fresh else "" if shown[k].own else row
             one = _Comparison(
-                names[i], edited[i], shown[k], known=known, created=name,
-                fresh=fresh is not None and not fresh.stated,
-            )  # fmt: skip
+                names[i], edited[i], shown[k], known=known, created=name, fresh=fresh is not None and not fresh.stated
+            )
             found.append((one.count, k, one))
         if found:
             _, k, best = min(found, key=lambda one: one[:2])
@@ -167,9 +148,7 @@ def compare_surfaces(
     return out
 
 
-def _copy(
-    created: Created, shown: Sequence[Surface[ShownPicture]], known: _Known, rows: Sequence[str]
-) -> NewMaterial:
+def _copy(created: Created, shown: Sequence[Surface[ShownPicture]], known: _Known, rows: Sequence[str]) -> NewMaterial:
     """Return a material of which nothing is known but its name, and what it was."""
     where = f"material {printable(created.name)!r}"
     if created.origin is None or created.origin >= len(rows):
@@ -190,9 +169,7 @@ def _of_several(created: Mapping[int, Created], rows: Sequence[str]) -> set[str]
     return {name for name, group in origins.items() if len(group) > 1}
 
 
-def _is_another(
-    created: Created, edited: Surface[FilePicture], shown: Surface[ShownPicture]
-) -> bool:
+def _is_another(created: Created, edited: Surface[FilePicture], shown: Surface[ShownPicture]) -> bool:
     """Whether a material that no extras explain is not the one that its faces had."""
     return not created.stated and _differ(edited.picture, shown.picture)
 
@@ -212,12 +189,7 @@ class _Known:
     names: set[str]
 
     @classmethod
-    def of(
-        cls,
-        entries: Sequence[LibraryEntry],
-        shown: Sequence[Surface[ShownPicture]],
-        names: set[str],
-    ) -> _Known:
+    def of(cls, entries: Sequence[LibraryEntry], shown: Sequence[Surface[ShownPicture]], names: set[str]) -> _Known:
         """Look up the textures that stored materials showed."""
         known = {entry.key: entry for entry in entries}
         pictures = {
@@ -284,9 +256,15 @@ class _Comparison:
         """Return the material that has what differs; ``before``: the name that it had."""
         like = self._old.definition or before
         return NewMaterial(
-            self._created, self.where, ", ".join(self._what), like=like, base=self._material,
-            values=self.values, picture=self._picture_made, certain=True,
-        )  # fmt: skip
+            self._created,
+            self.where,
+            ", ".join(self._what),
+            like=like,
+            base=self._material,
+            values=self.values,
+            picture=self._picture_made,
+            certain=True,
+        )
 
     def not_applied(self) -> list[NotApplied]:
         """Return the differences that no library can hold, those of one reason in one."""
@@ -298,9 +276,7 @@ class _Comparison:
     def _reject(self, what: str, reason: _Reason) -> None:
         self._rest.setdefault(reason, []).append(what)
 
-    def _edit_material(
-        self, what: str, name: str, value: bytes, picture: NewPicture | None = None
-    ) -> None:
+    def _edit_material(self, what: str, name: str, value: bytes, picture: NewPicture | None = None) -> None:
         if self._created:
             self._what.append(what)
             self.values[name] = value

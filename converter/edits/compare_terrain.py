@@ -24,15 +24,7 @@ from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
 from .identify_nodes import world_matrices
-from .match_triangles import (
-    Match,
-    TriangleList,
-    best_turns,
-    canonical,
-    concatenate,
-    match,
-    triangle_list,
-)
+from .match_triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -132,9 +124,7 @@ class TerrainPlan:
     not_applied: list[NotApplied] = field(default_factory=list)
 
 
-def compare_terrain(
-    edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]
-) -> TerrainPlan:
+def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
     """Return every difference between a file and the terrain in its sidecar.
 
     Args:
@@ -147,20 +137,16 @@ def compare_terrain(
         ConversionError: the file shows no terrain.
     """
     plan = TerrainPlan(
-        names=[item.name for item in edited.nodes],
-        materials=[material.name for material in edited.materials],
+        names=[item.name for item in edited.nodes], materials=[material.name for material in edited.materials]
     )
     same = _same_pairs(edited, scene.material_pairs)
     plan.pairs = [
-        _pair(
-            edited.materials[i].name, edited.material_extras[i], group, scene.material_pairs, wear
-        )
+        _pair(edited.materials[i].name, edited.material_extras[i], group, scene.material_pairs, wear)
         for i, group in enumerate(same)
     ]
     plan.alike = same
     plan.choices = [
-        [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)]
-        for group in same
+        [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)] for group in same
     ]
     for level, shown in _levels(edited).items():
         found = _compare(shown, terrain.faces_of(level), terrain, scene, same)
@@ -212,9 +198,7 @@ def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
     for i, item in enumerate(edited.nodes):
         if item.mesh < 0 or not edited.meshes[item.mesh].primitives:
             continue
-        triangles = triangle_list(
-            scene, Part(i, 0, 0, item.mesh, None if still[i] else world[i]), lightmap=False
-        )
+        triangles = triangle_list(scene, Part(i, 0, 0, item.mesh, None if still[i] else world[i]), lightmap=False)
         triangles.extra, triangles.lightmap = None, True
         if edited.streams.uv1 is not None:
             words, clamped = encode_uv(edited.streams.uv1[triangles.vertex])
@@ -230,9 +214,7 @@ def _level(name: str, extras: NodeExtras) -> int:
     return COARSE if name.partition(".")[0] == LEVELS[COARSE] else FINE
 
 
-def _joined(
-    parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | None
-) -> EditedLevel:
+def _joined(parts: list[tuple[int, TriangleList]], blend: NDArray[np.float32] | None) -> EditedLevel:
     lists = [triangles for _, triangles in parts]
     triangles = concatenate(lists)
     owner = np.repeat([i for i, _ in parts], [len(s) for s in lists])
@@ -254,18 +236,12 @@ def _same_pairs(edited: ImportedScene, material_pairs: list[MaterialPair]) -> li
             at = by_rows.get((extras["first"], extras.get("second", NO_MATERIAL)))
             out.append(set() if at is None else {at})
         else:
-            out.append(
-                by_name.get(material.name) or by_name.get(without_number(material.name)) or set()
-            )
+            out.append(by_name.get(material.name) or by_name.get(without_number(material.name)) or set())
     return out
 
 
 def _pair(
-    name: str,
-    extras: MaterialExtras,
-    group: set[int],
-    material_pairs: list[MaterialPair],
-    wear: list[str],
+    name: str, extras: MaterialExtras, group: set[int], material_pairs: list[MaterialPair], wear: list[str]
 ) -> tuple[int, int] | None:
     """Rows of ``Land1.wea`` that a material of the file stands for."""
     if "first" in extras:
@@ -323,9 +299,7 @@ class _Sides:
     grid: Grid
 
 
-def _compare(
-    edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]
-) -> LevelPlan:
+def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]) -> LevelPlan:
     new, old = edited.triangles, _stored(terrain, scene, rows)
     found = match(new, old, same, TERRAIN_NORMAL_DEGREES)
     partner, hit, turn = found.pairs()
@@ -413,10 +387,7 @@ def _consistent(old: TriangleList, new: TriangleList, pairs: Pairs) -> NDArray[n
     Equal pairs all stay.
     """
     at = (pairs.new[:, None], pairs.turn)
-    columns = [
-        old.vertex[pairs.old][..., None],
-        (new.positions[at] + np.float32(0)).view(np.int32).astype(np.int64),
-    ]
+    columns = [old.vertex[pairs.old][..., None], (new.positions[at] + np.float32(0)).view(np.int32).astype(np.int64)]
     if new.uv0 is not None:
         columns.append(new.uv0[at].astype(np.int64))
     if new.extra is not None:

@@ -17,12 +17,7 @@ _NAMES = ("terrain", "coarse")
 
 
 def compare_terrain_objects(
-    plan: TerrainPlan,
-    edited: ImportedScene,
-    terrain: Terrain,
-    scene: TerrainScene,
-    *,
-    visible_only: bool,
+    plan: TerrainPlan, edited: ImportedScene, terrain: Terrain, scene: TerrainScene, *, visible_only: bool
 ) -> list[NotApplied]:
     """Return the differences of objects, materials and clips that are not applied.
 
@@ -33,11 +28,7 @@ def compare_terrain_objects(
         scene: its decoded scene.
         visible_only: whether the coarse level was not exported.
     """
-    return [
-        *_levels(plan, terrain, visible_only),
-        *_objects(edited),
-        *_clips(edited),
-    ]
+    return [*_levels(plan, terrain, visible_only), *_objects(edited), *_clips(edited)]
 
 
 def _levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> Iterator[NotApplied]:

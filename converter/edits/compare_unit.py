@@ -85,9 +85,10 @@ class _Parts:
         root = self.row_items.get(0)
         if root is None:
             raise ConversionError(
-                "has no chassis: the first component is missing", value=self.stored.key(0),
+                "has no chassis: the first component is missing",
+                value=self.stored.key(0),
                 hint="undo its deletion; a unit is mounted on it",
-            )  # fmt: skip
+            )
         row_of_item = {item: row for row, item in self.row_items.items()}
         for item in self.items:
             row = row_of_item.get(item)
@@ -110,7 +111,7 @@ class _Parts:
                     why="every part but the chassis is mounted on another",
                     instead="parent it to a socket",
                 )
-            )  # fmt: skip
+            )
         records: list[np.void] = []
         waiting = [root]
         while waiting:
@@ -154,9 +155,7 @@ class _Parts:
             row = row_of(self.nodes[item].extras)
             if self.nodes[item].extras.get("kind") != "component" or row is None:
                 continue
-            if row < len(self.stored) and (
-                row not in found or self._order(item, row) < self._order(found[row], row)
-            ):
+            if row < len(self.stored) and (row not in found or self._order(item, row) < self._order(found[row], row)):
                 found[row] = item
         return found
 
@@ -216,12 +215,11 @@ class _Parts:
             near = sorted((self.known or {}).values())
             raise ConversionError(
                 f"{where} is an object that the game does not have",
-                value=printable(key)[:80], expected=listed(near) if near else None,
-            )  # fmt: skip
-        if self.known is None:
-            self.out.warnings.append(
-                f"{where}: {printable(key)!r} was not looked up; --game DIR names the game"
+                value=printable(key)[:80],
+                expected=listed(near) if near else None,
             )
+        if self.known is None:
+            self.out.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
         _set_text(record, "key", key)
 
     def _set_words(self, record: np.void, where: str, extras: NodeExtras) -> list[str]:
@@ -233,24 +231,18 @@ class _Parts:
                 what.append(f"class {int(record['part_class'])} became {part}")
                 record["part_class"] = part
             else:
-                self._refuse(
-                    where, f"class became {printable(str(part))[:40]}", "classes are 0 to 5"
-                )
+                self._refuse(where, f"class became {printable(str(part))[:40]}", "classes are 0 to 5")
         label = extras.get("label", _text(record, "label"))
         if label != _text(record, "label"):
             raw = encoded(label)
             if raw is None or len(raw) > 32:
-                self._refuse(
-                    where, f"is called {printable(label)[:40]!r}", "names have 32 bytes of CP1251"
-                )
+                self._refuse(where, f"is called {printable(label)[:40]!r}", "names have 32 bytes of CP1251")
             else:
                 what.append(f"is called {printable(label)!r}")
                 _set_text(record, "label", label)
         return what
 
-    def _mount(
-        self, item: int, row: int | None, record: np.void, where: str, edited: bool
-    ) -> list[str]:
+    def _mount(self, item: int, row: int | None, record: np.void, where: str, edited: bool) -> list[str]:
         """Set what a part is mounted on; returns what changed."""
         old, what = int(record["attach"]), []
         parent = self.parent[item]
@@ -310,9 +302,7 @@ class _Parts:
             return self.stored.type
         world = world_matrices(self.nodes)[above]
         if not same_position(world[:3, 3], np.zeros(3)) or not same_linear(world[:3, :3], Pose()):
-            self._refuse(
-                _quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place"
-            )
+            self._refuse(_quoted(self.nodes[above]), "is moved, turned or scaled", "a unit has no place")
         value: object = self.nodes[above].extras.get("type", self.stored.type)
         try:
             number = int(value, 16) if isinstance(value, str) else value

@@ -49,8 +49,7 @@ def report_left_out(given: ImportedScene, stored: Scene) -> None:
             NotApplied(
                 where="texture coordinates",
                 what="are not in the file",
-                why="UVs is cleared in Blender's exporter, or all UV maps were deleted: stored "
-                "faces keep theirs",
+                why="UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
                 instead="check UVs, and export again",
             )
         )
@@ -97,11 +96,7 @@ def refuse_turned_model(given: ImportedScene, stored: Scene) -> None:
     uv0 = stored.streams.uv0
     refuse_turned(given, stored.streams.positions, None if uv0 is None else encode_uv(uv0)[0])
     places = {node.name: node.translation for node in stored.nodes}
-    pairs = [
-        (node.translation, places[name])
-        for node in given.nodes
-        if (name := without_number(node.name)) in places
-    ]
+    pairs = [(node.translation, places[name]) for node in given.nodes if (name := without_number(node.name)) in places]
     if not pairs:
         return
     now, before = (np.stack(side).astype(np.float64) for side in zip(*pairs, strict=True))

@@ -258,16 +258,19 @@ class FrameRate:
         own = self.stored.frame_count if self.stored is not None and self.old else 0
         if length > max(NONE16, own):
             raise ConversionError(
-                "the clip is too long", value=f"{length:,}",
-                expected=f"at most {NONE16:,} frames", hint="a shorter clip, or another --fps",
-            )  # fmt: skip
+                "the clip is too long",
+                value=f"{length:,}",
+                expected=f"at most {NONE16:,} frames",
+                hint="a shorter clip, or another --fps",
+            )
         moving = len({track.node for track, _, c in self._channels() if self._moves(c)})
         if moving * self._length(timing) > max(NONE16, len(self.old) * own):
             raise ConversionError(
-                "too many animated frames", value=f"{moving * self._length(timing):,}",
+                "too many animated frames",
+                value=f"{moving * self._length(timing):,}",
                 expected=f"at most {NONE16:,} map words, one per animated node and frame",
                 hint="a shorter timeline or fewer animated nodes",
-            )  # fmt: skip
+            )
 
     def _moves(self, channel: Channel) -> bool:
         """Whether a curve certainly needs keys: it varies by more than noise."""
@@ -421,6 +424,4 @@ def _holds(pair: _Pair, end: float) -> bool:
     """Whether a channel shows the end of the stored curve from there on."""
     after = pair.channel.frames[pair.channel.frames >= end]
     frames = np.concatenate([[end], after])
-    return bool(
-        _near(evaluate(pair.channel, frames), _stored_values(pair, frames), pair.noise).all()
-    )
+    return bool(_near(evaluate(pair.channel, frames), _stored_values(pair, frames), pair.noise).all())

@@ -75,9 +75,7 @@ class Identified:
     turn_noise: float = ROTATION_NOISE
 
 
-def identify(
-    imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)
-) -> Identified:
+def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
     """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``, and parts
     that are objects of their own into their frames by ``edits.place_parts``.
 
@@ -121,8 +119,7 @@ def _flag_primitives(imported: ImportedScene) -> None:
     if any(value >= 0 for value in flags):
         for mesh in imported.meshes:
             mesh.primitives[:] = [
-                p._replace(tri_flags=flags[p.material]) if p.material >= 0 else p
-                for p in mesh.primitives
+                p._replace(tri_flags=flags[p.material]) if p.material >= 0 else p for p in mesh.primitives
             ]
 
 
@@ -318,9 +315,7 @@ class _Builder:
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
         where = f"part {printable(self.imported.nodes[i].name)!r}"
-        self.imported.not_applied.append(
-            NotApplied(where=where, what=what, why=why, instead=instead)
-        )
+        self.imported.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
 
     def _node_above(self, i: int) -> int | None:
         """The node below which an item is, if there is one."""

@@ -13,9 +13,7 @@ from ..scene.differences import NotApplied
 
 
 def without_loss(
-    edited: Sequence[Surface[FilePicture]],
-    shown: Sequence[Surface[ShownPicture]],
-    choices: Mapping[int, Iterable[int]],
+    edited: Sequence[Surface[FilePicture]], shown: Sequence[Surface[ShownPicture]], choices: Mapping[int, Iterable[int]]
 ) -> tuple[list[Surface[FilePicture]], list[NotApplied]]:
     """Take pictures in a lossy format for the exported ones of their names.
 
@@ -30,9 +28,7 @@ def without_loss(
     exported = _by_name(shown)
     found: set[str] = set()
 
-    def as_exported(
-        new: FilePicture | None, first: Mapping[str, ShownPicture]
-    ) -> FilePicture | None:
+    def as_exported(new: FilePicture | None, first: Mapping[str, ShownPicture]) -> FilePicture | None:
         if new is None:
             return None
         old = first.get(new.name.lower()) or exported.get(new.name.lower())

@@ -22,8 +22,7 @@ def refuse_legacy(given: ImportedScene) -> None:
     """
     if given.info.get("legacy"):
         raise ConversionError(
-            "is a model with legacy nodes (stride 24), which needs its sidecar to be rebuilt",
-            hint=_INSTEAD,
+            "is a model with legacy nodes (stride 24), which needs its sidecar to be rebuilt", hint=_INSTEAD
         )
 
 
@@ -53,9 +52,7 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
 def _recoloured(given: ImportedScene) -> list[NotApplied]:
     """Materials that were exported in the colour of their row, and have another one now."""
     out = []
-    for material, extras, surface in zip(
-        given.materials, given.material_extras, given.surfaces, strict=False
-    ):
+    for material, extras, surface in zip(given.materials, given.material_extras, given.surfaces, strict=False):
         if material.row < 0 or "material" in extras:  # foreign, or coloured by a game's library
             continue
         shown = (*colour_of_row(material.row), 1.0)

@@ -105,9 +105,7 @@ class Match:
     old_material: I64 | None = None
     colours_kept: int = 0
 
-    def compare_materials(
-        self, new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
-    ) -> None:
+    def compare_materials(self, new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> None:
         """Compare the materials of matched triangles again."""
         hit = np.flatnonzero(self.old_of >= 0)
         alike = _material_table(new, old, same_material)
@@ -182,16 +180,12 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     primitives = scene.meshes[part.mesh].primitives
     vertex = np.concatenate(
         [
-            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64)
-            + p.vertex_start
+            streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
             for p in primitives
         ]
         or [np.empty(0, np.int64)]
     ).reshape(-1, 3)
-    material = np.repeat(
-        np.array([p.material for p in primitives], np.int64),
-        [p.index_count // 3 for p in primitives],
-    )
+    material = np.repeat(np.array([p.material for p in primitives], np.int64), [p.index_count // 3 for p in primitives])
     positions = streams.positions[vertex]
     normals = None if streams.normals is None else streams.normals[vertex]
     if part.matrix is not None:
@@ -216,9 +210,17 @@ def triangle_list(scene: Scene, part: Part, *, lightmap: bool) -> TriangleList:
     if chosen is not None and not lightmap:
         known = _known_channels(chosen, [p.index_count // 3 for p in primitives])
     return TriangleList(
-        positions, normals, uv0, chosen, material=material, vertex=vertex, lightmap=lightmap,
-        clamped=clamped, known=known, flags=_stated_flags(part, primitives),
-    )  # fmt: skip
+        positions,
+        normals,
+        uv0,
+        chosen,
+        material=material,
+        vertex=vertex,
+        lightmap=lightmap,
+        clamped=clamped,
+        known=known,
+        flags=_stated_flags(part, primitives),
+    )
 
 
 def concatenate(lists: Sequence[TriangleList]) -> TriangleList:
@@ -262,10 +264,7 @@ def _known_channels(colours: NDArray[np.uint8], counts: list[int]) -> NDArray[np
     """
     ends = np.cumsum(counts)
     full: NDArray[np.bool_] = np.array(
-        [
-            (colours[end - count : end] == 255).all(axis=(0, 1))
-            for end, count in zip(ends, counts, strict=True)
-        ]
+        [(colours[end - count : end] == 255).all(axis=(0, 1)) for end, count in zip(ends, counts, strict=True)]
     ).reshape(-1, 4)
     white = np.asarray(full[:, :3].all(axis=1))
     known = ~full
@@ -284,10 +283,7 @@ def _stored_extra(streams: Streams, vertex: I64, lightmap: bool) -> NDArray[np.u
 
 
 def match(
-    new: TriangleList,
-    old: TriangleList,
-    same_material: Sequence[set[int]],
-    degrees: float = NORMAL_DEGREES,
+    new: TriangleList, old: TriangleList, same_material: Sequence[set[int]], degrees: float = NORMAL_DEGREES
 ) -> Match:
     """Pair triangles that are equal in every stream both sides have.
 
@@ -345,9 +341,7 @@ def _equal_in_order(new: TriangleList, old: TriangleList) -> bool:
     return all(np.array_equal(*pair) for pair in streams)
 
 
-def _material_names(
-    new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
-) -> tuple[I64, I64]:
+def _material_names(new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> tuple[I64, I64]:
     """A number per triangle of either side, equal where the materials may be the same."""
     if not same_material:
         return np.zeros(len(new), np.int64), np.zeros(len(old), np.int64)
@@ -378,9 +372,7 @@ def _compare_corners(result: Match, new: TriangleList, old: TriangleList, degree
         result.colours_kept = int((blank & apart).sum())
 
 
-def normals_apart(
-    a: NDArray[np.float32], b: NDArray[np.float32], degrees: float = NORMAL_DEGREES
-) -> NDArray[np.bool_]:
+def normals_apart(a: NDArray[np.float32], b: NDArray[np.float32], degrees: float = NORMAL_DEGREES) -> NDArray[np.bool_]:
     """Whether normals are further apart than editors round. (..., 3) each -> (...)."""
     if np.array_equal(a, b):
         return np.zeros(a.shape[:-1], np.bool_)
@@ -390,9 +382,7 @@ def normals_apart(
     return np.asarray(~(np.einsum("...i,...i->...", x, y) >= cosine * length))
 
 
-def colours_apart(
-    a: NDArray[np.uint8], b: NDArray[np.uint8], channels: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def colours_apart(a: NDArray[np.uint8], b: NDArray[np.uint8], channels: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether colours are further apart than editors round, in some channels.
 
     Args:
@@ -412,9 +402,7 @@ def is_degenerate(triangles: TriangleList) -> NDArray[np.bool_]:
     return np.asarray((a == b) | (b == c) | (a == c))
 
 
-def _would_be_dropped(
-    old: TriangleList, missing: I64, gone: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+def _would_be_dropped(old: TriangleList, missing: I64, gone: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether Blender explains that a triangle is missing: it is degenerate, or has the
     three vertices of one that came back, in any order."""
     if not missing.size:
@@ -480,9 +468,7 @@ def canonical(identity: I64, size: int) -> tuple[I64, I64]:
     return value[np.arange(len(value)), best], _TURNS[best]
 
 
-def _material_table(
-    new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]
-) -> NDArray[np.bool_]:
+def _material_table(new: TriangleList, old: TriangleList, same_material: Sequence[set[int]]) -> NDArray[np.bool_]:
     """Whether a new and an old material are the same; none, the last row, is as good as any."""
     rows = max(len(same_material), int(new.material.max(initial=-1)) + 1)
     table = np.zeros((rows + 1, int(old.material.max(initial=0)) + 1), np.bool_)

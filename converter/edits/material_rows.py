@@ -64,12 +64,7 @@ class WearEdit:
 
 
 def settle_materials(
-    identified: Identified,
-    stored: Scene,
-    wear: Sequence[str],
-    *,
-    dialect: Dialect,
-    locked: str = "",
+    identified: Identified, stored: Scene, wear: Sequence[str], *, dialect: Dialect, locked: str = ""
 ) -> WearEdit:
     """Give materials their rows, and find which of them are renamed or new.
 
@@ -86,9 +81,7 @@ def settle_materials(
     return _Settlement(identified, stored, wear, dialect, locked).run()
 
 
-def beyond_rows(
-    name: str, row: int, last: int, user: str, known: dict[str, int]
-) -> ConversionError:
+def beyond_rows(name: str, row: int, last: int, user: str, known: dict[str, int]) -> ConversionError:
     """Return the error for a material that needs a row after the last one.
 
     Args:
@@ -115,12 +108,7 @@ class _Settlement:
     """
 
     def __init__(
-        self,
-        identified: Identified,
-        stored: Scene,
-        wear: Sequence[str],
-        dialect: Dialect,
-        locked: str,
+        self, identified: Identified, stored: Scene, wear: Sequence[str], dialect: Dialect, locked: str
     ) -> None:
         self.identified, self.stored, self.wear = identified, stored, wear
         self.dialect, self.locked = dialect, locked
@@ -137,11 +125,7 @@ class _Settlement:
         )
         self.names = self._names()
         by_key = {material.key: k for k, material in enumerate(stored.materials)}
-        self.origin = {
-            i: by_key[material.key]
-            for i, material in enumerate(self.materials)
-            if material.key in by_key
-        }
+        self.origin = {i: by_key[material.key] for i, material in enumerate(self.materials) if material.key in by_key}
         self.exact, self.stated = set(self.origin), set(self.origin)
         self.row: dict[int, int] = {}
 
@@ -276,10 +260,7 @@ class _Settlement:
             why += f": stored faces keep theirs, new ones have {row_title(0, self.wear)}"
         self.out.not_applied.append(
             NotApplied(
-                where=f"material {printable(self.names[i])!r}",
-                what=what,
-                why=why,
-                instead=f"use {listed(self.known)}",
+                where=f"material {printable(self.names[i])!r}", what=what, why=why, instead=f"use {listed(self.known)}"
             )
         )
 
@@ -342,6 +323,4 @@ class _Settlement:
         """Take materials without a row off their faces."""
         for mesh in {part.mesh for part in self.scene.parts}:
             primitives = self.scene.meshes[mesh].primitives
-            primitives[:] = [
-                p._replace(material=-1) if p.material in unknown else p for p in primitives
-            ]
+            primitives[:] = [p._replace(material=-1) if p.material in unknown else p for p in primitives]

@@ -27,10 +27,7 @@ from ..scene.scene import ImportedScene, Material, Scene
 _UNCHOSEN = ((1.0, 1.0), (0.0, 0.5), (0.0, 0.9))
 #: Extensions that state what nobody chose: Blender writes them for materials of other programs.
 _HARMLESS = ("KHR_materials_ior", "KHR_materials_specular")
-NO_SUCH_VALUE = (
-    "materials of the game have no such value",
-    "use the colour, alpha, emission or picture",
-)
+NO_SUCH_VALUE = ("materials of the game have no such value", "use the colour, alpha, emission or picture")
 
 
 @dataclass(frozen=True)
@@ -68,10 +65,7 @@ class NewMaterial:
 
 
 def new_material(
-    name: str,
-    where: str,
-    surface: Surface[FilePicture] | None,
-    pictures: Mapping[str, LibraryEntry] | None = None,
+    name: str, where: str, surface: Surface[FilePicture] | None, pictures: Mapping[str, LibraryEntry] | None = None
 ) -> NewMaterial:
     """Return a material that shows what a file's shows.
 
@@ -102,10 +96,14 @@ def new_material(
             picture, problem = picture_of(surface.picture, where)
             left += problem
     return NewMaterial(
-        name, where, values=values, picture=picture, not_applied=tuple(left),
+        name,
+        where,
+        values=values,
+        picture=picture,
+        not_applied=tuple(left),
         certain=surface.picture is not None and not surface.own,
         lightmapped=_is_lightmap(surface.light, surface.picture),
-    )  # fmt: skip
+    )
 
 
 def _is_lightmap(light: FilePicture | None, picture: FilePicture | None) -> bool:
@@ -176,11 +174,10 @@ def _unheld(surface: Surface[FilePicture], where: str) -> list[NotApplied]:
         what.append("emission picture")
     why, instead = NO_SUCH_VALUE
     return (
-        [NotApplied(where=where, what=f"has {', '.join(map(printable, what))}", why=why,
-                    instead=instead)]
+        [NotApplied(where=where, what=f"has {', '.join(map(printable, what))}", why=why, instead=instead)]
         if what
         else []
-    )  # fmt: skip
+    )
 
 
 def unchosen(surface: Surface[FilePicture]) -> bool:
@@ -188,9 +185,7 @@ def unchosen(surface: Surface[FilePicture]) -> bool:
     return (round(surface.metallic, 3), round(surface.roughness, 3)) in _UNCHOSEN
 
 
-def merged_materials(
-    found: Sequence[NewMaterial],
-) -> tuple[list[NewMaterial], list[NotApplied]]:
+def merged_materials(found: Sequence[NewMaterial]) -> tuple[list[NewMaterial], list[NotApplied]]:
     """Join new materials of one name; where two of them differ, none is made.
 
     Returns:
@@ -220,9 +215,7 @@ def contradiction(one: NewMaterial, other: str) -> NotApplied:
     )
 
 
-def one_name_two_looks(
-    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]
-) -> list[NotApplied]:
+def one_name_two_looks(materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]) -> list[NotApplied]:
     """Report materials of a new model that share a name, and so a row, but not what they show.
 
     Blender's ``.001`` does not count as part of a name, nor does case.
@@ -269,10 +262,7 @@ def looks_without_a_name(
             instead="give it a name, as in Material.lib",
         )
         for i, (material, surface) in enumerate(zip(materials, surfaces, strict=False))
-        if i in used
-        and material.row < 0
-        and not without_number(material.name)
-        and _look(surface) != plain
+        if i in used and material.row < 0 and not without_number(material.name) and _look(surface) != plain
     ]
 
 

@@ -162,8 +162,7 @@ class NodeRoles:
             return stated, stated
         if self.stored is None:
             self.imported.warnings.append(
-                f"part {printable(item.name)!r} goes where its name says; its custom properties "
-                f"say {exported}"
+                f"part {printable(item.name)!r} goes where its name says; its custom properties say {exported}"
             )
         if self.stored is not None and was and stated not in was:
             text = f"is {exported} by its custom properties, and was neither"
@@ -242,9 +241,7 @@ class NodeRoles:
         Returns the items still open.
         """
         free = {k for k in range(len(stored.nodes)) if ("node", k) not in self.taken}
-        mesh_names = {
-            stored.meshes[part.mesh].name: part.node for part in stored.parts if part.node in free
-        }
+        mesh_names = {stored.meshes[part.mesh].name: part.node for part in stored.parts if part.node in free}
         below: dict[int, list[int]] = {}
         for k in sorted(free):
             below.setdefault(stored.nodes[k].parent, []).append(k)
@@ -276,11 +273,7 @@ class NodeRoles:
             if match and owner is not None and self._take_part(i, (owner, *match[1:])):
                 continue
             # of a foreign "tree.lod0" beside "tree.lod1", the node is "tree"
-            if not (
-                match
-                and match[1:] == (0, 0)
-                and self._take(i, ("node", match[0]), Role(name=match[0]))
-            ):
+            if not (match and match[1:] == (0, 0) and self._take(i, ("node", match[0]), Role(name=match[0]))):
                 self.roles[i] = Role(name=name)
         new = {r.name for r in self.roles if r is not None and not r.is_part}
         for i in open_items:

@@ -125,11 +125,7 @@ class _Roots:
         }
         numbers = {self.nodes[one].extras["node"] for one in found}
         moving = {model.scene.nodes[track.node].index for track in model.scene.tracks}
-        if (
-            len(found) == len(roots) == len(numbers)
-            and not moving & numbers
-            and not self.animated & found.keys()
-        ):
+        if len(found) == len(roots) == len(numbers) and not moving & numbers and not self.animated & found.keys():
             self._carry(holder, found)
 
     def _carry(self, holder: int, roots: Mapping[int, Pose]) -> None:
@@ -151,9 +147,11 @@ class _Roots:
         for i in self.below[holder]:
             if i in roots:
                 self.nodes[i] = replace(
-                    self.nodes[i], translation=roots[i].translation.astype(np.float32),
-                    rotation=roots[i].rotation, linear=None,
-                )  # fmt: skip
+                    self.nodes[i],
+                    translation=roots[i].translation.astype(np.float32),
+                    rotation=roots[i].rotation,
+                    linear=None,
+                )
             elif self._kind(i) != "component":  # what a unit consists of comes along
                 self._put(i, back @ local_matrix(self.nodes[i]))
         self._put(holder, local_matrix(self.nodes[holder]) @ move)

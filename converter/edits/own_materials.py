@@ -64,9 +64,7 @@ def own_materials(
         name = own_name(names[row], model)
         what = ", ".join(dict.fromkeys(edit.what for edit in edits))
         where = edits[0].where
-        found.new.append(
-            NewMaterial(name, where, what, base.name, base, values, picture, certain=True)
-        )
+        found.new.append(NewMaterial(name, where, what, base.name, base, values, picture, certain=True))
         wear.names[row] = name
         wear.new_materials.append((name, names[row]))
         text = f"{printable(names[row])!r} became {printable(name)!r}, a copy for this model"

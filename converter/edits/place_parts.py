@@ -47,9 +47,7 @@ def place_parts(identified: Identified, stored: Scene | None, moved: set[int]) -
         places.place(index)
     if stored is not None:
         shifted = (node for node in identified.stored_of if places.is_shifted(node))
-        identified.shifted = {
-            node for node in shifted if node in identified.baked or not places.takes_parts(node)
-        }
+        identified.shifted = {node for node in shifted if node in identified.baked or not places.takes_parts(node)}
     places.report()
 
 
@@ -112,13 +110,9 @@ class _Places:
             elif self.takes_parts(part.node):
                 self.following.append(name)
                 matrix = self._baked(part.node)
-                self.identified.reasons[index] = (
-                    "to follow its node, as its object was left where it was exported"
-                )
+                self.identified.reasons[index] = "to follow its node, as its object was left where it was exported"
             else:
-                self.identified.reasons[index] = (
-                    "to stay where the file shows it, as the origin of its node was moved"
-                )
+                self.identified.reasons[index] = "to stay where the file shows it, as the origin of its node was moved"
         elif matrix is not None and self._stands_with_node(item, part.node):
             self.with_node.append(name)
             matrix = None
@@ -138,9 +132,7 @@ class _Places:
     @staticmethod
     def _require_size(matrix: F64, name: str) -> None:
         if abs(np.linalg.det(matrix[:3, :3])) < 1e-12:
-            raise ConversionError(
-                f"part {name!r} is scaled to nothing", hint="delete it, or give it a size"
-            )
+            raise ConversionError(f"part {name!r} is scaled to nothing", hint="delete it, or give it a size")
 
     def _old(self, part: Part) -> int | None:
         """The stored mesh of the cell that a part is in."""
@@ -170,9 +162,7 @@ class _Places:
             own = (
                 part
                 for index, part in enumerate(self.scene.parts)
-                if part.node == node
-                and (part.lod, part.group) == cell
-                and index not in self.identified.part_of
+                if part.node == node and (part.lod, part.group) == cell and index not in self.identified.part_of
             )
             part, old = next(own, None), self.cells.get((k, *cell))
             mesh = None if old is None else old.mesh
@@ -276,8 +266,7 @@ def _points(scene: Scene, mesh: int) -> NDArray[np.float32]:
     """The distinct positions that a mesh uses. (n, 3)"""
     streams = scene.streams
     used = [
-        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64)
-        + p.vertex_start
+        streams.indices[p.index_start : p.index_start + p.index_count].astype(np.int64) + p.vertex_start
         for p in scene.meshes[mesh].primitives
     ]
     positions = streams.positions[np.unique(np.concatenate(used))] + np.float32(0)

@@ -92,9 +92,11 @@ class MissionEdit:
         if number is not None and limits.min <= number <= limits.max:
             return int(number)
         self.refuse(
-            where, f"{key} became {printable(str(value))[:40]}",
-            f"it is a whole number from {limits.min} to {limits.max}", "enter such a number",
-        )  # fmt: skip
+            where,
+            f"{key} became {printable(str(value))[:40]}",
+            f"it is a whole number from {limits.min} to {limits.max}",
+            "enter such a number",
+        )
         return stored
 
     def number(self, where: str, extras: NodeExtras, key: str, stored: float) -> float:
@@ -104,10 +106,7 @@ class MissionEdit:
             same = abs(value - stored) <= TURN_NOISE * abs(stored)
             return stored if same else float(value)
         if value is not stored:
-            self.refuse(
-                where, f"{key} became {printable(str(value))[:40]}", "it is a number",
-                "enter a number",
-            )  # fmt: skip
+            self.refuse(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
         return stored
 
 
@@ -125,9 +124,7 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
     placed.path = encoded(asset.path) or b""
 
 
-def set_kind(
-    edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeExtras, before: int
-) -> None:
+def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeExtras, before: int) -> None:
     """Make vegetation of a rock, or a rock of vegetation; any other kind follows from the path.
 
     Args:
@@ -144,10 +141,7 @@ def set_kind(
         edit.changed(where, f"object_kind {placed.kind} became {kind}")
         placed.record["kind"] = kind
     else:
-        edit.refuse(
-            where, f"object_kind became {kind}", "it follows from what the object places",
-            "edit its path",
-        )  # fmt: skip
+        edit.refuse(where, f"object_kind became {kind}", "it follows from what the object places", "edit its path")
 
 
 @dataclass(frozen=True)
@@ -201,9 +195,7 @@ def same_linear(linear: F64, pose: Pose) -> bool:
 def turns_of(turn: F64) -> F64:
     """Return the turns about x, y and z of a rotation matrix, which are applied in this order."""
     y = np.arcsin(np.clip(-turn[2, 0], -1, 1))
-    return np.array([
-        np.arctan2(turn[2, 1], turn[2, 2]), y, np.arctan2(turn[1, 0], turn[0, 0]),
-    ])  # fmt: skip
+    return np.array([np.arctan2(turn[2, 1], turn[2, 2]), y, np.arctan2(turn[1, 0], turn[0, 0])])
 
 
 def near_turn(angle: float, stored: float) -> float:

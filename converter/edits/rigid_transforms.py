@@ -24,9 +24,7 @@ Rigid = tuple[F64, F64]
 _EVEN = 1e-5
 
 
-def rigid_part(
-    name: str, world: F64, above: Rigid | None
-) -> tuple[F64, NDArray[np.float32], F64 | None, Rigid]:
+def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, NDArray[np.float32], F64 | None, Rigid]:
     """Split the placement of a node into a rigid one and the rest, for its vertices.
 
     Args:
@@ -45,9 +43,7 @@ def rigid_part(
     if abs(np.linalg.det(linear)) < 1e-12:
         size = " x ".join(f"{one:.3g}" for one in np.linalg.norm(linear, axis=0))
         raise ConversionError(
-            f"node {printable(name)!r} is scaled to nothing",
-            value=size,
-            hint="give every axis a scale, or delete it",
+            f"node {printable(name)!r} is scaled to nothing", value=size, hint="give every axis a scale, or delete it"
         )
     turn = _rotation_in(linear)
     rest = turn.T @ linear
@@ -118,10 +114,7 @@ def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
     whole = linear @ rotation_matrix(posed) @ own
     turns = np.array([_rotation_in(matrix) for matrix in whole])
     rest = turns.transpose(0, 2, 1) @ whole
-    if (
-        channel.interpolation == "CUBICSPLINE"
-        or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max()
-    ):
+    if channel.interpolation == "CUBICSPLINE" or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max():
         raise ConversionError(
             f"node {item.name!r} turns below an uneven scale, which shears it",
             hint="apply the scale of its parents before you export",
@@ -140,10 +133,14 @@ def _rotation_in(linear: F64) -> F64:
 def _quaternion(matrix: F64) -> F64:
     """``[w, x, y, z]`` of a rotation matrix."""
     m = matrix
-    values = np.array([
-        1 + m[0, 0] + m[1, 1] + m[2, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2],
-        1 - m[0, 0] + m[1, 1] - m[2, 2], 1 - m[0, 0] - m[1, 1] + m[2, 2],
-    ])  # fmt: skip
+    values = np.array(
+        [
+            1 + m[0, 0] + m[1, 1] + m[2, 2],
+            1 + m[0, 0] - m[1, 1] - m[2, 2],
+            1 - m[0, 0] + m[1, 1] - m[2, 2],
+            1 - m[0, 0] - m[1, 1] + m[2, 2],
+        ]
+    )
     k = int(values.argmax())
     s = 2 * float(np.sqrt(values[k]))
     w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]

@@ -57,12 +57,7 @@ class TerrainWearEdit(WearEdit):
 
 
 def settle_terrain_materials(
-    edited: ImportedScene,
-    scene: TerrainScene,
-    wear: Sequence[str],
-    micro: Sequence[str],
-    *,
-    locked: str = "",
+    edited: ImportedScene, scene: TerrainScene, wear: Sequence[str], micro: Sequence[str], *, locked: str = ""
 ) -> TerrainWearEdit:
     """Give materials of other names their rows, and find which of those are renamed or new.
 
@@ -83,17 +78,10 @@ class _Settlement:
     """One run of :func:`settle_terrain_materials`."""
 
     def __init__(
-        self,
-        edited: ImportedScene,
-        scene: TerrainScene,
-        wear: Sequence[str],
-        micro: Sequence[str],
-        locked: str,
+        self, edited: ImportedScene, scene: TerrainScene, wear: Sequence[str], micro: Sequence[str], locked: str
     ) -> None:
         self.edited, self.wear, self.micro, self.locked = edited, wear, micro, locked
-        self.stored = {
-            _rows(pair.first, pair.second): k for k, pair in enumerate(scene.material_pairs)
-        }
+        self.stored = {_rows(pair.first, pair.second): k for k, pair in enumerate(scene.material_pairs)}
         self.first = scene.material_pairs[0].first if scene.material_pairs else 0
         self.names = {pair.name for pair in scene.material_pairs}
         self.known = {name.casefold(): row for row, name in reversed(list(enumerate(wear))) if name}

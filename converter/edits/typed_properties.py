@@ -39,16 +39,11 @@ def mission_extras(mission: Mission) -> dict[Identity, NodeExtras]:
 def unit_extras(unit: Unit) -> dict[Identity, NodeExtras]:
     """Return ``extras.msh`` of every component of a unit, as the export writes them."""
     rows = [component_extras(unit, row) for row in range(len(unit))]
-    return {
-        _identity(extras): extras for extras in (NodeExtras(kind="unit", type=unit.type), *rows)
-    }
+    return {_identity(extras): extras for extras in (NodeExtras(kind="unit", type=unit.type), *rows)}
 
 
 def take_typed(
-    nodes: Sequence[ImportedNode],
-    exported: Mapping[Identity, NodeExtras],
-    new: str,
-    known: Container[str] | None,
+    nodes: Sequence[ImportedNode], exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
 ) -> list[NotApplied]:
     """Let properties that were typed beside ``msh`` count as those in it; report the others.
 

@@ -12,12 +12,7 @@ from functools import cached_property, partial
 from operator import le
 
 from ..findings import Rule
-from .tables import (
-    NAME_SIZE,
-    NRES_ENTRY_DTYPE,
-    NRES_HEADER_DTYPE,
-    NRES_VERSION,
-)
+from .tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, NRES_VERSION
 
 _rule = partial(Rule, "NRes", source="docs/reference/nres.md#header")
 
@@ -25,53 +20,72 @@ Fold = Callable[[bytes], bytes]
 
 # What importers.nres refuses.
 UNREADABLE = _rule(
-    "unreadable", "error", "A file can be opened and read.",
-    source="docs/recovery.md", why="What cannot be read cannot be checked.",
+    "unreadable",
+    "error",
+    "A file can be opened and read.",
+    source="docs/recovery.md",
+    why="What cannot be read cannot be checked.",
     fix="Check that the file exists, is not a directory and may be read.",
-)  # fmt: skip
+)
 NRES_MAGIC_RULE = _rule(
-    "nres-magic", "error", "A container starts with the four bytes NRes.",
+    "nres-magic",
+    "error",
+    "A container starts with the four bytes NRes.",
     why="Content decides what a file is; without the magic nothing in it can be found.",
     fix="Give the right file; a file that was an archive once is damaged: take it from a backup.",
-)  # fmt: skip
+)
 NRES_HEADER = _rule(
-    "nres-header", "error", "A container has a header of 16 bytes.",
+    "nres-header",
+    "error",
+    "A container has a header of 16 bytes.",
     why="A shorter file does not hold the place of its entries.",
     fix="The file was cut off: copy it again.",
-)  # fmt: skip
+)
 NRES_VERSION_RULE = _rule(
-    "nres-version", "error", "The version word is 0x100.",
+    "nres-version",
+    "error",
+    "The version word is 0x100.",
     why="Another version may lay out everything else in another way.",
     fix="Take the file from the game again; no other version is known.",
-)  # fmt: skip
+)
 NRES_SIZE = _rule(
-    "nres-size", "error", "total_size is the length of the file.",
-    why="The directory lies at the end: a wrong length means that it is looked for in the wrong "
-    "place.", fix="The file was cut off or something was appended: copy it again.",
-)  # fmt: skip
+    "nres-size",
+    "error",
+    "total_size is the length of the file.",
+    why="The directory lies at the end: a wrong length means that it is looked for in the wrong place.",
+    fix="The file was cut off or something was appended: copy it again.",
+)
 NRES_TRAILING = _rule(
-    "nres-trailing", "error", "Nothing follows the directory.",
+    "nres-trailing",
+    "error",
+    "Nothing follows the directory.",
     why="The directory is looked for at the end of the file.",
-    fix="Something was appended: copy the file again.", drops="what follows the directory",
-)  # fmt: skip
+    fix="Something was appended: copy the file again.",
+    drops="what follows the directory",
+)
 NRES_COUNT = _rule(
-    "nres-count", "error",
+    "nres-count",
+    "error",
     "entry_count is not negative, and so many directory rows of 64 bytes fit after the header.",
     why="The directory would start before the data.",
     fix="Take the file from a backup, or pack it again.",
-)  # fmt: skip
+)
 NRES_PAYLOAD = _rule(
-    "nres-payload", "error", "Every payload lies between the header and the directory.",
-    source="docs/reference/nres.md#a-row-of-the-directory", why="Reading it would leave the file.",
+    "nres-payload",
+    "error",
+    "Every payload lies between the header and the directory.",
+    source="docs/reference/nres.md#a-row-of-the-directory",
+    why="Reading it would leave the file.",
     fix="Pack the archive again from its entries.",
-)  # fmt: skip
+)
 NRES_REUSE = _rule(
-    "nres-reuse", "error",
+    "nres-reuse",
+    "error",
     "All payloads together are at most 16 times the file, or 1,048,576 bytes.",
     source="docs/limits.md",
     why="A small file could be made to look like a huge one, and exhaust memory and time.",
     fix="Pack the archive again: every entry gets bytes of its own.",
-)  # fmt: skip
+)
 
 
 def fold_upper(name: bytes) -> bytes:
@@ -261,9 +275,7 @@ class Archive:
         fold, order, keys = self._sorted
         if fold is None:
             wanted = fold_upper(raw)
-            return next(
-                (i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted), None
-            )
+            return next((i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted), None)
         wanted = fold(raw)
         at = bisect_left(keys, wanted)
         return order[at] if at < len(order) and keys[at] == wanted else None

@@ -121,9 +121,12 @@ class ArealMap:
 
 
 AREAL_ENTRY = _rule(
-    "areal-entry", "error", "An areal map has an entry of type 12.",
-    why='The game stops with "Cannot find chunk in resource".', fix="Take the file from a backup.",
-)  # fmt: skip
+    "areal-entry",
+    "error",
+    "An areal map has an entry of type 12.",
+    why='The game stops with "Cannot find chunk in resource".',
+    fix="Take the file from a backup.",
+)
 
 
 def areal_entry(archive: Archive) -> Entry:
@@ -135,24 +138,31 @@ def areal_entry(archive: Archive) -> Entry:
     entry = archive.first_of_type(AREAL_MAP_TYPE)
     if entry is None:
         raise ConversionError(
-            "holds no areal map", file=archive.label, table=AREALS,
+            "holds no areal map",
+            file=archive.label,
+            table=AREALS,
             value=f"types {sorted(archive.type_ids)}",
-            expected=f"an entry of type {AREAL_MAP_TYPE}", code=AREAL_ENTRY.code,
-        )  # fmt: skip
+            expected=f"an entry of type {AREAL_MAP_TYPE}",
+            code=AREAL_ENTRY.code,
+        )
     return entry
 
 
 # What importers.areal_map refuses.
 AREAL_SIZE = _rule(
-    "areal-size", "error", "Areals and cells fit the entry.",
+    "areal-size",
+    "error",
+    "Areals and cells fit the entry.",
     why="The game would read past the entry.",
     fix="The entry was cut, or a count is wrong: take it from a backup.",
-)  # fmt: skip
+)
 AREAL_TAIL = _rule(
-    "areal-tail", "error", "Areals and cells fill the entry to its last byte.",
+    "areal-tail",
+    "error",
+    "Areals and cells fill the entry to its last byte.",
     why='The game stops with "Incorrect ArealMap".',
     fix="A count is wrong: take the entry from a backup.",
-)  # fmt: skip
+)
 
 
 def game_xy(points: NDArray[np.float32]) -> Floats:
@@ -212,10 +222,7 @@ def anchor_inside(areals: ArealMap) -> Bools:
     deterministic.
     """
     return points_inside(
-        game_xy(areals.vertices),
-        areals.vertex_start,
-        game_xy(areals.records["anchor"]),
-        np.arange(len(areals.records)),
+        game_xy(areals.vertices), areals.vertex_start, game_xy(areals.records["anchor"]), np.arange(len(areals.records))
     )
 
 
@@ -242,9 +249,12 @@ def require_areal(areals: ArealMap, index: int) -> None:
     """
     if not 0 <= index < len(areals.records):
         raise ConversionError(
-            "there is no such areal", file=areals.archive.label, table=AREALS, value=index,
+            "there is no such areal",
+            file=areals.archive.label,
+            table=AREALS,
+            value=index,
             expected=f"0..{len(areals.records) - 1}",
-        )  # fmt: skip
+        )
 
 
 # ------------------------------------------------------------------ runtime cell words
@@ -275,9 +285,7 @@ def pack_cells(counts: ArrayLike, starts: ArrayLike) -> NDArray[np.uint32]:
     ):
         if bad.any():
             row = int(np.argmax(bad))
-            raise ConversionError(
-                problem, table=CELLS, row=row, value=int(value[row]), expected=expected
-            )
+            raise ConversionError(problem, table=CELLS, row=row, value=int(value[row]), expected=expected)
     return (count << AREAL_CELL_START_BITS | start).astype(np.uint32)
 
 

@@ -123,9 +123,8 @@ class BuildDat:
         at = len(paths) if position is None else position
         if not 0 <= at <= len(paths):
             raise ConversionError(
-                f"{category} has no such position", table=TABLE, value=position,
-                expected=f"0..{len(paths)}",
-            )  # fmt: skip
+                f"{category} has no such position", table=TABLE, value=position, expected=f"0..{len(paths)}"
+            )
         return self.set_paths(category, [*paths[:at], path, *paths[at:]])
 
     def remove_path(self, category: str, path: str) -> BuildDat:
@@ -194,38 +193,60 @@ class BuildDat:
 
 
 BUILD_CATEGORY = _rule(
-    "build-category", "error", "A category is one of the twelve.",
-    source="docs/reference/build_dat.md", why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Correct the name; case matters.", drops="the section",
-)  # fmt: skip
-BUILD_COUNT = _rule(
-    "build-count", "error", "A category's count is the number of paths that follow.",
-    why='The game stops with "BuildDat.lst is corrupted".', fix="Correct the count.",
-    drops="the section",
-)  # fmt: skip
-BUILD_PATH = _rule(
-    "build-path", "error", "Paths are in double quotes.",
-    why='The game stops with "BuildDat.lst is corrupted".', fix="Put the path in double quotes.",
-    drops="the line",
-)  # fmt: skip
-BUILD_EMPTY = _rule(
-    "build-empty", "warning", "A path is not empty.",
-    why="There is no such unit.", fix="Name a unit, or remove the line and lower the count.",
-)  # fmt: skip
-BUILD_STRAY = _rule(
-    "build-stray", "error", "Every path is covered by a count.",
+    "build-category",
+    "error",
+    "A category is one of the twelve.",
+    source="docs/reference/build_dat.md",
     why='The game stops with "BuildDat.lst is corrupted".',
-    fix="Raise the count, or remove the path.", drops="the line",
-)  # fmt: skip
-BUILD_LINE = _rule(
-    "build-line", "error", "A line is empty, a comment, a header or a path.",
-    why='The game stops with "BuildDat.lst is corrupted".', fix="Start it with // or remove it.",
+    fix="Correct the name; case matters.",
+    drops="the section",
+)
+BUILD_COUNT = _rule(
+    "build-count",
+    "error",
+    "A category's count is the number of paths that follow.",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Correct the count.",
+    drops="the section",
+)
+BUILD_PATH = _rule(
+    "build-path",
+    "error",
+    "Paths are in double quotes.",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Put the path in double quotes.",
     drops="the line",
-)  # fmt: skip
+)
+BUILD_EMPTY = _rule(
+    "build-empty",
+    "warning",
+    "A path is not empty.",
+    why="There is no such unit.",
+    fix="Name a unit, or remove the line and lower the count.",
+)
+BUILD_STRAY = _rule(
+    "build-stray",
+    "error",
+    "Every path is covered by a count.",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Raise the count, or remove the path.",
+    drops="the line",
+)
+BUILD_LINE = _rule(
+    "build-line",
+    "error",
+    "A line is empty, a comment, a header or a path.",
+    why='The game stops with "BuildDat.lst is corrupted".',
+    fix="Start it with // or remove it.",
+    drops="the line",
+)
 BUILD_TWICE = _rule(
-    "build-twice", "warning", "A category has one header.",
-    why="Which one counts is not known; the first is used.", fix="Join the two.",
-)  # fmt: skip
+    "build-twice",
+    "warning",
+    "A category has one header.",
+    why="Which one counts is not known; the first is used.",
+    fix="Join the two.",
+)
 
 
 def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
@@ -262,12 +283,7 @@ def scan(lines: Sequence[bytes]) -> tuple[list[Section], list[Finding]]:
             else:
                 find(BUILD_PATH, "path is not in double quotes", row, shown)
         elif _PATH.fullmatch(body):
-            find(
-                BUILD_STRAY,
-                "path belongs to no category: the category before it is full",
-                row,
-                shown,
-            )
+            find(BUILD_STRAY, "path belongs to no category: the category before it is full", row, shown)
         else:
             find(BUILD_LINE, "line is neither a header nor a path", row, shown)
 
@@ -294,17 +310,13 @@ def _header(body: bytes) -> tuple[str, bytes] | None:
 
 def _require_known(category: str) -> None:
     if category not in CATEGORIES:
-        raise ConversionError(
-            "unknown category", table=TABLE, value=category, expected=", ".join(CATEGORIES)
-        )
+        raise ConversionError("unknown category", table=TABLE, value=category, expected=", ".join(CATEGORIES))
 
 
 def _encode(path: str) -> bytes:
     """Bytes of a path that is about to be written."""
     if any(character in path for character in '"\r\n'):
-        raise ConversionError(
-            "path holds a double quote or a line break", table=TABLE, value=printable(path)
-        )
+        raise ConversionError("path holds a double quote or a line break", table=TABLE, value=printable(path))
     try:
         return path.encode("cp1251")
     except UnicodeEncodeError:

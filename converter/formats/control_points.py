@@ -74,15 +74,19 @@ class ControlPoints:
 
 
 POINTS_SIZE = _rule(
-    "points-size", "warning",
+    "points-size",
+    "warning",
     "A .cpt is its count, a record of 36 bytes and a name of 32 for each.",
-    why="The points cannot be shown.", fix="Take the file from the game again.",
-)  # fmt: skip
+    why="The points cannot be shown.",
+    fix="Take the file from the game again.",
+)
 POINT_PLACE = _rule(
-    "point-place", "warning",
+    "point-place",
+    "warning",
     "A point is on a node of the model, at finite numbers of at most 1e6.",
-    why="The point cannot be shown.", fix="Name a node that the model has, in the .cpt.",
-)  # fmt: skip
+    why="The point cannot be shown.",
+    fix="Name a node that the model has, in the .cpt.",
+)
 
 
 def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:

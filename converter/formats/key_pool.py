@@ -43,10 +43,7 @@ def decode_keys(pool: Records, order: Sequence[int]) -> Keys:
 
 
 def encode_keys(
-    position: NDArray[np.float32],
-    time: NDArray[np.integer],
-    words: NDArray[np.int16],
-    order: Sequence[int],
+    position: NDArray[np.float32], time: NDArray[np.integer], words: NDArray[np.int16], order: Sequence[int]
 ) -> Records:
     """Encode keys.
 

@@ -71,9 +71,7 @@ def read_entry_row(row: list[Any]) -> LibraryEntry:
         LookupError, TypeError, ValueError: they are not one.
     """
     library, name, kind, digest, data = row
-    return LibraryEntry(
-        str(library), str(name), int(kind), str(digest), b64decode(data, validate=True)
-    )
+    return LibraryEntry(str(library), str(name), int(kind), str(digest), b64decode(data, validate=True))
 
 
 @dataclass(frozen=True)
@@ -173,9 +171,7 @@ def _pixel_range(data: bytes | memoryview) -> tuple[int, int]:
     header = np.frombuffer(data[:start], TEXM_HEADER_DTYPE)[0]
     width, height, mips, form = (int(header[k]) for k in ("width", "height", "mips", "format"))
     if form not in FORMATS or width * height > _MOST_PIXELS or mips > 32:
-        raise ConversionError(
-            "is not the head of a texture", value=f"{width} x {height}, format {form}"
-        )
+        raise ConversionError("is not the head of a texture", value=f"{width} x {height}, format {form}")
     count = sum(rows * across for rows, across in level_shapes(width, height, mips))
     start += 4 * PALETTE_SIZE if form == INDEXED else 0
     return start, count * FORMATS[form][0].itemsize

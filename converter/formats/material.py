@@ -33,27 +33,42 @@ DEFAULT_MATERIAL = "DEFAULT"
 
 # What importers.material refuses.
 MATERIAL_VERSION_RULE = _rule(
-    "material-version", "error", "A material's version (attr2) is 6.",
-    why="Other versions have other headers.", fix="Take the entry from the game again.",
-)  # fmt: skip
+    "material-version",
+    "error",
+    "A material's version (attr2) is 6.",
+    why="Other versions have other headers.",
+    fix="Take the entry from the game again.",
+)
 MATERIAL_HEADER = _rule(
-    "material-header", "error", "A material has a header of 14 bytes.",
-    source="docs/reference/material.md#header", why="The counts are not there.",
+    "material-header",
+    "error",
+    "A material has a header of 14 bytes.",
+    source="docs/reference/material.md#header",
+    why="The counts are not there.",
     fix="The entry was cut: take it from a backup.",
-)  # fmt: skip
+)
 MATERIAL_PHASES = _rule(
-    "material-phases", "error", "A material has a phase, and all of them fit the entry.",
-    source="docs/reference/material.md#header", why="The game would read past the entry.",
+    "material-phases",
+    "error",
+    "A material has a phase, and all of them fit the entry.",
+    source="docs/reference/material.md#header",
+    why="The game would read past the entry.",
     fix="Correct the count.",
-)  # fmt: skip
+)
 MATERIAL_TRACKS = _rule(
-    "material-tracks", "error", "Tracks fit the entry.",
-    why="The game would read past the entry.", fix="Correct the count.",
-)  # fmt: skip
+    "material-tracks",
+    "error",
+    "Tracks fit the entry.",
+    why="The game would read past the entry.",
+    fix="Correct the count.",
+)
 MATERIAL_KEYS = _rule(
-    "material-keys", "error", "A track's keys fit the entry.",
-    why="The game would read past the entry.", fix="Correct the count.",
-)  # fmt: skip
+    "material-keys",
+    "error",
+    "A track's keys fit the entry.",
+    why="The game would read past the entry.",
+    fix="Correct the count.",
+)
 
 
 class MaterialKind(IntEnum):
@@ -192,9 +207,8 @@ def new_material(
     def steps(field: str, values: Sequence[float], top: int) -> list[int]:
         if not all(0 <= value <= 1 for value in values):
             raise ConversionError(
-                f"{field} of material {printable(name)!r} does not fit", value=list(values),
-                expected="0..1",
-            )  # fmt: skip
+                f"{field} of material {printable(name)!r} does not fit", value=list(values), expected="0..1"
+            )
         return [round(value * top) for value in values]
 
     if texture is not None:
@@ -206,8 +220,9 @@ def new_material(
         if len(raw) > room or b"\0" in raw:
             raise ConversionError(
                 f"texture name of material {printable(name)!r} does not fit",
-                value=printable(texture), expected=f"at most {room} bytes of CP1251",
-            )  # fmt: skip
+                value=printable(texture),
+                expected=f"at most {room} bytes of CP1251",
+            )
         phases["texture"] = np.frombuffer(raw.ljust(room, b"\0"), np.uint8)
         phases["cell"] = -1
     if diffuse is not None:

@@ -38,22 +38,22 @@ FLOAT, INTEGER = 0, 1
 #: The versions that are known.
 FILE_VERSION, CLAN_VERSION, OBJECT_VERSION, PROPERTY_VERSION, LODE_VERSION = 1, 6, 10, 1, 1
 #: From which version of the object record a field is there; the others always are.
-SINCE = {
-    "clan": 3, "logical_id": 4, "scale": 10, "name": 7, "start": 8, "host": 9, "vertex": 9,
-    "property_version": 6,
-}  # fmt: skip
+SINCE = {"clan": 3, "logical_id": 4, "scale": 10, "name": 7, "start": 8, "host": 9, "vertex": 9, "property_version": 6}
 
 MISSION_VERSION = _rule(
-    "mission-version", "error",
+    "mission-version",
+    "error",
     "The versions are 1 (file), 6 (clans), 1 to 10 (objects) and 1 (lodes).",
     why="Another version may lay out everything in another way.",
     fix="Take the file from the game again; no other version is known.",
-)  # fmt: skip
+)
 MISSION_END = _rule(
-    "mission-end", "error", "Counts and texts stay inside the file, and the last record ends it.",
+    "mission-end",
+    "error",
+    "Counts and texts stay inside the file, and the last record ends it.",
     why="What is read past a wrong count is not what it seems.",
     fix="The file was cut off, or is damaged: take it from a backup.",
-)  # fmt: skip
+)
 
 
 def text_of(raw: bytes) -> str:

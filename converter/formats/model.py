@@ -24,20 +24,28 @@ _ZERO = np.zeros(1, np.uint16)
 
 # What importers.msh refuses.
 MODEL_TABLES = _rule(
-    "model-tables", "error", "A core model has tables 1, 2, 3, 6 and 13.",
-    why="The game's loader needs every one of them.", fix="Take the model from a backup.",
-)  # fmt: skip
+    "model-tables",
+    "error",
+    "A core model has tables 1, 2, 3, 6 and 13.",
+    why="The game's loader needs every one of them.",
+    fix="Take the model from a backup.",
+)
 TABLE_STRIDE = _rule(
-    "table-stride", "error", "The size of a table is a multiple of its record.",
+    "table-stride",
+    "error",
+    "The size of a table is a multiple of its record.",
     why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.", drops="the last record",
-)  # fmt: skip
+    fix="The table was cut: take it from a backup.",
+    drops="the last record",
+)
 SLOTS_SIZE = _rule(
-    "slots-size", "error", "Res2 is a header of 140 bytes and slots of 68 bytes.",
+    "slots-size",
+    "error",
+    "Res2 is a header of 140 bytes and slots of 68 bytes.",
     source="docs/reference/model.md#res2-header-and-slots",
     why="The last slot would be read past the end.",
     fix="The table was cut: take it from a backup.",
-)  # fmt: skip
+)
 
 
 @dataclass

@@ -35,18 +35,26 @@ NODE_PROPERTIES_DTYPE = np.dtype(
 assert NODE_PROPERTIES_DTYPE.itemsize == 76
 
 FOOTING_SIZE = _rule(
-    "footing-size", "warning", "A .bas is two closed rings, the first with places on the model.",
-    why="The game reads past the file.", fix="Take the file from the game again.",
-)  # fmt: skip
+    "footing-size",
+    "warning",
+    "A .bas is two closed rings, the first with places on the model.",
+    why="The game reads past the file.",
+    fix="Take the file from the game again.",
+)
 NODE_PROPERTIES_SIZE = _rule(
-    "ndp-size", "warning", "A .ndp is its count and a record of 76 bytes for each.",
-    why="The game reads past the file.", fix="Take the file from the game again.",
-)  # fmt: skip
+    "ndp-size",
+    "warning",
+    "A .ndp is its count and a record of 76 bytes for each.",
+    why="The game reads past the file.",
+    fix="Take the file from the game again.",
+)
 NODE_PROPERTIES_COUNT = _rule(
-    "ndp-count", "warning", "A .ndp has a record for each node of the model.",
+    "ndp-count",
+    "warning",
+    "A .ndp has a record for each node of the model.",
     why="Nodes without one have no hit points, or those of another node.",
     fix="Add the missing records.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,9 @@ class Footing:
 def other_count(records: Records, nodes: int) -> Finding:
     """Return the finding about a ``.ndp`` of another number of nodes than its model."""
     return Finding(
-        NODE_PROPERTIES_COUNT, "records are not as many as the model's nodes", NODE_PROPERTIES,
-        value=len(records), expected=nodes,
-    )  # fmt: skip
+        NODE_PROPERTIES_COUNT,
+        "records are not as many as the model's nodes",
+        NODE_PROPERTIES,
+        value=len(records),
+        expected=nodes,
+    )

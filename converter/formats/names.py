@@ -45,10 +45,7 @@ def escape(name: str) -> str:
     device = _DEVICES.match(name) is not None
     return "".join(
         _percent(c)
-        if c in _REFUSED
-        or not c.isprintable()
-        or (i == 0 and (c == "." or device))
-        or (i == last and c in " .")
+        if c in _REFUSED or not c.isprintable() or (i == 0 and (c == "." or device)) or (i == last and c in " .")
         else c
         for i, c in enumerate(name)
     )
@@ -89,9 +86,11 @@ def entry_name(file_stem: str) -> bytes:
     raw = encode_name(name)
     if decode_text(raw) != name:
         raise ConversionError(
-            "entry name has letters that the game does not have", value=printable(name),
-            expected="letters of CP1251", hint="rename the file",
-        )  # fmt: skip
+            "entry name has letters that the game does not have",
+            value=printable(name),
+            expected="letters of CP1251",
+            hint="rename the file",
+        )
     return raw
 
 

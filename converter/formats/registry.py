@@ -44,19 +44,28 @@ MAX_PARENTS = 16
 
 
 REGISTRY_SIZE = _rule(
-    "registry-size", "warning", "An entry of objects.rlb is rows of 64 bytes.",
-    source="docs/reference/registry.md", why="The last row is cut off and does not count.",
+    "registry-size",
+    "warning",
+    "An entry of objects.rlb is rows of 64 bytes.",
+    source="docs/reference/registry.md",
+    why="The last row is cut off and does not count.",
     fix="Take the file from a backup.",
-)  # fmt: skip
+)
 REGISTRY_CYCLE = _rule(
-    "registry-cycle", "error", "No object is its own parent.",
+    "registry-cycle",
+    "error",
+    "No object is its own parent.",
     why="A key in a circle has no model; the game follows 3 parents and gives up.",
-    fix="Name another parent, or none.", drops="the object",
-)  # fmt: skip
+    fix="Name another parent, or none.",
+    drops="the object",
+)
 REGISTRY_PARENT = _rule(
-    "registry-parent", "warning", "A parent is an entry of objects.rlb, at most 3 steps away.",
-    why="What the object lacks is not found.", fix="Correct the row's member.",
-)  # fmt: skip
+    "registry-parent",
+    "warning",
+    "A parent is an entry of objects.rlb, at most 3 steps away.",
+    why="What the object lacks is not found.",
+    fix="Correct the row's member.",
+)
 
 
 def field_text(raw: Records) -> str:
@@ -149,10 +158,7 @@ class Registry:
 
     def members(self, index: int) -> list[Member]:
         """Return the rows of an entry, empty slots included."""
-        return [
-            Member(field_text(row["archive"]), field_text(row["member"]))
-            for row in self.rows[index]
-        ]
+        return [Member(field_text(row["archive"]), field_text(row["member"])) for row in self.rows[index]]
 
     def resolve(self, key: str | bytes) -> Resolved | None:
         """Follow a key to its files: its own rows, then those of its parents, at most 3 deep.
@@ -168,10 +174,7 @@ class Registry:
         entry = self.archive.entries[index]
         walk = _Walk(self)
         walk.follow(index, (index,))
-        return Resolved(
-            entry.name, index, entry.type_text, walk.members, tuple(walk.chain),
-            tuple(walk.findings),
-        )  # fmt: skip
+        return Resolved(entry.name, index, entry.type_text, walk.members, tuple(walk.chain), tuple(walk.findings))
 
     def check(self) -> Iterator[Finding]:
         """Yield what is wrong with the entries themselves; files are not opened."""
@@ -180,9 +183,11 @@ class Registry:
                 yield Finding(
                     REGISTRY_SIZE,
                     f"size of {printable(entry.name)!r} is not a number of whole rows",
-                    "NRes directory", index, value=plural(entry.size, "byte"),
+                    "NRes directory",
+                    index,
+                    value=plural(entry.size, "byte"),
                     expected=f"a multiple of {REGISTRY_ROW_DTYPE.itemsize}",
-                )  # fmt: skip
+                )
             walk = _Walk(self)
             walk.follow(index, (index,))
             yield from walk.findings
@@ -248,9 +253,8 @@ class _Walk:
             self.follow(parent, (*path, parent))
 
     def _find(
-        self, rule: Rule, problem: str, row: int, path: tuple[int, ...], value: str | None,
-        expected: str | None = None,
-    ) -> None:  # fmt: skip
+        self, rule: Rule, problem: str, row: int, path: tuple[int, ...], value: str | None, expected: str | None = None
+    ) -> None:
         if len(self.findings) < MAX_PARENTS:
             key = printable(self.registry.archive.entries[path[-1]].name)
             finding = Finding(rule, f"{problem} of {key!r}", ROWS, row, None, value, expected)

@@ -23,9 +23,7 @@ RSLI_MAGIC = b"NL\0\1"
 ENTRIES = "RsLi table"
 #: The bits of an entry's flags that say how it is packed.
 METHOD_MASK = 0x1E0
-STORED, XOR, LZSS, XOR_LZSS, HUFFMAN, XOR_HUFFMAN, DEFLATE = (
-    0x000, 0x020, 0x040, 0x060, 0x080, 0x0A0, 0x100,
-)  # fmt: skip
+STORED, XOR, LZSS, XOR_LZSS, HUFFMAN, XOR_HUFFMAN, DEFLATE = (0x000, 0x020, 0x040, 0x060, 0x080, 0x0A0, 0x100)
 METHODS = {
     STORED: "stored",
     XOR: "XOR",
@@ -67,20 +65,29 @@ RSLI_ENTRY_DTYPE = np.dtype(
 assert RSLI_ENTRY_DTYPE.itemsize == 32
 
 RSLI_HEADER_RULE = _rule(
-    "rsli-header", "error", "A library has a header of 32 bytes and so many rows of 32 as it says.",
-    why="Without its table nothing in it can be found.", fix="Take the file from the game again.",
-)  # fmt: skip
+    "rsli-header",
+    "error",
+    "A library has a header of 32 bytes and so many rows of 32 as it says.",
+    why="Without its table nothing in it can be found.",
+    fix="Take the file from the game again.",
+)
 RSLI_ENTRY = _rule(
-    "rsli-entry", "error", "An entry lies inside the file and unpacks to the size that it states.",
-    source="docs/reference/rsli.md#entries", why="Its content is damaged.",
-    fix="Take the file from the game again.", drops="the entry",
-)  # fmt: skip
+    "rsli-entry",
+    "error",
+    "An entry lies inside the file and unpacks to the size that it states.",
+    source="docs/reference/rsli.md#entries",
+    why="Its content is damaged.",
+    fix="Take the file from the game again.",
+    drops="the entry",
+)
 RSLI_METHOD = _rule(
-    "rsli-method", "note",
+    "rsli-method",
+    "note",
     "An entry is stored, enciphered (XOR), packed with LZSS, or with Deflate.",
-    source="docs/reference/rsli.md#entries", why="It is listed, and cannot be unpacked here.",
+    source="docs/reference/rsli.md#entries",
+    why="It is listed, and cannot be unpacked here.",
     fix="Nothing to do.",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

@@ -40,10 +40,7 @@ _HEADER_DTYPE = np.dtype(
 )
 assert _HEADER_DTYPE.itemsize == 56
 #: Fields that a description only has where they are not empty, as sidecars of 0.1 lack them.
-_LATER = (
-    "points", "shown", "library", "tolerant", "visible_only", "companions", "inside", "attached",
-    "shown_in_obj",
-)  # fmt: skip
+_LATER = ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside", "attached", "shown_in_obj")
 
 
 @dataclass(frozen=True)
@@ -146,9 +143,7 @@ def write_sidecar(sidecar: Sidecar) -> bytes:
     attached = [write_sidecar(one) for one in sidecar.attached]
     fields = {**vars(sidecar.description), "attached": [len(data) for data in attached]}
     fields["points"] = _shown(fields["points"])
-    fields["companions"] = {
-        ending: b64encode(data).decode() for ending, data in fields["companions"].items()
-    }
+    fields["companions"] = {ending: b64encode(data).decode() for ending, data in fields["companions"].items()}
     fields["library"] = [entry.row() for entry in fields["library"]]
     for name in _LATER:
         if not fields[name]:
@@ -186,9 +181,7 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         raise fail("sidecar version is not known", int(header["version"]), _VERSION)
     text_size, source_size = int(header["description_size"]), int(header["source_size"])
     if size + text_size + source_size != len(view):
-        raise fail(
-            "sidecar is cut or padded", plural(len(view), "byte"), size + text_size + source_size
-        )
+        raise fail("sidecar is cut or padded", plural(len(view), "byte"), size + text_size + source_size)
     if hashlib.sha256(view[size:]).digest() != header["digest"].tobytes():
         raise fail("sidecar is damaged: its digest does not fit its content")
     rest = view[size + text_size :]
@@ -196,16 +189,23 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         fields = read_json(bytes(view[size : size + text_size]))
         # sidecars of the first version lack them
         later = {
-            "kind": Kind.MODEL, "micro": [], "points": [], "shown": [], "library": [],
-            "tolerant": False, "visible_only": False, "companions": {},
-            "inside": {}, "attached": [], "shown_in_obj": False,
-        }  # fmt: skip
+            "kind": Kind.MODEL,
+            "micro": [],
+            "points": [],
+            "shown": [],
+            "library": [],
+            "tolerant": False,
+            "visible_only": False,
+            "companions": {},
+            "inside": {},
+            "attached": [],
+            "shown_in_obj": False,
+        }
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
         fields["companions"] = {
-            str(ending): b64decode(text, validate=True)
-            for ending, text in fields.get("companions", {}).items()
+            str(ending): b64decode(text, validate=True) for ending, text in fields.get("companions", {}).items()
         }
         fields["shown"] = [read_surface(row) for row in fields.get("shown", [])]
         fields["library"] = [read_entry_row(row) for row in fields.get("library", [])]
@@ -246,10 +246,14 @@ def _require_types(description: Description) -> None:
             kind = "list[str]"
         values = value if kind.startswith("list") else [value]
         expected = {
-            "int": int, "bool": bool, "Kind": Kind, "list[ControlPoint]": ControlPoint,
-            "list[Surface[ShownPicture]]": Surface, "list[LibraryEntry]": LibraryEntry,
+            "int": int,
+            "bool": bool,
+            "Kind": Kind,
+            "list[ControlPoint]": ControlPoint,
+            "list[Surface[ShownPicture]]": Surface,
+            "list[LibraryEntry]": LibraryEntry,
             "list[int]": int,
-        }.get(kind, str)  # fmt: skip
+        }.get(kind, str)
         if not isinstance(values, list) or not all(type(v) is expected for v in values):
             raise TypeError(f"{name} is not a {kind}")
 
@@ -259,9 +263,7 @@ def _shown(points: list[ControlPoint]) -> list[tuple[object, ...]]:
     return [point[:5] for point in points]
 
 
-def _point(
-    name: str, row: int, node: int, position: list[float], direction: list[float]
-) -> ControlPoint:
+def _point(name: str, row: int, node: int, position: list[float], direction: list[float]) -> ControlPoint:
     x, y, z = map(float, position)
     across, along, up = map(float, direction)
     point = ControlPoint(str(name), int(row), int(node), (x, y, z), (across, along, up))

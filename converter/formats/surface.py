@@ -161,9 +161,7 @@ def same_picture(new: FilePicture, old: ShownPicture) -> bool:
 
 def pixel_digest(rgba: NDArray[np.uint8]) -> str:
     """Return the digest of the size and the pixels of a picture. (H, W, 4) uint8."""
-    return short_digest(
-        f"{rgba.shape[1]}x{rgba.shape[0]}:".encode(), np.ascontiguousarray(rgba).data
-    )
+    return short_digest(f"{rgba.shape[1]}x{rgba.shape[0]}:".encode(), np.ascontiguousarray(rgba).data)
 
 
 def short_digest(*parts: bytes | memoryview) -> str:

@@ -401,9 +401,7 @@ def _by_type(*specs: TableSpec) -> dict[int, TableSpec]:
 
 #: Type id -> table of a core model, in the game's order of loading (docs/reference/model.md).
 TABLES = _by_type(
-    TableSpec(
-        StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE
-    ),
+    TableSpec(StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE),
     TableSpec(StreamType.SLOTS, "slots", SLOT_DTYPE, Presence.REQUIRED, 68, header=HEADER_DTYPE),
     TableSpec(StreamType.POSITIONS, "positions", _u("<f4", 3), Presence.REQUIRED, 12, True),
     TableSpec(StreamType.NORMALS, "normals", _u("i1", 4), Presence.USUAL, 4, True),

@@ -39,22 +39,29 @@ _T = TerrainStream
 
 # What importers.terrain refuses.
 TERRAIN_TABLES_RULE = _rule(
-    "terrain-tables", "error", "A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
+    "terrain-tables",
+    "error",
+    "A terrain has tables 1, 2, 3, 4, 5, 11, 18 and 21.",
     why='The game stops with "Unable to open file" or "Unable to find microtexture mapping chunk".',
     fix="Take the file from a backup.",
-)  # fmt: skip
+)
 TERRAIN_STRIDE = _rule(
-    "terrain-stride", "error",
+    "terrain-stride",
+    "error",
     "The size of a table is a multiple of its record (Res2: after 140 bytes).",
     why="The last record would be read past the end.",
-    fix="The table was cut: take it from a backup.", drops="the last record",
-)  # fmt: skip
+    fix="The table was cut: take it from a backup.",
+    drops="the last record",
+)
 # What a tolerant reader refuses.
 TERRAIN_GROUND = _rule(
-    "terrain-ground", "error", "Not all of the ground is broken.",
-    source="docs/checks.md#converting-a-broken-file", why="Nothing is left to show.",
+    "terrain-ground",
+    "error",
+    "Not all of the ground is broken.",
+    source="docs/checks.md#converting-a-broken-file",
+    why="Nothing is left to show.",
     fix="Take the file from a backup.",
-)  # fmt: skip
+)
 
 
 @dataclass
@@ -191,9 +198,7 @@ class Terrain(TableFile):
         for level in (COARSE, FINE):
             slots = self.square_slots(level)
             square = np.flatnonzero(slots >= 0)
-            start, count = (
-                self.slots[k][slots[square]].astype(np.int64) for k in ("tri_start", "tri_count")
-            )
+            start, count = (self.slots[k][slots[square]].astype(np.int64) for k in ("tri_start", "tri_count"))
             out[ranges(start, count)] = np.repeat(square, count)
         return out
 
@@ -222,6 +227,4 @@ class Terrain(TableFile):
 
 def too_many(what: str, value: int, most: int) -> ConversionError:
     """The error for a terrain that outgrows its 16-bit numbers (docs/levels.md)."""
-    return ConversionError(
-        f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}"
-    )
+    return ConversionError(f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}")

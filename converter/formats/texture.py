@@ -62,31 +62,45 @@ _WITH_MIPS = 32
 
 # What importers.texm refuses.
 TEXM_MAGIC_RULE = _rule(
-    "texm-magic", "error", "A texture starts with the four bytes Texm.",
-    why="It cannot be read.", fix="Take the entry from a backup.",
-)  # fmt: skip
+    "texm-magic",
+    "error",
+    "A texture starts with the four bytes Texm.",
+    why="It cannot be read.",
+    fix="Take the entry from a backup.",
+)
 TEXM_HEADER = _rule(
-    "texm-header", "error", "A texture has a header of 32 bytes.",
-    why="Its size is not there.", fix="The entry was cut: take it from a backup.",
-)  # fmt: skip
+    "texm-header",
+    "error",
+    "A texture has a header of 32 bytes.",
+    why="Its size is not there.",
+    fix="The entry was cut: take it from a backup.",
+)
 TEXM_FORMAT = _rule(
-    "texm-format", "error", "The format is 0, 565, 556, 4444, 88, 888 or 8888.",
-    source="docs/reference/texture.md#pixels", why="The layout of a pixel is not known.",
+    "texm-format",
+    "error",
+    "The format is 0, 565, 556, 4444, 88, 888 or 8888.",
+    source="docs/reference/texture.md#pixels",
+    why="The layout of a pixel is not known.",
     fix="Make the texture again.",
-)  # fmt: skip
+)
 TEXM_SIDES = _rule(
-    "texm-sides", "error", "Sides are 1 or more.",
-    why="The picture is empty.", fix="Make the texture again.",
-)  # fmt: skip
+    "texm-sides", "error", "Sides are 1 or more.", why="The picture is empty.", fix="Make the texture again."
+)
 TEXM_MIPS = _rule(
-    "texm-mips", "error", "There are as many levels as the size can be halved, at least one.",
-    source="docs/reference/texture.md#pixels", why="A level would have no size.",
+    "texm-mips",
+    "error",
+    "There are as many levels as the size can be halved, at least one.",
+    source="docs/reference/texture.md#pixels",
+    why="A level would have no size.",
     fix="Correct the count.",
-)  # fmt: skip
+)
 TEXM_SIZE = _rule(
-    "texm-size", "error", "Every declared level is there.",
-    why="The game would read past the entry.", fix="The entry was cut: take it from a backup.",
-)  # fmt: skip
+    "texm-size",
+    "error",
+    "Every declared level is there.",
+    why="The game would read past the entry.",
+    fix="The entry was cut: take it from a backup.",
+)
 
 
 @dataclass(frozen=True)
@@ -213,13 +227,7 @@ def lost_alpha(rgba: NDArray[np.uint8], old: Texm) -> bool:
     return bool((rgba[..., 3] == 255).all()) and bool((old.rgba()[..., 3] != 255).any())
 
 
-def new_texm(
-    rgba: NDArray[np.uint8],
-    format: int,
-    levels: int | None = None,
-    *,
-    label: str = "new texture",
-) -> Texm:
+def new_texm(rgba: NDArray[np.uint8], format: int, levels: int | None = None, *, label: str = "new texture") -> Texm:
     """A texture of a picture, with a header as the game's files have it and no ``Page``.
 
     Smaller levels are means of blocks of the full size, channel by channel and rounded, down to
@@ -261,9 +269,13 @@ def _require_writable(header: Records, levels: int | None, label: str) -> int:
 
     def fail(problem: str, field: str, value: object, expected: str) -> ConversionError:
         return ConversionError(
-            problem, file=label, table="Texm header", offset=field_offset(TEXM_HEADER_DTYPE, field),
-            value=value, expected=expected,
-        )  # fmt: skip
+            problem,
+            file=label,
+            table="Texm header",
+            offset=field_offset(TEXM_HEADER_DTYPE, field),
+            value=value,
+            expected=expected,
+        )
 
     if format not in WRITABLE_FORMATS:
         known = "one of " + ", ".join(map(str, WRITABLE_FORMATS))

@@ -33,18 +33,27 @@ CHASSIS, TURRET, ARMOUR, INTERNAL, GUN, AMMUNITION = range(6)
 _GUN_KEY = "e_gun_"
 
 UNIT_MAGIC_RULE = _rule(
-    "unit-magic", "error", "A unit starts with the word 0xF0F1.",
-    why="It is a file of another kind.", fix="Give the right file.",
-)  # fmt: skip
+    "unit-magic",
+    "error",
+    "A unit starts with the word 0xF0F1.",
+    why="It is a file of another kind.",
+    fix="Give the right file.",
+)
 UNIT_SIZE = _rule(
-    "unit-size", "error", "A unit is 8 bytes and a record of 112 for each component.",
-    why="A component would be read past the end.", fix="Take the file from a backup.",
-)  # fmt: skip
+    "unit-size",
+    "error",
+    "A unit is 8 bytes and a record of 112 for each component.",
+    why="A component would be read past the end.",
+    fix="Take the file from a backup.",
+)
 UNIT_TREE = _rule(
-    "unit-tree", "error", "The child counts make one tree of all components.",
+    "unit-tree",
+    "error",
+    "The child counts make one tree of all components.",
     source="docs/reference/unit.md#the-tree",
-    why="The game reads past the file, or leaves components out.", fix="Correct the child counts.",
-)  # fmt: skip
+    why="The game reads past the file, or leaves components out.",
+    fix="Correct the child counts.",
+)
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,11 @@ def tree_parents(counts: Ints) -> Ints:
 
 def _broken(problem: str, row: int | None, value: object, expected: object) -> ConversionError:
     return ConversionError(
-        problem, table=COMPONENTS, row=row,
-        offset=None if row is None else offset_of(row, "child_count"), value=value,
-        expected=expected, code=UNIT_TREE.code,
-    )  # fmt: skip
+        problem,
+        table=COMPONENTS,
+        row=row,
+        offset=None if row is None else offset_of(row, "child_count"),
+        value=value,
+        expected=expected,
+        code=UNIT_TREE.code,
+    )

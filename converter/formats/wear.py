@@ -173,8 +173,7 @@ def agrees(names: Sequence[str], wear: Sequence[str]) -> bool:
         wear: rows of the existing one.
     """
     return len(wear) >= len(names) and all(
-        new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold())
-        for new, old in zip(names, wear, strict=False)
+        new.casefold() in (old.casefold(), DEFAULT_MATERIAL.casefold()) for new, old in zip(names, wear, strict=False)
     )
 
 
@@ -182,10 +181,12 @@ def _section(names: Sequence[str], title: str) -> str:
     for row, name in enumerate(names):
         if not is_row_name(name):
             raise ConversionError(
-                "name cannot be written", table=f"{TABLE} ({title})", row=row,
+                "name cannot be written",
+                table=f"{TABLE} ({title})",
+                row=row,
                 value=f"{printable(name)!r}",
                 expected="one line of CP1251 text without blanks at its ends",
-            )  # fmt: skip
+            )
     rows = "".join(f"{row} {name}\r\n" for row, name in enumerate(names))
     return f"{len(names)}\r\n{rows}"
 
@@ -206,27 +207,42 @@ def _is_blank(line: str) -> bool:
 
 
 WEAR_COUNT = _rule(
-    "wear-count", "error", "The first line is the number of rows that follow.",
-    why="Rows are selected by position: names are missing.", fix="Correct the count.",
+    "wear-count",
+    "error",
+    "The first line is the number of rows that follow.",
+    why="Rows are selected by position: names are missing.",
+    fix="Correct the count.",
     drops="the rows that are missing",
-)  # fmt: skip
+)
 WEAR_ROW = _rule(
-    "wear-row", "error", "A row is an id and a name.",
-    why="The row has no material.", fix="Add the name.", drops="the row",
-)  # fmt: skip
+    "wear-row",
+    "error",
+    "A row is an id and a name.",
+    why="The row has no material.",
+    fix="Add the name.",
+    drops="the row",
+)
 WEAR_ID = _rule(
-    "wear-id", "warning", "A row's id is its position.",
-    why="Rows are selected by position: the id misleads.", fix="Number the rows from 0.",
-)  # fmt: skip
+    "wear-id",
+    "warning",
+    "A row's id is its position.",
+    why="Rows are selected by position: the id misleads.",
+    fix="Number the rows from 0.",
+)
 WEAR_EXTRA = _rule(
-    "wear-extra", "warning", "Nothing follows the rows but LIGHTMAPS.",
+    "wear-extra",
+    "warning",
+    "Nothing follows the rows but LIGHTMAPS.",
     why="It is never read; perhaps the count is too small.",
     fix="Raise the count, or remove the lines.",
-)  # fmt: skip
+)
 WEAR_BLANK = _rule(
-    "wear-blank", "warning", "A blank line precedes LIGHTMAPS.",
-    why="The game may take the word for a row.", fix="Add a blank line.",
-)  # fmt: skip
+    "wear-blank",
+    "warning",
+    "A blank line precedes LIGHTMAPS.",
+    why="The game may take the word for a row.",
+    fix="Add a blank line.",
+)
 
 
 def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
@@ -247,14 +263,10 @@ def _scan(lines: Sequence[str]) -> tuple[list[str], list[str], list[Finding]]:
     return materials, lightmaps, sorted(findings, key=lambda finding: finding.row or 0)
 
 
-def _read_section(
-    lines: Sequence[str], head: int, border: int, findings: list[Finding]
-) -> list[str]:
+def _read_section(lines: Sequence[str], head: int, border: int, findings: list[Finding]) -> list[str]:
     """Names of the rows after the count in line ``head``, which end before ``border``."""
 
-    def find(
-        rule: Rule, problem: str, at: int, value: object, expected: object, count: int = 1
-    ) -> None:
+    def find(rule: Rule, problem: str, at: int, value: object, expected: object, count: int = 1) -> None:
         finding = Finding(rule, problem, TABLE, at + 1, None, value, expected, count=count)
         findings.append(finding)
 

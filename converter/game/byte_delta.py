@@ -107,9 +107,7 @@ def decode_delta(delta: memoryview | bytes, before: bytes, size: int) -> bytes:
 
 def damaged(problem: str) -> ConversionError:
     """Return the error about a difference that cannot be true."""
-    return ConversionError(
-        "the difference is damaged", value=f"it {problem}", hint="take it from its source again"
-    )
+    return ConversionError("the difference is damaged", value=f"it {problem}", hint="take it from its source again")
 
 
 class _Finder:

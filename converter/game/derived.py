@@ -83,15 +83,11 @@ def dialect_of(content: str, data: bytes) -> str:
         if decision.step in ("a", "bc"):
             return decision.dialect.value
         # its header may have been computed under one of them
-        fits = [
-            d.value for d in Dialect if posed_header(file, d).tobytes() == file.header.tobytes()
-        ]
+        fits = [d.value for d in Dialect if posed_header(file, d).tobytes() == file.header.tobytes()]
     return fits[0] if len(fits) == 1 else ""
 
 
-def compute_again(
-    content: str, data: bytes, dialect: str, rows: Mapping[str, Ints]
-) -> dict[str, bytes]:
+def compute_again(content: str, data: bytes, dialect: str, rows: Mapping[str, Ints]) -> dict[str, bytes]:
     """Return tables with derived bytes of some rows computed from the others.
 
     Args:
@@ -144,9 +140,7 @@ def _checks(*columns: NDArray[np.generic]) -> U32:
     """A number for every row of some columns."""
     count = len(columns[0])
     return row_checks(
-        np.concatenate(
-            [np.ascontiguousarray(c).view(np.uint8).reshape(count, -1) for c in columns], axis=1
-        )
+        np.concatenate([np.ascontiguousarray(c).view(np.uint8).reshape(count, -1) for c in columns], axis=1)
     )
 
 
@@ -186,9 +180,7 @@ def _triangle_corners(model: MshModel) -> tuple[Ints, Ints]:
     return vertex[known], rows[known]
 
 
-def _model_tables(
-    model: MshModel, readings: list[Dialect], rows: Mapping[str, Ints]
-) -> dict[str, bytes]:
+def _model_tables(model: MshModel, readings: list[Dialect], rows: Mapping[str, Ints]) -> dict[str, bytes]:
     out: dict[str, bytes] = {}
     if len(slot_rows := rows.get(_SLOTS, _NONE)):
         slots = model.slots.copy()
@@ -209,9 +201,7 @@ def _model_tables(
         at = where[triangle_rows]
         if (at < 0).any():
             raise NotComputed(_TRIANGLES, int(triangle_rows[np.argmax(at < 0)]))
-        out[_TRIANGLES] = _with_normals(
-            model.triangles, triangle_rows, model.positions, model.normals, corners[at]
-        )
+        out[_TRIANGLES] = _with_normals(model.triangles, triangle_rows, model.positions, model.normals, corners[at])
     if len(rows.get(_HEADER, _NONE)):
         headers = {posed_header(model, dialect).tobytes() for dialect in readings}
         if model.legacy or len(headers) > 1:
@@ -221,11 +211,7 @@ def _model_tables(
 
 
 def _with_normals(
-    table: NDArray[np.void],
-    rows: Ints,
-    positions: NDArray[np.float32],
-    normals: NDArray[np.int8] | None,
-    corners: Ints,
+    table: NDArray[np.void], rows: Ints, positions: NDArray[np.float32], normals: NDArray[np.int8] | None, corners: Ints
 ) -> bytes:
     """A table with the normals of some rows computed from their corners, (n, 3) vertices."""
     around = np.zeros((len(corners), 3, 4), np.int8) if normals is None else normals[corners]
@@ -262,16 +248,18 @@ def _terrain_tables(terrain: Terrain, rows: Mapping[str, Ints]) -> dict[str, byt
     named = terrain.faces["vertex"]
     if len(face_rows := rows.get(_FACES, _NONE)):
         corners = named[face_rows].astype(np.int64)
-        out[_FACES] = _with_normals(
-            terrain.faces, face_rows, terrain.positions, terrain.normals, corners
-        )
+        out[_FACES] = _with_normals(terrain.faces, face_rows, terrain.positions, terrain.normals, corners)
     slot_rows = rows.get(_SLOTS, _NONE)
     level = np.full(len(named), COARSE)
     level[terrain.faces_of(FINE)] = FINE
     layout = Layout(
-        np.arange(len(named)), level, terrain.square_of_face, np.zeros(len(named), np.bool_),
-        np.ascontiguousarray(terrain.positions[named]), True,
-    )  # fmt: skip
+        np.arange(len(named)),
+        level,
+        terrain.square_of_face,
+        np.zeros(len(named), np.bool_),
+        np.ascontiguousarray(terrain.positions[named]),
+        True,
+    )
     squares, found = [], np.zeros(len(terrain.slots), np.bool_)
     for own in (terrain.square_slots(COARSE), terrain.square_slots(FINE)):
         here = np.flatnonzero(np.isin(own, slot_rows) & (own >= 0))
@@ -280,9 +268,7 @@ def _terrain_tables(terrain: Terrain, rows: Mapping[str, Ints]) -> dict[str, byt
         found[own[here]] = True
     if not found[slot_rows].all():
         raise NotComputed(_SLOTS, int(slot_rows[np.argmin(found[slot_rows])]))
-    edited = replace(terrain, header=terrain.header.copy()).with_table(
-        TerrainStream.SLOTS, terrain.slots.copy()
-    )
+    edited = replace(terrain, header=terrain.header.copy()).with_table(TerrainStream.SLOTS, terrain.slots.copy())
     boxes(edited, np.unique(np.concatenate(squares)), layout)
     if len(slot_rows):
         slots = terrain.slots.copy()

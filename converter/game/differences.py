@@ -6,32 +6,15 @@ from hashlib import sha256
 
 import numpy as np
 
-from .byte_delta import (
-    SHORTEST,
-    damaged,
-    decode_delta,
-    encode_delta,
-    encode_in_place,
-    repeats_base,
-)
+from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, encode_in_place, repeats_base
 from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, touched_tables
 from .packing import Packed, most_bytes, pack, require_size, unpack
-from .table_changes import (
-    MEASURED,
-    TableChanges,
-    find_changes,
-    fits,
-    make_exactly,
-    pack_changes,
-    unpack_changes,
-)
+from .table_changes import MEASURED, TableChanges, find_changes, fits, make_exactly, pack_changes, unpack_changes
 
 __all__ = ["Conflict", "Touched", "apply", "difference", "digests", "overlap", "touched"]
 
 
-def difference(
-    before: bytes | None, after: bytes, *, type_id: int | None = None, shared: bool = True
-) -> bytes:
+def difference(before: bytes | None, after: bytes, *, type_id: int | None = None, shared: bool = True) -> bytes:
     """Return what makes one version of an entry, or of a file, of another.
 
     Args:

@@ -19,24 +19,8 @@ from ..errors import ConversionError, printable
 from ..formats.sidecar import sha256
 from .differences import Conflict
 from .history import History, State, in_order
-from .layers import (
-    Changed,
-    Layer,
-    Slot,
-    Value,
-    changes,
-    compose,
-    digest_of,
-    new_names_taken,
-    taken_out,
-)
-from .transaction import (
-    carry_out,
-    digest_of_file,
-    file_bytes,
-    only_writer,
-    require_unchanged,
-)
+from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
+from .transaction import carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
 
 #: Backups of versions before the vault, which are kept as candidates for ``restore``.
@@ -85,13 +69,7 @@ class GameEdits:
     """
 
     def __init__(
-        self,
-        root: Path,
-        command: str,
-        owner: str,
-        *,
-        source: Path | None = None,
-        dry_run: bool = False,
+        self, root: Path, command: str, owner: str, *, source: Path | None = None, dry_run: bool = False
     ) -> None:
         self.command, self.owner = command, owner
         self.vault = Vault(root)
@@ -174,12 +152,7 @@ class GameEdits:
         return self._without(self.open(file), mine)[0]
 
     def put(
-        self,
-        file: str,
-        data: bytes | None,
-        mine: Mine,
-        items: Mapping[bytes, str] | None = None,
-        item: str = "",
+        self, file: str, data: bytes | None, mine: Mine, items: Mapping[bytes, str] | None = None, item: str = ""
     ) -> bool:
         """Say what a file is to be; nothing is written yet.
 
@@ -211,9 +184,7 @@ class GameEdits:
         opened.wanted = in_order(kept)
         return opened.wanted != opened.layers
 
-    def set_layers(
-        self, file: str, layers: list[Layer], base: bytes | None = None, *, rebase: bool = False
-    ) -> None:
+    def set_layers(self, file: str, layers: list[Layer], base: bytes | None = None, *, rebase: bool = False) -> None:
         """Say which changes are to be in force in a file (undo, restore).
 
         Args:

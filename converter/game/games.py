@@ -26,12 +26,7 @@ class Games:
     """
 
     def __init__(
-        self,
-        command: str,
-        owner: str,
-        mine: Callable[[Layer], bool] = lambda layer: False,
-        *,
-        dry_run: bool = False,
+        self, command: str, owner: str, mine: Callable[[Layer], bool] = lambda layer: False, *, dry_run: bool = False
     ) -> None:
         self.command, self.owner, self.mine = command, owner, mine
         self._dry_run = dry_run

@@ -268,9 +268,7 @@ class Taken(NamedTuple):
     lost: list[Layer]
 
 
-def taken_out(
-    now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str
-) -> Taken:
+def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Read, label: str) -> Taken:
     """Return a file that somebody else has changed, with our changes taken out of it.
 
     An entry that holds what we wrote becomes what it was; one that was changed after us stays as
@@ -293,9 +291,7 @@ def taken_out(
     archive, lost, away = read_nres(now, label), [], []
     for slot, group in groups.items():
         index = slots_of(archive).get(slot)
-        if index is None or value_of(archive.entries[index]) != value_of(
-            wrote.entries[written[slot]]
-        ):
+        if index is None or value_of(archive.entries[index]) != value_of(wrote.entries[written[slot]]):
             lost += group
         elif slot in original:
             archive = with_value(archive, index, value_of(old.entries[original[slot]]))

@@ -12,15 +12,7 @@ from .byte_delta import decode_delta
 from .derived import NotComputed, States, compute_again, dialect_of, states
 from .rows import RowChange, line_check, row_checks
 from .split import Split, Table, label_of, split
-from .table_changes import (
-    REFERS,
-    BytesChange,
-    TableChanges,
-    own_digest,
-    rows_written,
-    short_digest,
-    state_digest,
-)
+from .table_changes import REFERS, BytesChange, TableChanges, own_digest, rows_written, short_digest, state_digest
 
 _NONE = np.zeros(0, np.int64)
 
@@ -61,9 +53,11 @@ def conflict(places: list[Touched]) -> Conflict:
     first = places[0]
     row = int(first.rows[0]) if len(first.rows) else None
     error = Conflict(
-        "what the difference changes was changed by something else", table=first.table, row=row,
+        "what the difference changes was changed by something else",
+        table=first.table,
+        row=row,
         hint="undo the other change first",
-    )  # fmt: skip
+    )
     error.places = tuple(places)
     return error
 
@@ -158,8 +152,7 @@ class _Merge:
         if state_digest(self._states, blob.key) != blob.state:
             return False
         return all(
-            key in self.current.tables
-            and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
+            key in self.current.tables and own_digest(self.current.tables[key], self.changes.derived.get(key)) == digest
             for key, digest in blob.near.items()
         )
 
@@ -245,10 +238,7 @@ class _Merge:
 
 def touched_tables(changes: TableChanges) -> list[Touched]:
     """Return what changes of each table."""
-    out = [
-        Touched(label_of(changes.content, key), change.rows, "rows")
-        for key, change in changes.rows.items()
-    ]
+    out = [Touched(label_of(changes.content, key), change.rows, "rows") for key, change in changes.rows.items()]
     out += [Touched(label_of(changes.content, key), _NONE, "bytes") for key in changes.blobs]
     if changes.attributes:
         out.append(Touched(DIRECTORY, np.array(sorted(changes.attributes)), "rows"))
@@ -294,7 +284,5 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
 def _is_named(table: str, changes: TableChanges) -> bool:
     """Whether something that changes names rows of a table."""
     refers = REFERS.get(changes.content, {})
-    changed = [
-        key for key, change in changes.rows.items() if change.own(changes.derived.get(key)).any()
-    ]
+    changed = [key for key, change in changes.rows.items() if change.own(changes.derived.get(key)).any()]
     return any(table in refers.get(key, ()) for key in (*changed, *changes.blobs))

@@ -32,16 +32,7 @@ from ..storage import read_json
 from .differences import Conflict, digests, touched
 from .edits import GameEdits
 from .history import History
-from .layers import (
-    Attributes,
-    Layer,
-    Slot,
-    by_slot,
-    changes,
-    compose,
-    is_archive,
-    slots_of,
-)
+from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
 from .transaction import file_bytes
 from .vault import Vault, inside
 
@@ -112,13 +103,7 @@ class Mod:
 
 
 def make_mod(
-    root: Path,
-    name: str,
-    *,
-    author: str = "",
-    version: str = "",
-    licence: str = "",
-    only: Iterable[str] = (),
+    root: Path, name: str, *, author: str = "", version: str = "", licence: str = "", only: Iterable[str] = ()
 ) -> Mod:
     """Return what differs from a game's originals as a mod; what other mods brought is left out.
 
@@ -141,9 +126,10 @@ def make_mod(
             found += _changes_of(vault, file, state.base, own, state.layers)
     if not found:
         raise ConversionError(
-            "has no change for a mod", file=str(root),
+            "has no change for a mod",
+            file=str(root),
             hint="msh-mod status lists the changes; what an installed mod brought is left out",
-        )  # fmt: skip
+        )
     return Mod(name, author, version, licence, __version__, tuple(found))
 
 
@@ -153,18 +139,14 @@ def _is_chosen(patterns: list[str], file: str, slot: Slot) -> bool:
     return not patterns or any(fnmatchcase(name, one) for name in names for one in patterns)
 
 
-def _changes_of(
-    vault: Vault, file: str, base: str, own: list[Layer], layers: Iterable[Layer]
-) -> list[Change]:
+def _changes_of(vault: Vault, file: str, base: str, own: list[Layer], layers: Iterable[Layer]) -> list[Change]:
     """The changes of one file, one for each entry, from the original or from what mods made."""
     before = vault.original(base) if base else None
     try:
         after = compose(before, own, vault.change, file)
     except Conflict:  # made on what a mod brought
         mods = [layer for layer in layers if layer.owner.startswith(MOD)]
-        before, after = (
-            compose(before, some, vault.change, file) for some in (mods, [*mods, *own])
-        )
+        before, after = (compose(before, some, vault.change, file) for some in (mods, [*mods, *own]))
     assert after is not None
     found = []
     for slot, change in changes(before, after, file).items():
@@ -213,13 +195,23 @@ def read_mod(path: Path) -> Mod:
                 raise ValueError("a name or a version is not text")
             made = tuple(_change(file, row) for row in facts["changes"])
     except (
-        zipfile.BadZipFile, ValueError, KeyError, TypeError, AttributeError, NotImplementedError,
-        RuntimeError, EOFError, OSError, RecursionError,
-    ) as error:  # fmt: skip
+        zipfile.BadZipFile,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        OSError,
+        RecursionError,
+    ) as error:
         raise ConversionError(
-            "is not a mod, or damaged", file=str(path), value=" ".join(str(error).split())[:200],
+            "is not a mod, or damaged",
+            file=str(path),
+            value=" ".join(str(error).split())[:200],
             hint="get it again from its author",
-        ) from None  # fmt: skip
+        ) from None
     except ConversionError as error:
         raise error.at(file=str(path)) from None
     places = {(change.file.lower(), change.slot) for change in made}
@@ -263,18 +255,16 @@ def install(edits: GameEdits, mod: Mod) -> None:
     layers = [layer for state in edits.history.files.values() for layer in state.layers]
     if any(layer.owner == mod.owner for layer in layers):
         raise ConversionError(
-            "is installed already", file=printable(mod.name),
-            hint="remove it first: msh-mod remove NAME GAME",
-        )  # fmt: skip
+            "is installed already", file=printable(mod.name), hint="remove it first: msh-mod remove NAME GAME"
+        )
     for change in mod.changes:
         file = _in_game(edits, change)
         opened = edits.open(file)
         _require_edition(edits, mod, change, file)
         stored = edits.add_change(change.stored)
         layer = Layer(
-            edits.number, mod.owner, mod.name, change.slot, change.before, change.after,
-            change.attributes, stored,
-        )  # fmt: skip
+            edits.number, mod.owner, mod.name, change.slot, change.before, change.after, change.attributes, stored
+        )
         edits.set_layers(file, [*opened.wanted, layer])
         try:
             after = compose(opened.base, opened.wanted, edits.read_change, file)
@@ -296,9 +286,10 @@ def _in_game(edits: GameEdits, change: Change) -> str:
     file = found.as_posix()
     if change.before and not (root / found).is_file():
         raise ConversionError(
-            "the game has no such file, which the mod changes", file=printable(change.file),
+            "the game has no such file, which the mod changes",
+            file=printable(change.file),
             hint="is it for another edition, or another folder?",
-        )  # fmt: skip
+        )
     return file
 
 
@@ -375,9 +366,7 @@ def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -
     return findings_in(archive, path, index, kind) if kind in SCENE_KINDS else []
 
 
-def _with_owners(
-    error: ConversionError, mod: Mod, change: Change, layers: Iterable[Layer]
-) -> ConversionError:
+def _with_owners(error: ConversionError, mod: Mod, change: Change, layers: Iterable[Layer]) -> ConversionError:
     """A conflict that names both sides."""
     others = by_slot(layers).get(change.slot, [])
     names = sorted({_brought_by(layer) for layer in others}) or ["the game"]
@@ -411,9 +400,7 @@ def remove(edits: GameEdits, name: str) -> None:
             edits.set_layers(file, [layer for layer in opened.wanted if layer.owner != owner])
             found = True
     if not found:
-        raise ConversionError(
-            "is not installed", file=printable(name), hint="msh-mod list GAME shows which are"
-        )
+        raise ConversionError("is not installed", file=printable(name), hint="msh-mod list GAME shows which are")
     try:
         edits.planned()
     except Conflict as error:
@@ -442,9 +429,7 @@ def installed(root: Path) -> list[dict[str, Any]]:
         record = next(r for r in reversed(history.records) if r["owner"] == owner)
         facts = record.get("mod") if isinstance(record.get("mod"), dict) else {}
         about = {key: str(facts.get(key, "")) for key in ("author", "version", "licence")}
-        found.append(
-            {"name": owner.removeprefix(MOD), **about, "time": record["time"], "entries": count}
-        )
+        found.append({"name": owner.removeprefix(MOD), **about, "time": record["time"], "entries": count})
     return found
 
 

@@ -97,9 +97,11 @@ def unpack(data: memoryview | bytes) -> Packed:
     header = np.frombuffer(view[:size], _HEADER_DTYPE)[0]
     if int(header["version"]) != VERSION:
         raise ConversionError(
-            "version of a difference is not known", value=int(header["version"]), expected=VERSION,
+            "version of a difference is not known",
+            value=int(header["version"]),
+            expected=VERSION,
             hint="update msh-gltf",
-        )  # fmt: skip
+        )
     facts_size, text_size = _FACTS_DTYPE.itemsize, int(header["description_size"])
     total = facts_size + text_size + int(header["payload_size"])
     require_size(total, len(view))
@@ -122,9 +124,8 @@ def unpack(data: memoryview | bytes) -> Packed:
         raise damaged("has no description")
     before, after = (facts[name].tobytes() for name in ("before", "after"))
     return Packed(
-        before.hex() if any(before) else "", after.hex(), int(facts["size"]), description,
-        memoryview(raw)[end:],
-    )  # fmt: skip
+        before.hex() if any(before) else "", after.hex(), int(facts["size"]), description, memoryview(raw)[end:]
+    )
 
 
 def require_size(size: int, stored: int) -> None:
@@ -139,6 +140,5 @@ def require_size(size: int, stored: int) -> None:
 
 def _too_large(size: int, most: int) -> ConversionError:
     return ConversionError(
-        "the difference claims to be too large", value=plural(size, "byte"),
-        expected=f"at most {most:,}",
-    )  # fmt: skip
+        "the difference claims to be too large", value=plural(size, "byte"), expected=f"at most {most:,}"
+    )

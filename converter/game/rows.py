@@ -106,9 +106,8 @@ def changed_rows(key: str, before: Table, after: Table, derived: Bools | None) -
     was = np.where((mask & own).any(axis=1), row_checks(old[rows] * own), 0)
     rest = row_checks(old[rows] * (own & ~mask)).astype(np.uint16)
     return RowChange(
-        key, before.count, before.stride, rows, was.astype(np.uint32), rest, mask,
-        mask.sum(axis=1), new[rows][mask],
-    )  # fmt: skip
+        key, before.count, before.stride, rows, was.astype(np.uint32), rest, mask, mask.sum(axis=1), new[rows][mask]
+    )
 
 
 def _changed_lines(key: str, old: list[bytes], new: list[bytes]) -> RowChange | None:
@@ -117,10 +116,16 @@ def _changed_lines(key: str, old: list[bytes], new: list[bytes]) -> RowChange | 
     rows = [i for i, line in enumerate(new) if i >= len(old) or line != old[i]]
     was = np.array([line_check(old[i]) if i < len(old) else 0 for i in rows], np.uint32)
     return RowChange(
-        key, len(old), 0, np.array(rows, np.int64), was, np.zeros(len(rows), np.uint16),
-        np.zeros((0, 0), np.bool_), np.array([len(new[i]) for i in rows], np.int64),
+        key,
+        len(old),
+        0,
+        np.array(rows, np.int64),
+        was,
+        np.zeros(len(rows), np.uint16),
+        np.zeros((0, 0), np.bool_),
+        np.array([len(new[i]) for i in rows], np.int64),
         np.frombuffer(b"".join(new[i] for i in rows), np.uint8),
-    )  # fmt: skip
+    )
 
 
 def row_checks(rows: NDArray[np.uint8]) -> U32:
@@ -198,9 +203,7 @@ def whole_number(about: Mapping[str, Any], name: str, most: int = 2**32 - 1) -> 
     return value
 
 
-def unpack_rows(
-    key: str, about: Mapping[str, Any], reader: Reader, derived: Bools | None
-) -> RowChange:
+def unpack_rows(key: str, about: Mapping[str, Any], reader: Reader, derived: Bools | None) -> RowChange:
     """Read what :func:`pack_rows` gave.
 
     Raises:

@@ -146,9 +146,7 @@ class Split:
             out.update(bytes(region).strip(b"\0"))
         return out.hexdigest()[:16]
 
-    def join(
-        self, changed: Mapping[str, bytes], attributes: Mapping[int, tuple[int, int, int]]
-    ) -> bytes:
+    def join(self, changed: Mapping[str, bytes], attributes: Mapping[int, tuple[int, int, int]]) -> bytes:
         """Return the bytes of the entry with other tables and attributes.
 
         Args:
@@ -160,9 +158,7 @@ class Split:
             return b"".join(data.values())
         archive = replace(self.archive, entries=list(self.archive.entries))
         for index, (attr1, attr2, attr3) in attributes.items():
-            archive.entries[index] = replace(
-                archive.entries[index], attr1=attr1, attr2=attr2, attr3=attr3
-            )
+            archive.entries[index] = replace(archive.entries[index], attr1=attr1, attr2=attr2, attr3=attr3)
         payloads: dict[int, list[memoryview | bytes]] = {}
         for key, index in self._entries.items():
             payloads.setdefault(index, []).append(data[key])
@@ -196,11 +192,7 @@ def split(content: str, data: bytes) -> Split | None:
             archive = read_nres(data, "")
         except ConversionError:
             return None
-        return (
-            _container(content, archive)
-            if _CONTAINERS.get(archive_kind(archive)) == content
-            else None
-        )
+        return _container(content, archive) if _CONTAINERS.get(archive_kind(archive)) == content else None
     tables = _PLAIN[content](data)
     return None if tables is None else Split(content, tables)
 

@@ -14,15 +14,7 @@ from ..formats.tables import StreamType, TerrainStream
 from ..scene.dialect import Dialect
 from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
 from .derived import States, dialect_of, states
-from .rows import (
-    U32,
-    Reader,
-    RowChange,
-    changed_rows,
-    pack_rows,
-    unpack_rows,
-    whole_number,
-)
+from .rows import U32, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
 from .split import CONTENTS, DERIVED, Bools, Split, Table, content_of, split, table_key
 
 #: Above this size, bytes, it is not measured whether literals repeat the base.
@@ -178,17 +170,13 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
         named = set(REFERS.get(content, {}).get(key, ())) & old.tables.keys()
         found.sizes.update((name, len(old.tables[name].data)) for name in sorted(named))
     found.attributes.update(
-        (i, (a, b))
-        for i, (a, b) in enumerate(zip(old.attributes, new.attributes, strict=True))
-        if a != b
+        (i, (a, b)) for i, (a, b) in enumerate(zip(old.attributes, new.attributes, strict=True)) if a != b
     )
     made = _joined(found, old)
     if made == after:
         return found
     delta = encode_delta(made, after)
-    if len(before) <= MEASURED and repeats_base(
-        decode_delta(delta, bytes(len(made)), len(after)), before
-    ):
+    if len(before) <= MEASURED and repeats_base(decode_delta(delta, bytes(len(made)), len(after)), before):
         return None
     return replace(found, layout=delta)
 
@@ -216,9 +204,7 @@ def _repeats_rows(change: RowChange, before: bytes) -> bool:
     return repeats_base(bare.tobytes(), before)
 
 
-def _blob(
-    key: str, table: Table, other: Table, before: bytes, old: Split, found: TableChanges
-) -> BytesChange | None:
+def _blob(key: str, table: Table, other: Table, before: bytes, old: Split, found: TableChanges) -> BytesChange | None:
     base, after = bytes(table.data), bytes(other.data)
     near = {
         name: own_digest(old.tables[name], found.derived.get(name))
@@ -327,10 +313,15 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
     for key, blob in changes.blobs.items():
         tables.append(
             {
-                "k": key, "z": blob.size, "w": blob.was, "i": blob.becomes, "b": len(blob.delta),
-                "near": dict(blob.near), "state": blob.state,
+                "k": key,
+                "z": blob.size,
+                "w": blob.was,
+                "i": blob.becomes,
+                "b": len(blob.delta),
+                "near": dict(blob.near),
+                "state": blob.state,
             }
-        )  # fmt: skip
+        )
         parts.append(bytes(blob.delta))
     units = []
     for key, unit in changes.units.items():
@@ -338,12 +329,17 @@ def pack_changes(changes: TableChanges) -> tuple[dict[str, Any], bytes]:
         parts.append(np.diff(unit.rows, prepend=0).astype("<u4").tobytes())
         parts.append(unit.was.astype("<u4").tobytes())
     about = {
-        "kind": "tables", "content": changes.content, "frame": changes.frame, "tables": tables,
+        "kind": "tables",
+        "content": changes.content,
+        "frame": changes.frame,
+        "tables": tables,
         "sizes": changes.sizes,
         "attributes": [[i, *map(list, both)] for i, both in changes.attributes.items()],
-        "computed": changes.computed, "dialect": changes.dialect, "units": units,
+        "computed": changes.computed,
+        "dialect": changes.dialect,
+        "units": units,
         "layout": len(changes.layout),
-    }  # fmt: skip
+    }
     return {k: v for k, v in about.items() if v}, b"".join([*parts, changes.layout])
 
 
@@ -361,10 +357,7 @@ def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> Tab
         stored = [(str(key), int(size), int(count)) for key, size, count in about.get("units", [])]
         tables = [dict(table) for table in about.get("tables", [])]
         sizes = {str(key): int(size) for key, size in about.get("sizes", {}).items()}
-        attributes = {
-            int(i): (_attributes(was), _attributes(now))
-            for i, was, now in about.get("attributes", [])
-        }
+        attributes = {int(i): (_attributes(was), _attributes(now)) for i, was, now in about.get("attributes", [])}
     except (TypeError, ValueError, AttributeError, OverflowError):
         raise damaged("has a description that cannot be read") from None
     computed = about.get("computed") is True
@@ -372,9 +365,8 @@ def unpack_changes(about: Mapping[str, Any], payload: memoryview | bytes) -> Tab
     if dialect not in ("", *Dialect):
         raise damaged("is of an unknown dialect")
     changes = TableChanges(
-        content, str(about.get("frame", "")), sizes=sizes, attributes=attributes,
-        computed=computed, dialect=dialect,
-    )  # fmt: skip
+        content, str(about.get("frame", "")), sizes=sizes, attributes=attributes, computed=computed, dialect=dialect
+    )
     for table in tables:
         key = str(table.get("k"))
         if "b" in table:

@@ -19,14 +19,7 @@ from ...importers.nres import read_file
 from ..errors import ConversionError, printable
 from ..formats.sidecar import sha256
 from ..locks import only_run
-from ..storage import (
-    cannot_write,
-    held_open,
-    link_message,
-    sync_directory,
-    undisturbed,
-    write_outputs,
-)
+from ..storage import cannot_write, held_open, link_message, sync_directory, undisturbed, write_outputs
 from .history import History
 from .layers import compose
 from .vault import Vault, as_writer, inside, writer
@@ -122,9 +115,7 @@ def require_unchanged(path: Path, digest: str) -> None:
         ConversionError: it is so.
     """
     if digest_of_file(file_bytes(path)) != digest:
-        raise ConversionError(
-            "changed while this run was at work", file=str(path), hint="run it again"
-        )
+        raise ConversionError("changed while this run was at work", file=str(path), hint="run it again")
 
 
 def _require_free(target: Path) -> None:
@@ -135,9 +126,10 @@ def _require_free(target: Path) -> None:
     """
     if (error := held_open(target)) is not None:
         raise ConversionError(
-            f"cannot be replaced ({error.strerror})", file=str(target),
+            f"cannot be replaced ({error.strerror})",
+            file=str(target),
             hint="close the program that has it open, the game perhaps",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _place(vault: Vault, name: str, path: Path, *, is_there: bool) -> None:

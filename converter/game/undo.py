@@ -96,10 +96,8 @@ def status(root: Path) -> Status:
         now = digest_of_file(file_bytes(inside(root, file)))
         if now != state.after:
             foreign[file] = (
-                "is gone" if not now
-                else "is its original" if now == state.base
-                else "was changed by another program"
-            )  # fmt: skip
+                "is gone" if not now else "is its original" if now == state.base else "was changed by another program"
+            )
         for layer in state.layers:
             record = history.record(layer.number) or {}
             changes.append(
@@ -145,16 +143,14 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
         left = [r["number"] for r in history.records if r["number"] not in history.undone | undoes]
         if not left:
             raise ConversionError(
-                "has no change to take back", file=str(edits.vault.root),
-                hint="msh-mod status shows what is known",
-            )  # fmt: skip
+                "has no change to take back", file=str(edits.vault.root), hint="msh-mod status shows what is known"
+            )
         number = max(left)
     record = history.record(number)
     if record is None:
         raise ConversionError(
-            "has no such transaction", file=str(edits.vault.root), value=number,
-            hint="msh-mod status lists them",
-        )  # fmt: skip
+            "has no such transaction", file=str(edits.vault.root), value=number, hint="msh-mod status lists them"
+        )
     if number in history.undone:
         raise ConversionError(f"transaction {number} is taken back already")
     for file, facts in record["files"].items():
@@ -207,9 +203,7 @@ def _require_last(
         )
 
 
-def restore(
-    edits: GameEdits, files: Sequence[str] | None = None, *, to: str | None = None
-) -> list[str]:
+def restore(edits: GameEdits, files: Sequence[str] | None = None, *, to: str | None = None) -> list[str]:
     """Take our changes out of files; nothing is written before the commit.
 
     Args:
@@ -225,9 +219,7 @@ def restore(
     """
     known = edits.history.files
     if files is not None and (unknown := next((f for f in files if f not in known), None)):
-        raise ConversionError(
-            "was never changed here", file=printable(unknown), hint="msh-mod status shows what was"
-        )
+        raise ConversionError("was never changed here", file=printable(unknown), hint="msh-mod status shows what was")
     messages = []
     for file in known if files is None else files:
         if to is not None:
@@ -252,9 +244,11 @@ def _state(edits: GameEdits, file: str, to: str) -> bytes:
     fits = [digest for digest in found if digest.startswith(to.lower())]
     if len(fits) != 1 or len(to) < 4:
         raise ConversionError(
-            "no state of it, or several, have this digest", file=printable(file), value=to,
+            "no state of it, or several, have this digest",
+            file=printable(file),
+            value=to,
             hint="msh-mod status --json lists them",
-        )  # fmt: skip
+        )
     return edits.vault.original(fits[0])
 
 

@@ -26,15 +26,7 @@ from typing import Any, BinaryIO
 from ..errors import ConversionError, printable
 from ..formats.registry import REGISTRY
 from ..formats.sidecar import sha256
-from ..storage import (
-    VAULT,
-    append_file,
-    cannot_read,
-    cannot_write,
-    no_follow,
-    sync_directory,
-    write_outputs,
-)
+from ..storage import VAULT, append_file, cannot_read, cannot_write, no_follow, sync_directory, write_outputs
 
 _README = """\
 msh-gltf keeps the original files of this game here, and the history of what it changed.
@@ -181,9 +173,10 @@ class Vault:
         data = self._read(path)
         if sha256(data) != digest:
             raise ConversionError(
-                "is damaged: its content is not what its name says", file=str(path),
+                "is damaged: its content is not what its name says",
+                file=str(path),
                 hint="take it from a copy of the game's folder",
-            )  # fmt: skip
+            )
         return data
 
     def _read(self, path: Path) -> bytes:
@@ -203,16 +196,19 @@ class Vault:
         for path in (self.path, self.path / "originals", self.path / "changes"):
             if os.path.lexists(path) and not _is_directory(path):
                 raise ConversionError(
-                    "is not a folder but a link or a file", file=str(path),
+                    "is not a folder but a link or a file",
+                    file=str(path),
                     hint="move it away; the history of the game is kept there",
-                )  # fmt: skip
+                )
 
     def damaged(self, path: Path, why: str) -> ConversionError:
         """Return the error for a file of the vault that is not what it should be."""
         return ConversionError(
-            "the history of changes is damaged", file=str(path), value=why,
+            "the history of changes is damaged",
+            file=str(path),
+            value=why,
             hint="take it from a copy of the game's folder; the originals are beside it",
-        )  # fmt: skip
+        )
 
     # ------------------------------------------------------------------ writing
 
@@ -378,9 +374,10 @@ def inside(root: Path, file: str) -> Path:
 
 def _outside(file: str) -> ConversionError:
     return ConversionError(
-        "does not name a file of the game", file=printable(file),
+        "does not name a file of the game",
+        file=printable(file),
         hint="what names it was not made by msh-gltf, or a folder of the game is a link",
-    )  # fmt: skip
+    )
 
 
 def open_real(path: Path) -> BinaryIO:

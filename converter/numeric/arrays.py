@@ -33,9 +33,7 @@ def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int
     return np.asarray(first + np.arange(int(count.sum())), np.int64)
 
 
-def covered(
-    starts: NDArray[np.integer], counts: NDArray[np.integer], size: int
-) -> NDArray[np.bool_]:
+def covered(starts: NDArray[np.integer], counts: NDArray[np.integer], size: int) -> NDArray[np.bool_]:
     """Return which rows lie in any of some ranges. (n,), (n,) -> (size,) bool."""
     depth = np.zeros(size + 1, np.int64)
     begin = np.clip(starts.astype(np.int64), 0, size)

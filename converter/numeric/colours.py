@@ -12,19 +12,13 @@ _DECIMALS = 7
 
 def to_linear(colour: Sequence[float]) -> list[float]:
     """Return sRGB values, 0..1, as linear ones (IEC 61966-2-1), rounded for glTF."""
-    return [
-        round(v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4, _DECIMALS)
-        for v in colour
-    ]
+    return [round(v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4, _DECIMALS) for v in colour]
 
 
 def to_bytes(linear: Sequence[float]) -> tuple[int, ...]:
     """Return linear values as the nearest sRGB bytes; values beyond 0..1 become 0 and 255."""
     clipped = [min(1.0, max(0.0, value)) for value in linear]
-    return tuple(
-        round(255 * (v * 12.92 if v <= 0.0031308 else 1.055 * v ** (1 / 2.4) - 0.055))
-        for v in clipped
-    )
+    return tuple(round(255 * (v * 12.92 if v <= 0.0031308 else 1.055 * v ** (1 / 2.4) - 0.055)) for v in clipped)
 
 
 @lru_cache(maxsize=256)

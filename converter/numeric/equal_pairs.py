@@ -22,10 +22,7 @@ def join(old_of: Ints, new_keys: list[Ints], old_keys: list[Ints]) -> None:
     if not free_new.size or not free_old.size:
         return
     rows = np.concatenate(
-        [
-            np.stack([k[free_new] for k in new_keys], axis=1),
-            np.stack([k[free_old] for k in old_keys], axis=1),
-        ]
+        [np.stack([k[free_new] for k in new_keys], axis=1), np.stack([k[free_old] for k in old_keys], axis=1)]
     )
     ids = row_ids(rows.view(np.uint64))
     a, b = ids[: len(free_new)], ids[len(free_new) :]

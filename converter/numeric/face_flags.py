@@ -98,9 +98,7 @@ def to_compact(flags: U32) -> Compact:
     flags = np.asarray(flags, np.uint32)
     main = _remap(flags, COMPACT_MAIN)
     material = _remap(flags, COMPACT_MATERIAL)
-    rest = flags & np.uint32(
-        _ALL32 & ~_mask_of(full for full, _ in COMPACT_MAIN + COMPACT_MATERIAL)
-    )
+    rest = flags & np.uint32(_ALL32 & ~_mask_of(full for full, _ in COMPACT_MAIN + COMPACT_MATERIAL))
     return Compact(main.astype(np.uint16), material.astype(np.uint8), rest)
 
 
@@ -118,11 +116,7 @@ def to_full(main: U16, material: U8) -> Full:
     flags = flags | _remap(material, [(compact, full) for full, compact in COMPACT_MATERIAL])
     known_main = _mask_of(compact for _, compact in COMPACT_MAIN)
     known_material = _mask_of(compact for _, compact in COMPACT_MATERIAL)
-    return Full(
-        flags,
-        main & np.uint16(0xFFFF & ~known_main),
-        material & np.uint8(0xFF & ~known_material),
-    )
+    return Full(flags, main & np.uint16(0xFFFF & ~known_main), material & np.uint8(0xFF & ~known_material))
 
 
 def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool_]:

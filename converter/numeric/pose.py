@@ -119,23 +119,8 @@ def compose(parents: Sequence[int], rotations: F64, translations: F64) -> tuple[
             px, py, pz = move[node]
             ox, oy, oz = move[up]
             move[node] = [
-                ox
-                + (
-                    (1 - 2 * (y * y + z * z)) * px
-                    + 2 * (x * y - w * z) * py
-                    + 2 * (x * z + w * y) * pz
-                ),
-                oy
-                + (
-                    2 * (x * y + w * z) * px
-                    + (1 - 2 * (x * x + z * z)) * py
-                    + 2 * (y * z - w * x) * pz
-                ),
-                oz
-                + (
-                    2 * (x * z - w * y) * px
-                    + 2 * (y * z + w * x) * py
-                    + (1 - 2 * (x * x + y * y)) * pz
-                ),
+                ox + ((1 - 2 * (y * y + z * z)) * px + 2 * (x * y - w * z) * py + 2 * (x * z + w * y) * pz),
+                oy + (2 * (x * y + w * z) * px + (1 - 2 * (x * x + z * z)) * py + 2 * (y * z - w * x) * pz),
+                oz + (2 * (x * z - w * y) * px + 2 * (y * z + w * x) * py + (1 - 2 * (x * x + y * y)) * pz),
             ]
     return np.array(turns).reshape(rotations.shape), np.array(moves).reshape(translations.shape)

@@ -117,9 +117,7 @@ def _is_free(corners: NDArray[np.float64], i: int) -> NDArray[np.bool_]:
     return np.asarray(~inside.any(axis=1))
 
 
-def _side(
-    a: NDArray[np.float64], b: NDArray[np.float64], points: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _side(a: NDArray[np.float64], b: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Twice the signed area of the triangles (a, b, point); x and y first."""
     edge, away = b - a, points - a
     return np.asarray(edge[0] * away[1] - edge[1] * away[0])

@@ -17,10 +17,7 @@ from .options import ExportOptions
 
 
 def find_appearance(
-    text: memoryview | bytes,
-    path: Path,
-    options: ExportOptions,
-    pairs: Mapping[tuple[int, int], float] | None = None,
+    text: memoryview | bytes, path: Path, options: ExportOptions, pairs: Mapping[tuple[int, int], float] | None = None
 ) -> Appearance | None:
     """Find the materials and textures that a WEAR names.
 

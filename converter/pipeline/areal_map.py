@@ -51,9 +51,7 @@ class LoadedArealMap(LoadedContainer):
         )
 
 
-def load_areal_map(
-    archive: Archive, path: Path, index: int | None, options: ExportOptions
-) -> LoadedArealMap:
+def load_areal_map(archive: Archive, path: Path, index: int | None, options: ExportOptions) -> LoadedArealMap:
     """Read an areal map; arguments as of ``dispatch.load``.
 
     Raises:
@@ -65,12 +63,7 @@ def load_areal_map(
 
 
 def areal_map_files(
-    loaded: LoadedArealMap,
-    target: Path,
-    options: ExportOptions,
-    *,
-    sidecar: bool,
-    root: Path | None,
+    loaded: LoadedArealMap, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
 ) -> Files:
     """Make the files of an areal map's glTF; arguments as of ``dispatch.gltf_files``."""
     require_in_range("a position", loaded.areals.vertices, loaded.name)  # the import refuses it
@@ -92,20 +85,11 @@ def areal_map_files(
         return export_areal_map(loaded.areals, stem(loaded.name), extras)
 
     return output_files(
-        loaded,
-        about,
-        SourceExtras(),
-        document,
-        target=target,
-        options=options,
-        sidecar=sidecar,
-        root=root,
+        loaded, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
     )
 
 
-def import_areal_map(
-    kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str
-) -> ImportResult:
+def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
     """Import an areal map that was edited.
 
     Args:
@@ -162,9 +146,7 @@ def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:
     before = replace(areals, records=records)
     if not plan.shapes_change:
         return before
-    new, edited = edit_areals(
-        before, removed=plan.removed, polygons=plan.polygons, added=plan.added
-    )
+    new, edited = edit_areals(before, removed=plan.removed, polygons=plan.polygons, added=plan.added)
     require_no_overlap(areals, new, edited)
     out.warnings += lost_neighbours(areals, new, plan.removed)
     return new

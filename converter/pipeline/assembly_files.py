@@ -16,12 +16,7 @@ from ..formats.registry import Registry
 from ..formats.unit import Unit
 from .check import check_file
 from .check_assembly import game_of
-from .inspect_assembly import (
-    describe_mission,
-    describe_registry,
-    describe_rsli,
-    describe_unit,
-)
+from .inspect_assembly import describe_mission, describe_registry, describe_rsli, describe_unit
 
 
 def read_assembly(path: Path, data: memoryview | None = None) -> Registry | Unit | Mission | None:

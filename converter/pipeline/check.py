@@ -121,9 +121,7 @@ class _Place:
         return Checked(self.label, name, self.index, kind.file_format, found)
 
 
-def check_file(
-    path: Path, source: str, folders: Sequence[Path] = (), *, known: bool = False
-) -> list[Checked]:
+def check_file(path: Path, source: str, folders: Sequence[Path] = (), *, known: bool = False) -> list[Checked]:
     """Everything about a file and its entries; empty where it is no file of a kind known here.
 
     Args:
@@ -255,9 +253,7 @@ def _broken(findings: Iterable[Finding]) -> bool:
     return any(finding.severity == "error" for finding in findings)
 
 
-def _hidden(
-    findings: list[Finding], left_out: Callable[[], tuple[object, list[Finding]]]
-) -> Iterator[Finding]:
+def _hidden(findings: list[Finding], left_out: Callable[[], tuple[object, list[Finding]]]) -> Iterator[Finding]:
     """Errors that show only where a tolerant reader leaves out what the others concern."""
     codes = {finding.code for finding in findings}
     try:
@@ -323,10 +319,7 @@ def _wear(at: _Place) -> Iterator[Finding]:
     wear, findings = read_wear(at.data, at.label)
     yield from findings
     materials, _, lightmaps = _names_in(at.folders)
-    for title, names, known in (
-        ("material", wear.materials, materials),
-        ("lightmap", wear.lightmaps, lightmaps),
-    ):
+    for title, names, known in (("material", wear.materials, materials), ("lightmap", wear.lightmaps, lightmaps)):
         if known is not None:
             yield from check_row_names(title, names, known)
 
@@ -424,11 +417,6 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
 }
 #: Kinds of the entries that are no containers.
-_OF_TYPE = {
-    _WEAR: Kind.WEAR,
-    MATERIAL_TYPE: Kind.MATERIAL,
-    POINTS_TYPE: Kind.CONTROL_POINTS,
-    _TEXM: Kind.TEXTURE,
-}
+_OF_TYPE = {_WEAR: Kind.WEAR, MATERIAL_TYPE: Kind.MATERIAL, POINTS_TYPE: Kind.CONTROL_POINTS, _TEXM: Kind.TEXTURE}
 #: The same by ending, where the type is not known.
 _OF_ENDING = {FOOTING_ENDING: Kind.FOOTING, NODE_PROPERTIES_ENDING: Kind.NODE_PROPERTIES}

@@ -14,14 +14,7 @@ from ...importers.registry import read_registry
 from ...importers.terrain import read_terrain
 from ...importers.unit import read_unit
 from ...importers.unpacked import folder_stamp
-from ..checks.missions import (
-    check_ground,
-    check_mission,
-    check_paths,
-    host_without_vertex,
-    missing_map,
-    records_of,
-)
+from ..checks.missions import check_ground, check_mission, check_paths, host_without_vertex, missing_map, records_of
 from ..checks.objects import missing_member
 from ..checks.terrain import check_terrain
 from ..checks.units import PartFacts, check_components, check_parts, has_geometry
@@ -106,9 +99,7 @@ def _facts(unit: Unit, row: int, game: Game) -> PartFacts:
     return PartFacts(True, "", None if model.legacy else has_geometry(model.nodes))
 
 
-def check_mission_file(
-    data: memoryview | bytes, label: str, game: Game | None
-) -> Iterator[Finding]:
+def check_mission_file(data: memoryview | bytes, label: str, game: Game | None) -> Iterator[Finding]:
     """Yield findings about a mission; arguments as of :func:`check_registry_file`.
 
     Raises:

@@ -45,9 +45,7 @@ def wear_beside(
     return [(there or target.with_name(name), write_wear(new_wear(names)))], []
 
 
-def with_wear(
-    archive: Archive, model: bytes, names: Sequence[str] | None
-) -> tuple[Archive, list[str]]:
+def with_wear(archive: Archive, model: bytes, names: Sequence[str] | None) -> tuple[Archive, list[str]]:
     """The archive with the ``.wea`` of a new model, and what to say.
 
     Only where other models have theirs in it; one of that name stays.

@@ -61,9 +61,7 @@ def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
         return diff_registries(one, other)
     if one is None and other is None:
         return None
-    raise ConversionError(
-        "is not of the kind of the other file", file=str(b), hint="compare two of one kind"
-    )
+    raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
 
 
 def diff_missions(a: Mission, b: Mission) -> list[Json]:
@@ -112,10 +110,7 @@ def _clan(clan: Clan) -> Record:
         **{f"zone {i}": _whole(zone) for i, zone in enumerate(clan.zones)},
         "behaviour tree": _text(clan.tree),
         "minds": _number(clan.minds),
-        **{
-            f"relation to {printable(decode_text(to))}": _number(number)
-            for to, number in clan.relations
-        },
+        **{f"relation to {printable(decode_text(to))}": _number(number) for to, number in clan.relations},
     }
     return Record(clan.title, clan.title, fields)
 
@@ -141,9 +136,7 @@ def _component(unit: Unit, row: int) -> Record:
 def _key(registry: Registry, row: int) -> Record:
     entry = registry.archive.entries[row]
     fields = {"type": Field(entry.type_id.to_bytes(4, "little"), entry.type_text)}
-    for i, (record, member) in enumerate(
-        zip(registry.rows[row], registry.members(row), strict=True)
-    ):
+    for i, (record, member) in enumerate(zip(registry.rows[row], registry.members(row), strict=True)):
         fields[f"row {i}"] = Field(record.tobytes(), str(member))
     fields["tail"] = Field(registry.tails[row], f"{len(registry.tails[row])} bytes")
     return Record(entry.name, entry.name.lower(), fields)
@@ -206,9 +199,7 @@ def _contents(records: Sequence[Record]) -> list[tuple[tuple[str, bytes], ...]]:
     return [tuple((n, field.raw) for n, field in record.fields.items()) for record in records]
 
 
-def _take_pairs(
-    left: list[int], right: list[int], a: Sequence[Record], b: Sequence[Record]
-) -> list[tuple[int, int]]:
+def _take_pairs(left: list[int], right: list[int], a: Sequence[Record], b: Sequence[Record]) -> list[tuple[int, int]]:
     """Rows of one name on both sides, in order; they are taken out of the lists."""
     waiting: dict[str, list[int]] = {}
     for j in right:
@@ -222,11 +213,7 @@ def _take_pairs(
 
 def _changed(table: str, i: int, j: int, a: Record, b: Record) -> Json:
     nothing = Field(b"", "nothing")
-    names = [
-        name
-        for name in dict.fromkeys([*a.fields, *b.fields])
-        if a.fields.get(name) != b.fields.get(name)
-    ]
+    names = [name for name in dict.fromkeys([*a.fields, *b.fields]) if a.fields.get(name) != b.fields.get(name)]
     examples = []
     for name in names:
         one, other = a.fields.get(name, nothing), b.fields.get(name, nothing)

@@ -61,13 +61,12 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
         return load_assembly(kind, path, options)
     if path.suffix.lower() == ".wea" and not is_nres(data):
         raise ConversionError(
-            "is a list of materials, and shows nothing by itself", file=str(path),
+            "is a list of materials, and shows nothing by itself",
+            file=str(path),
             hint="convert the model beside it, which uses the list",
-        )  # fmt: skip
-    if is_rsli(data):
-        raise ConversionError(
-            "is an RsLi library", file=str(path), hint="choose a texture with --entry NAME"
         )
+    if is_rsli(data):
+        raise ConversionError("is an RsLi library", file=str(path), hint="choose a texture with --entry NAME")
     archive = read_nres(data, str(path), longer=True)
     index = find_model(archive, entry)
     return load(kind_at(archive, index), archive, path, index, options)
@@ -152,12 +151,7 @@ def _load(
 
 
 def gltf_files(
-    loaded: Loaded,
-    target: Path,
-    options: ExportOptions,
-    *,
-    sidecar: bool = True,
-    root: Path | None = None,
+    loaded: Loaded, target: Path, options: ExportOptions, *, sidecar: bool = True, root: Path | None = None
 ) -> Files:
     """Make the files of a glTF export, in the order in which to write them; the glTF is last.
 
@@ -187,9 +181,7 @@ def gltf_files(
     return [png_file(loaded, target)]
 
 
-def _assembly_files(
-    loaded: Loaded, target: Path, options: ExportOptions, sidecar: bool, root: Path | None
-) -> Files:
+def _assembly_files(loaded: Loaded, target: Path, options: ExportOptions, sidecar: bool, root: Path | None) -> Files:
     from .mission import LoadedMission, mission_files
     from .unit import LoadedUnit, unit_files
 
@@ -199,9 +191,7 @@ def _assembly_files(
     return mission_files(loaded, target, options, sidecar=sidecar, root=root)
 
 
-def import_gltf(
-    gltf: Path, sidecar: Path | None = None, options: ImportOptions | None = None
-) -> ImportResult:
+def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions | None = None) -> ImportResult:
     """Turn a glTF file into a model, a terrain or an areal map, with what the sidecar keeps.
 
     Args:
@@ -220,10 +210,7 @@ def import_gltf(
     options = options or ImportOptions()
     beside = sidecar is not None or sidecar_path(gltf).is_file()
     given = read_gltf(
-        gltf,
-        scene=options.scene,
-        all_scenes=options.use_sidecar and beside,
-        rigid_skin=options.rigid_skin,
+        gltf, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
     found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:

@@ -200,6 +200,4 @@ def model_files(
         )
         return export_gltf(loaded.scene, shown)
 
-    return output_files(
-        loaded, about, extras, document, target=target, options=options, sidecar=sidecar, root=root
-    )
+    return output_files(loaded, about, extras, document, target=target, options=options, sidecar=sidecar, root=root)

@@ -123,9 +123,7 @@ class Game:
     _archives: dict[Path, Archive] = field(default_factory=dict, repr=False)
     _objects: dict[str, KnownObject] = field(default_factory=dict, repr=False)
     _dialects: dict[Path, Decision | None] = field(default_factory=dict, repr=False)
-    _models: dict[tuple[Path, int], MshModel | ConversionError] = field(
-        default_factory=dict, repr=False
-    )
+    _models: dict[tuple[Path, int], MshModel | ConversionError] = field(default_factory=dict, repr=False)
 
     @cached_property
     def registry(self) -> Registry:
@@ -136,9 +134,7 @@ class Game:
         """
         path = self.file(REGISTRY)
         if path is None:
-            raise ConversionError(
-                "has no objects.rlb", file=str(self.root), hint="name the game's directory"
-            )
+            raise ConversionError("has no objects.rlb", file=str(self.root), hint="name the game's directory")
         return read_registry(self.archive(path))
 
     def file(self, path: str) -> Path | None:
@@ -187,15 +183,11 @@ class Game:
         """
         path = self.file(member.archive)
         if path is None:
-            raise ConversionError(
-                "game has no such archive", file=str(self.root), value=printable(member.archive)
-            )
+            raise ConversionError("game has no such archive", file=str(self.root), value=printable(member.archive))
         archive = self.archive(path)
         index = archive.find(member.name)
         if index is None:
-            raise ConversionError(
-                "archive has no such entry", file=str(path), value=printable(member.name)
-            )
+            raise ConversionError("archive has no such entry", file=str(path), value=printable(member.name))
         return Opened(archive, path, index)
 
     def object(self, key: str) -> KnownObject:

@@ -143,19 +143,19 @@ class _Loading:
             name = path.name if index is None else archive.entries[index].name
             try:
                 loaded = load_model(
-                    archive, path, index, self.placed.options,
+                    archive,
+                    path,
+                    index,
+                    self.placed.options,
                     fallback=lambda: None if own else game.dialect(Opened(archive, path, 0)),
-                )  # fmt: skip
+                )
                 require_scene_in_range(loaded.scene, loaded.name)
             except ConversionError as error:
                 self.left_out.append(str(error))
                 continue
             self.placed.loaded.append(loaded)
             home = "files" if own else path.name
-            self._add(
-                f"{stem(home)}/{stem(name)}", f"models/{home}", NodeExtras(),
-                len(self.placed.loaded) - 1,
-            )  # fmt: skip
+            self._add(f"{stem(home)}/{stem(name)}", f"models/{home}", NodeExtras(), len(self.placed.loaded) - 1)
 
     def unit(self, path: Path, parts: tuple[str, ...]) -> None:
         """Add a unit."""

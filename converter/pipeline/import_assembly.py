@@ -35,9 +35,7 @@ from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 
 
-def import_mission(
-    kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path
-) -> ImportResult:
+def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
     """Import a mission that was edited.
 
     Args:
@@ -60,9 +58,13 @@ def import_mission(
     inside = shown_inside_of(kept)
     settle_objects(given, mission, inside)
     edit = edit_mission(
-        given, mission, known_assets(mission, game, options.new_keys),
-        hosted_places(about.inside), left_out, allow_delete=options.allow_delete,
-    )  # fmt: skip
+        given,
+        mission,
+        known_assets(mission, game, options.new_keys),
+        hosted_places(about.inside),
+        left_out,
+        allow_delete=options.allow_delete,
+    )
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
     models = with_models_of_game(inside, given, about, game)
@@ -121,9 +123,7 @@ def require_extras(given: ImportedScene) -> None:
         )
 
 
-def _compare_surfaces(
-    given: ImportedScene, about: Description, out: ImportResult, options: ImportOptions
-) -> None:
+def _compare_surfaces(given: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
     """Add what materials show otherwise: that belongs to the game's libraries.
 
     A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
@@ -157,15 +157,11 @@ def game_for(gltf: Path, options: ImportOptions) -> Game | None:
         return None if found is None else Game(found)
     root = find_game(Path(options.game))
     if root is None:
-        raise ConversionError(
-            "has no objects.rlb", file=options.game, hint="name the game's directory"
-        )
+        raise ConversionError("has no objects.rlb", file=options.game, hint="name the game's directory")
     return Game(root)
 
 
-def known_assets(
-    mission: Mission, game: Game | None, new_keys: Sequence[str] = ()
-) -> dict[str, Asset]:
+def known_assets(mission: Mission, game: Game | None, new_keys: Sequence[str] = ()) -> dict[str, Asset]:
     """Return what a mission can place, by path, key and name in lower case.
 
     Args:
@@ -203,9 +199,7 @@ def _add(known: dict[str, Asset], asset: Asset) -> None:
         known.setdefault(one.lower(), asset)
 
 
-def import_unit(
-    kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path
-) -> ImportResult:
+def import_unit(kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
     """Import a unit that was edited; arguments and errors as of :func:`import_mission`.
 
     A unit without its chassis is refused.

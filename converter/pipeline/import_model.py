@@ -14,29 +14,16 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
-from ..edits.compare_materials import (
-    colours_without_table,
-    faces_without_material,
-    new_faces_without_material,
-)
+from ..edits.compare_materials import colours_without_table, faces_without_material, new_faces_without_material
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import compare_poses, moved_though_animated
-from ..edits.compare_surfaces import (
-    UNRECORDED,
-    SurfaceEdits,
-    compare_surfaces,
-)
+from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
 from ..edits.hidden_nodes import item_of, leave_out_hidden
 from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.new_materials import (
-    looks_without_a_name,
-    materials_in_use,
-    materials_of_model,
-    one_name_two_looks,
-)
+from ..edits.new_materials import looks_without_a_name, materials_in_use, materials_of_model, one_name_two_looks
 from ..edits.own_materials import own_materials
 from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
@@ -103,22 +90,13 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
     whole = read_model(container, about.source, cut=about.tolerant)
     model, _ = checked_model(whole, about.mode)
     scene = decode(
-        model,
-        Dialect(about.dialect),
-        stem(about.source),
-        wear=about.materials,
-        stored_keys=about.clip == "keys",
+        model, Dialect(about.dialect), stem(about.source), wear=about.materials, stored_keys=about.clip == "keys"
     )
     return StoredModel(path, about, kept.source, whole, model, scene)
 
 
 def import_edited(
-    gltf: Path,
-    given: ImportedScene,
-    stored: StoredModel,
-    options: ImportOptions,
-    *,
-    only_shown: bool = False,
+    gltf: Path, given: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar.
 
@@ -142,9 +120,7 @@ def import_edited(
     identified = identify(given, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))
     given.not_applied += faces_without_material(identified, scene, about.materials)
-    wear = settle_materials(
-        identified, scene, about.materials, dialect=dialect, locked=why_locked(about)
-    )
+    wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     given.not_applied += wear.not_applied
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
@@ -175,26 +151,18 @@ def import_edited(
     if "up" not in given.info:  # an OBJ has no control points
         import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
     add_surface_edits(out, surfaces, options)
-    if _moves_triangles(plan) and any(
-        path.with_suffix(".bas").is_file() for path in (gltf, stored.path)
-    ):
+    if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
         out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
 
 
-def _rebuild(
-    out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions
-) -> Mapping[int, int]:
+def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Mapping[int, int]:
     """Fill in the model with a plan's changes; return the row of each node of the file."""
     from ..rebuild.context import RebuildOptions
     from ..rebuild.model import edited_model
 
     built = edited_model(
-        plan,
-        stored.model,
-        stored=stored.scene,
-        dialect=stored.dialect,
-        options=RebuildOptions(options.reduce),
+        plan, stored.model, stored=stored.scene, dialect=stored.dialect, options=RebuildOptions(options.reduce)
     )
     if stored.about.tolerant:
         if (with_broken := put_back(built.model, stored.whole)) is None:
@@ -227,9 +195,14 @@ def _compare_surfaces(
     )
     if options.own_materials and not why_locked(about):
         own_materials(
-            found, wear, model=stem(about.source), names=about.materials, rows=rows,
-            shown=about.shown, entries=about.library,
-        )  # fmt: skip
+            found,
+            wear,
+            model=stem(about.source),
+            names=about.materials,
+            rows=rows,
+            shown=about.shown,
+            entries=about.library,
+        )
     return found
 
 
@@ -303,12 +276,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
 
 
 def _clip_options(options: ImportOptions) -> ClipOptions:
-    return ClipOptions(
-        options.clip,
-        options.fps,
-        ignore_scale=options.ignore_scale,
-        allow_delete=options.allow_delete,
-    )
+    return ClipOptions(options.clip, options.fps, ignore_scale=options.ignore_scale, allow_delete=options.allow_delete)
 
 
 def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> list[str]:

@@ -24,8 +24,7 @@ def why_locked(about: Description, ending: str = WEAR_ENDING) -> str:
     before = about.companions.get(ending, b"")
     if not before and about.materials:
         return (
-            "version 0.1, which made the sidecar, did not keep the .wea (convert the model again, "
-            "and repeat the edit)"
+            "version 0.1, which made the sidecar, did not keep the .wea (convert the model again, and repeat the edit)"
         )
     if before and _errors(before, about.source):
         return "its .wea has errors, which msh-inspect --check names"
@@ -37,9 +36,7 @@ def why_level_locked(about: Description) -> str:
     first, second = LEVEL_ENDINGS
     if first not in about.companions and not about.materials:
         return "no Land1.wea lies beside the terrain, and the file does not name all its rows"
-    return why_locked(about, first) or (
-        why_locked(about, second) if second in about.companions else ""
-    )
+    return why_locked(about, first) or (why_locked(about, second) if second in about.companions else "")
 
 
 def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:

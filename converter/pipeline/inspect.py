@@ -60,18 +60,10 @@ def describe(model: MshModel, decision: Decision, scene: Scene, findings: list[F
             "keys": 0 if model.keys is None else len(model.keys),
             "map_words": len(model.frame_map),
         },
-        "timeline": {
-            "frame_count": scene.frame_count,
-            "animated_nodes": [t.node for t in scene.tracks],
-        },
+        "timeline": {"frame_count": scene.frame_count, "animated_nodes": [t.node for t in scene.tracks]},
         "nodes": _nodes(model, decision, scene, triangles),
         "cells": [
-            {
-                "lod": lod,
-                "group": group,
-                "parts": cells[lod, group],
-                "triangles": in_cell[lod, group],
-            }
+            {"lod": lod, "group": group, "parts": cells[lod, group], "triangles": in_cell[lod, group]}
             for lod, group in sorted(cells)
         ],
         "materials": _materials(model, decision, scene),
@@ -171,16 +163,13 @@ def show_model(console: Console, facts: Json) -> None:
     from rich.table import Table
 
     counts, dialect, timeline = facts["counts"], facts["dialect"], facts["timeline"]
-    console.print(
-        f"[bold]{escape(printable(facts['name']))}[/]  core model, {facts['bytes']:,} bytes"
-    )
+    console.print(f"[bold]{escape(printable(facts['name']))}[/]  core model, {facts['bytes']:,} bytes")
     console.print(f"dialect   [bold]{dialect['dialect']}[/] ({escape(dialect['reason'])})")
     shown = ("nodes", "slots", "batches", "vertices", "triangles", "keys")
     console.print("counts    " + ", ".join(f"{counts[k]:,} {k}" for k in shown))
     moving = len(timeline["animated_nodes"])
     console.print(
-        f"timeline  {timeline['frame_count']} frames, {moving} animated nodes, "
-        f"{counts['map_words']:,} map words"
+        f"timeline  {timeline['frame_count']} frames, {moving} animated nodes, {counts['map_words']:,} map words"
         if moving
         else "timeline  static"
     )
@@ -215,13 +204,9 @@ def describe_terrain(loaded: LoadedTerrain) -> Json:
         },
         "box": [hull.min(axis=0).tolist(), hull.max(axis=0).tolist()],
         "materials": [
-            material_pair(first, second, loaded.wear, loaded.micro)._asdict()
-            for first, second in pairs.tolist()
+            material_pair(first, second, loaded.wear, loaded.micro)._asdict() for first, second in pairs.tolist()
         ],
-        "flags": {
-            describe_flags(flag): number
-            for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)
-        },
+        "flags": {describe_flags(flag): number for flag, number in zip(flags.tolist(), counts.tolist(), strict=True)},
         **_ending(loaded),
     }
 
@@ -288,8 +273,7 @@ def show_map(console: Console, facts: Json) -> None:
     if facts["kind"] is Kind.TERRAIN:
         low, high = facts["box"]
         console.print(
-            "box       "
-            + ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
+            "box       " + ", ".join(f"{axis} {a:g}..{b:g}" for axis, a, b in zip("xyz", low, high, strict=True))
         )
         table = _table("material pairs", "first", "second", "name", "microtexture name")
         for pair in facts["materials"]:
@@ -324,8 +308,7 @@ def _show_findings(console: Console, findings: list[Json]) -> None:
         value = f": {finding['value']}" if "value" in finding else ""
         severity = finding["severity"]
         console.print(
-            f"[{colours[severity]}]{severity:8}[/] {escape(text + value)} "
-            f"[dim]{escape(finding['code'])}[/]",
+            f"[{colours[severity]}]{severity:8}[/] {escape(text + value)} [dim]{escape(finding['code'])}[/]",
             highlight=False,
         )
 
@@ -335,16 +318,13 @@ def show_archive(console: Console, label: str, entries: list[Json], models: list
     from rich.markup import escape
 
     console.print(
-        f"[bold]{escape(printable(label))}[/]  archive of {len(entries)} entries, "
-        f"{len(models)} core models",
+        f"[bold]{escape(printable(label))}[/]  archive of {len(entries)} entries, {len(models)} core models",
         soft_wrap=True,
     )
     console.print(_entries_table(entries, set(models)))
     if models:
         name = printable(entries[models[0]]["name"])
-        console.print(
-            f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}", soft_wrap=True
-        )
+        console.print(f"Look at one with: msh-inspect {escape(label)} --entry {escape(name)}", soft_wrap=True)
 
 
 def _tree(nodes: list[Json]) -> RenderableType:
@@ -403,9 +383,7 @@ def _materials_table(materials: list[Json]) -> RenderableType:
         flags += f" +{len(m['flags']) - 3}" if len(m["flags"]) > 3 else ""
         lightmaps = " ".join(map(str, m["lightmaps"]))
         name = escape(printable(m["name"]))
-        table.add_row(
-            str(m["row"]), name, str(m["batches"]), f"{m['triangles']:,}", lightmaps, flags
-        )
+        table.add_row(str(m["row"]), name, str(m["batches"]), f"{m['triangles']:,}", lightmaps, flags)
     rendered: RenderableType = table
     return rendered
 
@@ -413,9 +391,7 @@ def _materials_table(materials: list[Json]) -> RenderableType:
 def _entries_table(entries: list[Json], marked: set[int] | None = None) -> RenderableType:
     from rich.markup import escape
 
-    table = _table(
-        "entries", "#", "type", "name", "table", "attr1", "attr2", "attr3", "bytes", "offset"
-    )
+    table = _table("entries", "#", "type", "name", "table", "attr1", "attr2", "attr3", "bytes", "offset")
     for entry in entries:
         known = entry["type"].isdecimal() and TABLES.get(int(entry["type"]))
         what = known.title if known and marked is None else ""

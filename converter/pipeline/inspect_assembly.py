@@ -33,11 +33,7 @@ def describe_registry(registry: Registry, findings: list[Finding]) -> Json:
         order = sorted(found.members, key=lambda ending: (ending != ".msh", ending != ".wea"))
         files = {ending: str(found.members[ending]) for ending in order}
         objects.append({"key": key, "tag": found.tag, "files": files, "chain": list(found.chain)})
-    return {
-        "kind": Kind.REGISTRY,
-        "objects": objects,
-        "findings": [finding.facts() for finding in findings],
-    }
+    return {"kind": Kind.REGISTRY, "objects": objects, "findings": [finding.facts() for finding in findings]}
 
 
 def describe_unit(unit: Unit, name: str, game: Game | None, findings: list[Finding]) -> Json:
@@ -93,9 +89,7 @@ def _node_name(game: Game, key: str, node: int) -> str:
     return decode_text(names[node]) if 0 <= node < len(names) else ""
 
 
-def describe_mission(
-    mission: Mission, name: str, game: Game | None, findings: list[Finding]
-) -> Json:
+def describe_mission(mission: Mission, name: str, game: Game | None, findings: list[Finding]) -> Json:
     """Facts about a mission; arguments as of :func:`describe_unit`."""
     return {
         "kind": Kind.MISSION,
@@ -111,19 +105,13 @@ def describe_mission(
                 "type": clan.type,
                 "type_name": name_of(CLAN_TYPES, clan.type),
                 "base": list(clan.base),
-                "zones": [
-                    {name: zone[name].tolist() for name in ("centre", "inner", "outer")}
-                    for zone in clan.zones
-                ],
+                "zones": [{name: zone[name].tolist() for name in ("centre", "inner", "outer")} for zone in clan.zones],
                 "relations": [[decode_text(to), relation] for to, relation in clan.relations],
             }
             for clan in mission.clans
         ],
         "objects": [_object(mission, row, game) for row in range(len(mission.objects))],
-        "lodes": [
-            {"position": lode["position"].tolist(), "amount": lode["amount"].item()}
-            for lode in mission.lodes
-        ],
+        "lodes": [{"position": lode["position"].tolist(), "amount": lode["amount"].item()} for lode in mission.lodes],
         "findings": [finding.facts() for finding in findings],
     }
 
@@ -188,8 +176,7 @@ def show_rsli(console: Console, facts: Json) -> None:
 
     count = len(facts["entries"])
     console.print(
-        f"[bold]{escape(printable(facts['name']))}[/]  RsLi library of "
-        f"{count} {'entry' if count == 1 else 'entries'}",
+        f"[bold]{escape(printable(facts['name']))}[/]  RsLi library of {count} {'entry' if count == 1 else 'entries'}",
         soft_wrap=True,
     )
     for one in facts["entries"]:
@@ -211,10 +198,7 @@ def show_registry(console: Console, facts: Json) -> None:
     objects = facts["objects"]
     tags = Counter(one["tag"] for one in objects)
     counts = ", ".join(f"{count} {printable(tag)}" for tag, count in sorted(tags.items()))
-    console.print(
-        f"[bold]object registry[/] of {plural(len(objects), 'key')}: {escape(counts)}",
-        soft_wrap=True,
-    )
+    console.print(f"[bold]object registry[/] of {plural(len(objects), 'key')}: {escape(counts)}", soft_wrap=True)
     for one in sorted(objects, key=lambda each: each["key"].lower()):
         text = f"[cyan]{escape(printable(one['key']))}[/] {escape(printable(one['tag']))}"
         text += "".join(f"  {escape(printable(file))}" for file in one["files"].values())

@@ -57,11 +57,7 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
     if bytes(ea.payload) == bytes(eb.payload):
         return out
     if type_id == StreamType.SLOTS:
-        return [
-            *out,
-            *_diff_rows(f"{title}, header", a.header, b.header),
-            *_diff_rows(title, a.slots, b.slots),
-        ]
+        return [*out, *_diff_rows(f"{title}, header", a.header, b.header), *_diff_rows(title, a.slots, b.slots)]
     if type_id == StreamType.STRINGS and a.strings is not None and b.strings is not None:
         return [*out, *_diff_lists(title, a.strings.records, b.strings.records)]
     if type_id == StreamType.GRAPH and a.graph is not None and b.graph is not None:
@@ -73,10 +69,7 @@ def _diff_entry(a: MshModel, b: MshModel, type_id: int) -> list[Json]:
     x, y = a.streams.get(type_id), b.streams.get(type_id)
     if x is not None and y is not None and x.dtype == y.dtype:
         return [*out, *_diff_rows(title, x, y)]
-    return [
-        *out,
-        {"table": title, "what": f"{plural(ea.size, 'byte')} became {eb.size} other bytes"},
-    ]
+    return [*out, {"table": title, "what": f"{plural(ea.size, 'byte')} became {eb.size} other bytes"}]
 
 
 def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
@@ -114,8 +107,7 @@ def _diff_rows(title: str, a: NDArray[Any], b: NDArray[Any]) -> list[Json]:
             fields.append(name or "value")
             first = int(np.argmin(same))
             examples.append(
-                f"row {rows[first]}{' ' + name if name else ''}: {_text(x[first])} became "
-                f"{_text(y[first])}"
+                f"row {rows[first]}{' ' + name if name else ''}: {_text(x[first])} became {_text(y[first])}"
             )
     out.append(
         {

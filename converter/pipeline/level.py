@@ -93,7 +93,5 @@ def _find(base: Path, suffix: str) -> Path:
         problem = f"cannot be read ({error.strerror or error})"
         raise ConversionError(problem, file=str(base.parent)) from error
     if not found:
-        raise ConversionError(
-            "a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing"
-        )
+        raise ConversionError("a file of the level is missing", file=str(base.parent / wanted), hint="case is nothing")
     return found[0]

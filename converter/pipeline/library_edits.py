@@ -13,21 +13,8 @@ from ..edits.compare_surfaces import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
 from ..formats.archive import Entry, encode_name
-from ..formats.library import (
-    MATERIALS,
-    TEXTURES,
-    LibraryEdit,
-    LibraryEntry,
-    blank_texture,
-    with_values,
-)
-from ..formats.material import (
-    DEFAULT_MATERIAL,
-    MATERIAL_TYPE,
-    MATERIAL_VERSION,
-    MaterialKind,
-    find_material,
-)
+from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
+from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
 from ..formats.names import escape, readable, unescape
 from ..formats.texture import TEXM_TYPE
 from ..scene.differences import Change, NotApplied
@@ -235,8 +222,7 @@ def _add_new(out: FilesBeside, target: Path, entry: NewEntry, *, known: bool) ->
     noun = "material" if entry.library == MATERIALS else "texture"
     doubt = "" if known else f", unless the game has a {noun} of this name (--game DIR looks)"
     out.messages.append(
-        f"{path.name} is a new {noun}: gltf2msh {path.name} --into {entry.library} puts it into "
-        f"the game{doubt}"
+        f"{path.name} is a new {noun}: gltf2msh {path.name} --into {entry.library} puts it into the game{doubt}"
     )
     if entry.library == MATERIALS and entry.attributes[0] != MaterialKind.OPAQUE:
         out.not_applied.append(_mode_lost(entry.where, "is translucent, or has another draw mode"))
@@ -282,8 +268,11 @@ def add_or_replace_material(library: Path, file: Path) -> EditedLibrary:
     assert first is not None
     if first.type_id != MATERIAL_TYPE:
         raise ConversionError(
-            "is not a material", file=str(library), entry=printable(first.name),
-            value=f"type {printable(first.type_text)}", expected="type MAT0",
-        )  # fmt: skip
+            "is not a material",
+            file=str(library),
+            entry=printable(first.name),
+            value=f"type {printable(first.type_text)}",
+            expected="type MAT0",
+        )
     made = replace_entry(archive, like.index, data)
     return EditedLibrary(write_nres(made), printable(first.name), False)

@@ -25,14 +25,7 @@ from .appearance import missing_materials
 from .check_assembly import check_mission_file, check_unit_file, unit_of
 from .gltf_output import Files
 from .options import ExportOptions
-from .placed_models import (
-    LoadedAssembly,
-    PlacedModels,
-    assembly_files,
-    own_sidecar,
-    require_game,
-    shared_appearance,
-)
+from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
 from .terrain import LoadedTerrain, load_terrain, terrain_description
 
 
@@ -80,11 +73,12 @@ def load_mission(path: Path, options: ExportOptions) -> LoadedMission:
     terrain = _terrain(mission, models)
     placing = _Placing(mission, models)
     assembly = Assembly(
-        readable(path.absolute().parent.name) or stem(readable(path.name)), [],
+        readable(path.absolute().parent.name) or stem(readable(path.name)),
+        [],
         placing.placements(broken_rows(findings)),
         None if terrain is None else (terrain.scene, terrain.appearance),
         markers(mission),
-    )  # fmt: skip
+    )
     assembly.models = models.assembled()
     more = None if terrain is None else terrain.appearance
     appearance = shared_appearance(models.loaded, more)
@@ -120,9 +114,7 @@ def mission_files(
     extras = SceneExtras(kind="mission", map=loaded.mission.map, clans=clans)
     level = loaded.terrain
     more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
-    return assembly_files(
-        loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more
-    )
+    return assembly_files(loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more)
 
 
 def _terrain(mission: Mission, models: PlacedModels) -> LoadedTerrain | None:

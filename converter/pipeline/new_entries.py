@@ -20,22 +20,8 @@ from ..edits.compare_materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
 from ..formats.archive import Archive, Entry, decode_text, encode_name
-from ..formats.library import (
-    MATERIALS,
-    TEXTURE_NAME_ROOM,
-    TEXTURES,
-    LibraryEdit,
-    NewPicture,
-    first_phase,
-    with_values,
-)
-from ..formats.material import (
-    DEFAULT_MATERIAL,
-    MATERIAL_TYPE,
-    MATERIAL_VERSION,
-    MaterialKind,
-    find_material,
-)
+from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
+from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
 from ..formats.surface import pixel_digest
 from ..formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, texture_name
@@ -48,10 +34,7 @@ _NUMBER = re.compile(r"\.[0-9]+$")
 #: Colours, as bytes, that nobody chose: of glTF, of Blender's new materials, of msh2gltf without a
 #: game.
 _UNCHOSEN = {
-    "colour": {
-        bytes(to_bytes(colour))
-        for colour in ((1, 1, 1), (0.8, 0.8, 0.8), *map(colour_of_row, range(256)))
-    },
+    "colour": {bytes(to_bytes(colour)) for colour in ((1, 1, 1), (0.8, 0.8, 0.8), *map(colour_of_row, range(256)))},
     "light": {bytes(3)},
 }
 _TRANSLUCENT = (MaterialKind.ALPHA_BLEND, MaterialKind.ADDITIVE)
@@ -107,9 +90,7 @@ class NewEntries:
         materials, textures: as they are; ``None``: not at hand.
     """
 
-    def __init__(
-        self, materials: Archive | None = None, textures: Archive | None = None, like: str = ""
-    ) -> None:
+    def __init__(self, materials: Archive | None = None, textures: Archive | None = None, like: str = "") -> None:
         """Start with nothing added.
 
         Args:
@@ -123,10 +104,11 @@ class NewEntries:
         self._like = like
         if like and (materials is None or materials.find(like) is None):
             raise ConversionError(
-                "has no such material", file=MATERIALS if materials is None else materials.label,
-                value=printable(like), hint="name one of the game with --like, and the game "
-                "with --game",
-            )  # fmt: skip
+                "has no such material",
+                file=MATERIALS if materials is None else materials.label,
+                value=printable(like),
+                hint="name one of the game with --like, and the game with --game",
+            )
         #: Digest of the pixels by name, in lower case, of textures that were made here.
         self._made: dict[str, str] = {}
 
@@ -161,22 +143,14 @@ class NewEntries:
         data = with_values(data, values, phases=1 if new.like else phases)
         if new.like and phases > 1 and values:
             warnings.append(
-                f"{printable(new.name)} is animated: of its {phases} phases only the first, which "
-                "is shown, differs"
+                f"{printable(new.name)} is animated: of its {phases} phases only the first, which is shown, differs"
             )
         what = f"is new, {like}" + (f": {new.what}" if new.what else "")
         if not (new.like or new.picture):
             warnings += self._others(new.name)
         out.entries.append(
             NewEntry(
-                MATERIALS,
-                new.name,
-                MATERIAL_TYPE,
-                data,
-                (kind, MATERIAL_VERSION, 0),
-                new.where,
-                what,
-                tuple(warnings),
+                MATERIALS, new.name, MATERIAL_TYPE, data, (kind, MATERIAL_VERSION, 0), new.where, what, tuple(warnings)
             )
         )
         return out
@@ -309,9 +283,7 @@ class NewEntries:
         what = f"is new, {width} x {height}, format {texm.format}, "
         what += plural(len(texm.levels), "level")
         attributes = self._sizes(width, height)
-        entry = NewEntry(
-            TEXTURES, name, TEXM_TYPE, write_texm(texm), attributes, where, what, tuple(warnings)
-        )
+        entry = NewEntry(TEXTURES, name, TEXM_TYPE, write_texm(texm), attributes, where, what, tuple(warnings))
         return name, entry
 
     def _pixels(self, name: str) -> str | None:
@@ -340,9 +312,9 @@ class NewEntries:
         if edit.picture is None:
             return edit, None
         name, texture = self.texture(edit.picture, edit.where)
-        values: Mapping[str, bytes] = {
-            key: value for key, value in edit.values.items() if key != "picture"
-        } | {"texture": encode_name(name)}
+        values: Mapping[str, bytes] = {key: value for key, value in edit.values.items() if key != "picture"} | {
+            "texture": encode_name(name)
+        }
         return replace(edit, values=values, picture=None), texture
 
 
@@ -376,9 +348,7 @@ def meant_message(made: Iterable[Made]) -> list[str]:
     if not names:
         return []
     have = "has this material" if len(names) == 1 else "has these materials"
-    shown = (
-        "its colours and picture count" if len(names) == 1 else "their colours and pictures count"
-    )
+    shown = "its colours and picture count" if len(names) == 1 else "their colours and pictures count"
     return [f"{MATERIALS} {have} already, and {shown}, not the file's: {', '.join(names)}"]
 
 

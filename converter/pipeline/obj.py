@@ -115,9 +115,7 @@ def obj_files(
         return files
     about = replace(
         about,
-        shown=_shown(
-            scene, materials, {pictures[name].name: name for name in textures}, appearance
-        ),
+        shown=_shown(scene, materials, {pictures[name].name: name for name in textures}, appearance),
         shown_in_obj=True,
         library=appearance.entries,
     )
@@ -243,9 +241,7 @@ def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
     about, scene, info = stored.about, stored.scene, given.info
     shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
-        given.warnings.append(
-            "the OBJ does not say at which frame its model is posed: frame 0 is taken"
-        )
+        given.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
     if lost := not_in_obj(scene, *shown):
         given.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
     poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
@@ -277,8 +273,7 @@ def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
         given.surfaces[i] = surface
     if dark:
         given.warnings.append(
-            "the .mtl has no own light (Ke), which some versions of Blender leave out: materials "
-            "keep theirs"
+            "the .mtl has no own light (Ke), which some versions of Blender leave out: materials keep theirs"
         )
 
 
@@ -301,9 +296,7 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
             rotation=node.rotation,
             linear=None,
             mesh=-1,
-            extras={}
-            if node.index is None
-            else {"node": node.index, "flags": node.flags or 0, "label": node.label},
+            extras={} if node.index is None else {"node": node.index, "flags": node.flags or 0, "label": node.label},
         )
         for node in scene.nodes
     ]
@@ -342,9 +335,7 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
     )
 
 
-def _require_known_names(
-    given: ImportedScene, number_of: dict[int, int], expected: list[str]
-) -> None:
+def _require_known_names(given: ImportedScene, number_of: dict[int, int], expected: list[str]) -> None:
     """Warn of objects that are not named after a node, and refuse a file of nothing else.
 
     Args:

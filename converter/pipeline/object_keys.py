@@ -62,10 +62,12 @@ def key_of_model(archive: Archive, path: str, model: bytes, tag: str) -> ObjectK
         raw = encode_name(text)
         if len(raw) > _LONGEST or decode_text(raw) != text:
             raise ConversionError(
-                "name does not fit into objects.rlb", file=path,
+                "name does not fit into objects.rlb",
+                file=path,
                 value=f"{printable(text)!r}, {plural(len(raw), 'byte')}",
-                expected=f"at most {_LONGEST} bytes of CP1251, the ending included", hint=hint,
-            )  # fmt: skip
+                expected=f"at most {_LONGEST} bytes of CP1251, the ending included",
+                hint=hint,
+            )
     return ObjectKey(encode_name(own), tag, tuple(members))
 
 
@@ -77,10 +79,12 @@ def require_registry(archive: Archive) -> None:
     """
     if archive.entries and not is_registry(archive):
         raise ConversionError(
-            "is not an object registry", file=archive.label,
+            "is not an object registry",
+            file=archive.label,
             value=f"types {', '.join(sorted({e.type_text for e in archive.entries}))}",
-            expected="entries of types like STAT", hint="name the game's directory",
-        )  # fmt: skip
+            expected="entries of types like STAT",
+            hint="name the game's directory",
+        )
 
 
 def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
@@ -111,11 +115,13 @@ def with_key(archive: Archive, key: ObjectKey) -> tuple[Archive, list[str]]:
     if others or ".msh" not in there:
         now = (others or [*there.values()])[:1]
         raise ConversionError(
-            "has the object key already, for something else", file=archive.label, entry=name,
+            "has the object key already, for something else",
+            file=archive.label,
+            entry=name,
             value=printable(str(now[0])) if now else "no files",
             expected=printable(str(wanted.get(now[0].ending if now else ".msh", key.members[0]))),
             hint="give the new model another name",
-        )  # fmt: skip
+        )
     messages = []
     if entry.type_text != key.tag:
         messages.append(other_tag(name, entry.type_text))

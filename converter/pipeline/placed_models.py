@@ -59,15 +59,11 @@ class LoadedAssembly(LoadedScene):
         """How many models are placed how often, and their triangles."""
         models = self.assembly.models
         triangles = [
-            sum(model.scene.triangle_count(p.mesh) for p in model.scene.parts if p[1:3] == (0, 0))
-            for model in models
+            sum(model.scene.triangle_count(p.mesh) for p in model.scene.parts if p[1:3] == (0, 0)) for model in models
         ]
         shown = [p.model for p in self.assembly.placements if p.model is not None]
         total = sum(triangles[row] for row in shown)
-        return (
-            f"{plural(len(models), 'model')} in {plural(len(shown), 'place')}, "
-            f"{plural(total, 'triangle')}"
-        )
+        return f"{plural(len(models), 'model')} in {plural(len(shown), 'place')}, {plural(total, 'triangle')}"
 
 
 def require_game(path: Path, options: ExportOptions) -> Game:
@@ -84,9 +80,10 @@ def require_game(path: Path, options: ExportOptions) -> Game:
     game = game_of(path, folders)
     if game is None:
         raise ConversionError(
-            "is resolved in a game, and no directory above it has objects.rlb", file=str(path),
+            "is resolved in a game, and no directory above it has objects.rlb",
+            file=str(path),
             hint="name the game's directory with --game DIR",
-        )  # fmt: skip
+        )
     return game
 
 
@@ -139,16 +136,15 @@ class PlacedModels:
         same = (opened.path, opened.index, wear, points)
         if same not in self._rows:
             loaded = decode_model(
-                self.game.model(opened), wear, points if self.options.points else b"",
-                opened.path, self.options,
+                self.game.model(opened),
+                wear,
+                points if self.options.points else b"",
+                opened.path,
+                self.options,
                 fallback=lambda: self.game.dialect(opened),
-            )  # fmt: skip
+            )
             require_scene_in_range(loaded.scene, loaded.name)
-            self.findings += [
-                broken_model(key, finding)
-                for finding in loaded.findings
-                if finding.severity == "error"
-            ]
+            self.findings += [broken_model(key, finding) for finding in loaded.findings if finding.severity == "error"]
             self._rows[same] = len(self.loaded)
             self.loaded.append(loaded)
         return self._rows[same]
@@ -165,9 +161,7 @@ class PlacedModels:
         """Return the models as an assembly has them."""
         return [AssembledModel(model.scene, model.appearance) for model in self.loaded]
 
-    def place_unit(
-        self, unit: Unit, above: int, placements: list[Placement], *, empties: bool
-    ) -> None:
+    def place_unit(self, unit: Unit, above: int, placements: list[Placement], *, empties: bool) -> None:
         """Add the components of a unit, each on the socket of its parent.
 
         The root of a mounted part takes the pose of the socket (docs/reference/unit.md).
@@ -187,9 +181,11 @@ class PlacedModels:
             while parent >= 0 and parent not in own:
                 parent = int(unit.parents[parent])
             placement = Placement(
-                key or f"component_{row}", component_extras(unit, row), own.get(parent, above),
+                key or f"component_{row}",
+                component_extras(unit, row),
+                own.get(parent, above),
                 model=self.row(key) if shown or internal else None,
-            )  # fmt: skip
+            )
             if shown and parent >= 0:
                 self._mount(placement, placements, unit.attach(row))
             own[row] = len(placements)
@@ -221,9 +217,11 @@ def shared_appearance(models: list[LoadedModel], more: Appearance | None) -> App
     entries = {entry.key: entry for a in found for entry in a.entries}
     warnings = dict.fromkeys(text for a in found for text in a.warnings)
     return Appearance(
-        pictures=pictures, lightmaps=dict(enumerate(lightmaps.values())),
-        entries=[*entries.values()], warnings=[*warnings],
-    )  # fmt: skip
+        pictures=pictures,
+        lightmaps=dict(enumerate(lightmaps.values())),
+        entries=[*entries.values()],
+        warnings=[*warnings],
+    )
 
 
 def require_places_in_range(assembly: Assembly, label: str) -> None:
@@ -269,26 +267,46 @@ def assembly_files(
     """
     require_places_in_range(loaded.assembly, loaded.name)
     about = Description(
-        loaded.name, "", dialect="", dialect_reason="", clip="", lod=options.lod,
-        group=options.group, converter=__version__, materials=[], kind=Kind(loaded.kind),
+        loaded.name,
+        "",
+        dialect="",
+        dialect_reason="",
+        clip="",
+        lod=options.lod,
+        group=options.group,
+        converter=__version__,
+        materials=[],
+        kind=Kind(loaded.kind),
         tolerant=loaded.tolerant,
         inside=shown_inside(loaded.assembly, clips=clips),
-    )  # fmt: skip
+    )
     clip = "keys" if options.stored_keys else "samples"
     models = (own_sidecar(description(one, options, clip), one) for one in loaded.models)
     attached = [*models, *more] if sidecar else []
 
     def document(source: SourceExtras, appearance: Appearance | None) -> Document:
         shown = AssemblyOptions(
-            options.fps, options.lod, options.group, clips, options.vertex_ids,
-            {**extras, **source}, None if appearance is None else appearance.up,
-        )  # fmt: skip
+            options.fps,
+            options.lod,
+            options.group,
+            clips,
+            options.vertex_ids,
+            {**extras, **source},
+            None if appearance is None else appearance.up,
+        )
         return export_assembly(loaded.assembly, shown)
 
     return output_files(
-        loaded, about, SourceExtras(), document, target=target, options=options,
-        sidecar=sidecar, root=root, attached=attached,
-    )  # fmt: skip
+        loaded,
+        about,
+        SourceExtras(),
+        document,
+        target=target,
+        options=options,
+        sidecar=sidecar,
+        root=root,
+        attached=attached,
+    )
 
 
 def own_sidecar(about: Description, loaded: LoadedScene) -> Sidecar:

@@ -51,9 +51,7 @@ def shown_inside_of(kept: Sidecar) -> Shown:
     return Shown(inside, keys, terrain)
 
 
-def with_models_of_game(
-    shown: Shown, given: ImportedScene, about: Description, game: Game | None
-) -> Shown:
+def with_models_of_game(shown: Shown, given: ImportedScene, about: Description, game: Game | None) -> Shown:
     """Return what a glTF shows with the models of objects that were added to it.
 
     Assets show the first level of detail without clips; other files are left as they are.
@@ -81,10 +79,16 @@ def with_models_of_game(
 def _model_of_game(loaded: LoadedModel) -> ShownModel:
     scene, retail = loaded.scene, loaded.decision.dialect is Dialect.RETAIL
     return ShownModel(
-        loaded.name, _shown_part(scene, (0, 0), clips=False), (0, 0), loaded.wear,
-        lightmap=retail, has_labels=loaded.model.strings is not None and retail,
-        points=read_points(b"", loaded.name), shown_points=[], of_game=True,
-    )  # fmt: skip
+        loaded.name,
+        _shown_part(scene, (0, 0), clips=False),
+        (0, 0),
+        loaded.wear,
+        lightmap=retail,
+        has_labels=loaded.model.strings is not None and retail,
+        points=read_points(b"", loaded.name),
+        shown_points=[],
+        of_game=True,
+    )
 
 
 def _shown_part(scene: Scene, cell: tuple[int, int], *, clips: bool) -> Scene:
@@ -97,9 +101,7 @@ def _row(kept: Sidecar, number: str, kind: Kind) -> int:
     """The number of an attached sidecar of a kind."""
     row = int(number) if number.isdecimal() and len(number) < 10 else -1
     if not 0 <= row < len(kept.attached) or kept.attached[row].description.kind is not kind:
-        raise ConversionError(
-            "sidecar's description cannot be read", value=f"{kind.in_extras} {number}"
-        )
+        raise ConversionError("sidecar's description cannot be read", value=f"{kind.in_extras} {number}")
     return row
 
 

@@ -37,14 +37,10 @@ def find_sidecar(gltf: Path, given: Path | None, info: FileInfo) -> Path | None:
     hint = "give it with --sidecar PATH"
     if info.get("kind", "model") == Kind.MODEL.in_extras:  # others are not written without it
         hint += ", or rebuild everything with --no-sidecar"
-    raise ConversionError(
-        "its sidecar is missing", file=str(gltf), expected=str(candidates[0]), hint=hint
-    )
+    raise ConversionError("its sidecar is missing", file=str(gltf), expected=str(candidates[0]), hint=hint)
 
 
-def open_sidecar(
-    found: Path, gltf: Path, info: FileInfo, options: ImportOptions, *, of_obj: bool = False
-) -> Sidecar:
+def open_sidecar(found: Path, gltf: Path, info: FileInfo, options: ImportOptions, *, of_obj: bool = False) -> Sidecar:
     """Read a sidecar, and refuse one that belongs to another file.
 
     Args:
@@ -61,9 +57,7 @@ def open_sidecar(
     about = kept.description
     if of_obj and about.kind is not Kind.MODEL:
         raise ConversionError(
-            f"sidecar is of {with_article(about.kind)}, which has no OBJ",
-            file=str(found),
-            value=about.source,
+            f"sidecar is of {with_article(about.kind)}, which has no OBJ", file=str(found), value=about.source
         )
     digest = info.get("digest")
     if digest is not None and digest != about.source_sha256:

@@ -89,9 +89,7 @@ def container_at(archive: Archive, path: Path, index: int | None) -> tuple[Archi
     return read_nres(entry.payload, archive.label), entry.name
 
 
-def load_terrain(
-    archive: Archive, path: Path, index: int | None, options: ExportOptions
-) -> LoadedTerrain:
+def load_terrain(archive: Archive, path: Path, index: int | None, options: ExportOptions) -> LoadedTerrain:
     """Read a terrain and decode it; arguments as of ``dispatch.load``.
 
     Raises:
@@ -112,9 +110,7 @@ def load_terrain(
         terrain=terrain,
         wear=wear,
         micro=micro,
-        companions={
-            k: text for k, text in zip(LEVEL_ENDINGS, (first, second), strict=True) if text
-        },
+        companions={k: text for k, text in zip(LEVEL_ENDINGS, (first, second), strict=True) if text},
         scene=scene,
     )
 
@@ -150,14 +146,7 @@ def terrain_files(
         return export_terrain(loaded.scene, extras, appearance, visible_only=options.visible_only)
 
     return output_files(
-        loaded,
-        about,
-        SourceExtras(),
-        document,
-        target=target,
-        options=options,
-        sidecar=sidecar,
-        root=root,
+        loaded, about, SourceExtras(), document, target=target, options=options, sidecar=sidecar, root=root
     )
 
 
@@ -178,9 +167,7 @@ def stored_terrain(kept: Sidecar, label: str) -> tuple[Terrain, TerrainScene]:
     return terrain, decode_terrain(terrain, stem(about.source), about.materials, about.micro)
 
 
-def import_terrain(
-    kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str
-) -> ImportResult:
+def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, label: str) -> ImportResult:
     """Apply what a glTF file changed to the terrain of its sidecar.
 
     Args:
@@ -197,15 +184,11 @@ def import_terrain(
     terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
-    wear = settle_terrain_materials(
-        given, scene, about.materials, about.micro, locked=why_level_locked(about)
-    )
+    wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
     out.changes, out.not_applied = list(plan.changes), [*wear.not_applied, *plan.not_applied]
     import_level_wears(out, wear, about)
-    out.not_applied += compare_terrain_objects(
-        plan, given, terrain, scene, visible_only=about.visible_only
-    )
+    out.not_applied += compare_terrain_objects(plan, given, terrain, scene, visible_only=about.visible_only)
     out.not_applied += terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}

@@ -105,15 +105,11 @@ def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
 def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
     row = library.find(entry)
     if row is None:
-        raise ConversionError(
-            "no such entry", file=library.label, value=entry, hint="msh-inspect FILE lists them"
-        )
+        raise ConversionError("no such entry", file=library.label, value=entry, hint="msh-inspect FILE lists them")
     content, name = unpack(library, row), library.name(row)
     if content[: len(TEXM_MAGIC)] != TEXM_MAGIC:
         raise ConversionError("is not a texture", file=library.label, entry=printable(name))
-    return LoadedTexture(
-        name=name, texm=read_texm(content, f"{library.label}, entry {printable(name)}")
-    )
+    return LoadedTexture(name=name, texm=read_texm(content, f"{library.label}, entry {printable(name)}"))
 
 
 def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:
@@ -246,9 +242,7 @@ def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | Non
     return over_texture(read_picture(picture), entry, label, str(picture))
 
 
-def over_texture(
-    rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str
-) -> Replacement | None:
+def over_texture(rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str) -> Replacement | None:
     """Return what pixels make of the texture that they were made of.
 
     Of the same size: all that was not painted over stays. Of another one: its format, and as many
@@ -279,9 +273,7 @@ def over_texture(
             new.header[word] = old.header[word]
         made = in_place_of(entry, new, old)
         if format != old.format:
-            made.warnings.append(
-                f"a texture of format {old.format} cannot change its size: it is {format} now"
-            )
+            made.warnings.append(f"a texture of format {old.format} cannot change its size: it is {format} now")
     if not old.has_alpha and (rgba[..., 3] != 255).any():
         made.warnings.append(f"its format {old.format} has no alpha: what is clear in it is solid")
     made.warnings.extend(_alpha_warnings(rgba, old, entry.name))
@@ -291,9 +283,7 @@ def over_texture(
 def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLibrary:
     raw = encode_name(name)
     if decode_text(raw) != name:
-        raise ConversionError(
-            "entry name has letters that CP1251 lacks", file=archive.label, value=printable(name)
-        )
+        raise ConversionError("entry name has letters that CP1251 lacks", file=archive.label, value=printable(name))
     sizes, attr3 = (texm.width, texm.height), 0
     like = archive.first_of_type(TEXM_TYPE)
     if like is not None:

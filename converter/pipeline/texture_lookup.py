@@ -20,14 +20,7 @@ from ...importers.texm import read_texm
 from ...importers.unpacked import find_libraries, folder_stamp, open_unpacked
 from ..errors import ConversionError, printable
 from ..formats.archive import Archive, Entry
-from ..formats.library import (
-    LIGHTMAPS,
-    MATERIALS,
-    TEXTURES,
-    LibraryEntry,
-    entry_key,
-    texture_head,
-)
+from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
 from ..formats.material import find_material
 from ..formats.sidecar import sha256
 from ..formats.texture import Texm
@@ -59,9 +52,7 @@ def libraries(folders: Sequence[Path]) -> Libraries:
 
 
 @lru_cache(maxsize=4)
-def _opened(
-    folders: tuple[Path, ...], stamps: tuple[tuple[str, tuple[Stamp, ...]], ...]
-) -> Libraries:
+def _opened(folders: tuple[Path, ...], stamps: tuple[tuple[str, tuple[Stamp, ...]], ...]) -> Libraries:
     return Libraries(folders)
 
 
@@ -133,8 +124,7 @@ class Libraries:
         entry = library.entries[found.index]
         if found.step != "name":
             warning = (
-                f"{Path(library.label).name} has no material {printable(name)!r}: "
-                f"{printable(entry.name)!r} is shown"
+                f"{Path(library.label).name} has no material {printable(name)!r}: {printable(entry.name)!r} is shown"
             )
             self._warn(warning)
         try:
@@ -235,15 +225,7 @@ class Libraries:
             if len(shown) == 2:
                 both[first, second] = mixed(shown[0], shown[1], weight)
 
-        return Appearance(
-            appearances,
-            pictures,
-            lights,
-            both,
-            self._noted(appearances, pictures),
-            self.warnings,
-            up,
-        )
+        return Appearance(appearances, pictures, lights, both, self._noted(appearances, pictures), self.warnings, up)
 
     def _note(self, library: str, entry: Entry, data: bytes, digest: str = "") -> None:
         made = LibraryEntry(library, entry.name, entry.attr1, digest or sha256(data), data)

@@ -22,13 +22,7 @@ from .check_assembly import check_unit_file
 from .game import Game
 from .gltf_output import Files
 from .options import ExportOptions
-from .placed_models import (
-    LoadedAssembly,
-    PlacedModels,
-    assembly_files,
-    require_game,
-    shared_appearance,
-)
+from .placed_models import LoadedAssembly, PlacedModels, assembly_files, require_game, shared_appearance
 
 #: The folder of units in a game; case does not matter.
 UNITS = "UNITS"
@@ -117,22 +111,21 @@ def find_unit(game: Path, name: str) -> Path:
     if found:
         paths = ", ".join(printable(readable(str(path.relative_to(game)))) for path in found)
         raise ConversionError(
-            "game has several units of this name", file=str(game), value=printable(name),
+            "game has several units of this name",
+            file=str(game),
+            value=printable(name),
             hint=f"name one with its folders: {paths}",
-        )  # fmt: skip
+        )
     near = sorted(
         {readable(path.stem) for path in known},
         key=lambda one: -SequenceMatcher(None, one.lower(), name.lower()).ratio(),
     )
     raise ConversionError(
-        "game has no such unit", file=str(game), value=printable(name),
-        hint=f"it has {listed(near)}" if near else None,
-    )  # fmt: skip
+        "game has no such unit", file=str(game), value=printable(name), hint=f"it has {listed(near)}" if near else None
+    )
 
 
-def unit_files(
-    loaded: LoadedUnit, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
-) -> Files:
+def unit_files(loaded: LoadedUnit, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None) -> Files:
     """Make the files of a unit's glTF; arguments as of ``dispatch.gltf_files``."""
     extras = SceneExtras(kind="unit")
     return assembly_files(loaded, target, options, extras, clips=True, sidecar=sidecar, root=root)

@@ -194,10 +194,7 @@ def describe_uses(name: str, game: Path) -> list[dict[str, Any]]:
     found = uses.find(name)
     if not found:
         raise ConversionError("game has nothing of this name", file=str(game), value=name)
-    return [
-        {"kind": thing.kind, "name": uses.spelled[thing], "users": _users(uses, thing)}
-        for thing in found
-    ]
+    return [{"kind": thing.kind, "name": uses.spelled[thing], "users": _users(uses, thing)} for thing in found]
 
 
 def _users(uses: Uses, thing: Thing) -> list[dict[str, Any]]:
@@ -207,15 +204,7 @@ def _users(uses: Uses, thing: Thing) -> list[dict[str, Any]]:
     while waiting:
         user, depth, through = waiting.pop()
         at, again = len(rows), user in seen and user in uses.users
-        rows.append(
-            {
-                "kind": user.kind,
-                "name": uses.spelled[user],
-                "depth": depth,
-                "through": through,
-                "again": again,
-            }
-        )
+        rows.append({"kind": user.kind, "name": uses.spelled[user], "depth": depth, "through": through, "again": again})
         if user not in seen:
             seen.add(user)
             waiting += [(next_, depth + 1, at) for next_ in reversed(uses.users.get(user, {}))]

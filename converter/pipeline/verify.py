@@ -112,11 +112,7 @@ def _about_links(model: MshModel) -> list[Finding]:
 
 
 def _poses(
-    model: MshModel,
-    identified: Identified,
-    rows: dict[int, int],
-    dialect: Dialect,
-    before: MshModel | None,
+    model: MshModel, identified: Identified, rows: dict[int, int], dialect: Dialect, before: MshModel | None
 ) -> None:
     """Compare where the nodes stand in the model, at every whole and half frame, or at so many of
     them as ``_MOST_POSES`` allows.
@@ -132,8 +128,9 @@ def _poses(
         if tracks.frame_count != wanted:
             raise ConversionError(
                 "verification failed: the clip came out with another length",
-                value=tracks.frame_count, expected=f"{wanted} frames",
-            )  # fmt: skip
+                value=tracks.frame_count,
+                expected=f"{wanted} frames",
+            )
     stored = None if before is None else dialects.tracks(before, dialect)
     last = identified.scene.frame_count - 1 if identified.scene.tracks else 0
     nodes = max(len(identified.imported.nodes), 1)
@@ -149,11 +146,7 @@ def _poses(
 
 
 def _compare_poses(
-    file: _FilePoses,
-    identified: Identified,
-    rows: dict[int, int],
-    tracks: Tracks,
-    times: NDArray[np.float64],
+    file: _FilePoses, identified: Identified, rows: dict[int, int], tracks: Tracks, times: NDArray[np.float64]
 ) -> None:
     """Compose the poses that were written and compare them with the file's.
 
@@ -176,9 +169,7 @@ def _compare_poses(
     moved = np.linalg.norm(world[..., :3, 3] - file.world[..., :3, 3], axis=2)
     for i, baked in identified.baked.items():
         world[i, :, :3, :3] @= baked
-    turned, scale = (
-        np.abs(linear[..., :3, :3]).max(axis=(2, 3)) for linear in (world - file.world, file.world)
-    )
+    turned, scale = (np.abs(linear[..., :3, :3]).max(axis=(2, 3)) for linear in (world - file.world, file.world))
     bad = (moved > loose_place) | (turned > loose_turn[:, None] * scale)
     bad &= ~file.unclear
     for i in order if bad.any() else ():
@@ -238,10 +229,7 @@ def _leave_out_kept(
 ) -> None:
     """Leave out half frames where a stored track that was kept does not go through the middle."""
     both = identified.stored_of
-    samples = (
-        sample(written, [rows[i] for i in both], times),
-        sample(stored, [*both.values()], times),
-    )
+    samples = (sample(written, [rows[i] for i in both], times), sample(stored, [*both.values()], times))
     new, old = (np.concatenate([one.quaternion, one.position], axis=2) for one in samples)
     kept = ((new == old) | (np.isnan(new) & np.isnan(old))).all(axis=(1, 2))
     nodes, poses = np.array([*both], np.int64)[kept], old[kept]

@@ -75,9 +75,7 @@ class Hit(NamedTuple):
     point: F64
 
 
-def slot_for(
-    model: MshModel, node: int, lod: int = -1, group: int = 0, current_lod: int = 0
-) -> int | None:
+def slot_for(model: MshModel, node: int, lod: int = -1, group: int = 0, current_lod: int = 0) -> int | None:
     """Return the slot of a node's part, ``None`` if it has none (``sub_100124D0``).
 
     Args:
@@ -141,8 +139,7 @@ def walk_triangles(
     part, within = _expand(batch_count)
     batch = batch_start[part] + within
     index_start, index_count, base_vertex = (
-        model.batches[k][batch].astype(np.int64)
-        for k in ("index_start", "index_count", "base_vertex")
+        model.batches[k][batch].astype(np.int64) for k in ("index_start", "index_count", "base_vertex")
     )
     before = np.concatenate([[0], np.cumsum((index_count + 2) // 3)])
     first_batch = np.cumsum(batch_count) - batch_count
@@ -348,12 +345,7 @@ def pick(
     start, ray = _ray(origin, direction)
     matrices = posed_matrices(model, dialect, time)
     walk = walk_triangles(
-        model,
-        dialect,
-        lod=lod,
-        group=group,
-        tri_forbidden=tri_forbidden,
-        batch_forbidden=batch_forbidden,
+        model, dialect, lod=lod, group=group, tri_forbidden=tri_forbidden, batch_forbidden=batch_forbidden
     )
     near = _near(model, walk, matrices, start, ray)
     walk = TriangleWalk(*(column[near] for column in walk))
@@ -366,9 +358,7 @@ def pick(
     at = nearest[np.argmin(walk.triangle[nearest])]
     node, slot, batch, triangle = (int(column[at]) for column in walk[:4])
     nearest_at = float(distance[at])
-    return Hit(
-        nearest_at, node, slot, batch=batch, triangle=triangle, point=start + nearest_at * ray
-    )
+    return Hit(nearest_at, node, slot, batch=batch, triangle=triangle, point=start + nearest_at * ray)
 
 
 def _ray(origin: ArrayLike, direction: ArrayLike) -> tuple[F64, F64]:
@@ -377,15 +367,11 @@ def _ray(origin: ArrayLike, direction: ArrayLike) -> tuple[F64, F64]:
     if start.shape != (3,) or ray.shape != (3,):
         raise ConversionError("ray has another shape", value=(start.shape, ray.shape))
     if not (np.isfinite(start).all() and np.isfinite(ray).all() and ray.any()):
-        raise ConversionError(
-            "ray has no direction or is not finite", value=f"{start.tolist()}, {ray.tolist()}"
-        )
+        raise ConversionError("ray has no direction or is not finite", value=f"{start.tolist()}, {ray.tolist()}")
     return start, ray
 
 
-def _near(
-    model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F64
-) -> NDArray[np.bool_]:
+def _near(model: MshModel, walk: TriangleWalk, matrices: F64, start: F64, ray: F64) -> NDArray[np.bool_]:
     """(T,) whether the ray meets the sphere of the triangle's posed slot."""
     nodes, first, part = np.unique(walk.node, return_index=True, return_inverse=True)
     slots = model.slots[walk.slot[first]]
@@ -444,9 +430,11 @@ def _tri_flags(model: MshModel, triangle: I64) -> NDArray[np.uint32]:
 def _require_cells(model: MshModel) -> None:
     if model.legacy:
         raise ConversionError(
-            "legacy nodes have no known slots or poses", file=model.archive.label,
-            entry=model.entry, table=TABLES[StreamType.NODES].label,
-        )  # fmt: skip
+            "legacy nodes have no known slots or poses",
+            file=model.archive.label,
+            entry=model.entry,
+            table=TABLES[StreamType.NODES].label,
+        )
 
 
 def _require_triangle(triangles: NDArray[np.void], triangle: int) -> None:

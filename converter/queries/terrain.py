@@ -130,9 +130,7 @@ class TerrainQueries:
         plan = self._corners[self.faces][..., :2]
         return plan.min(axis=1), plan.max(axis=1)
 
-    def candidates(
-        self, low: ArrayLike, high: ArrayLike, required: int = 0, forbidden: int = 0
-    ) -> I64:
+    def candidates(self, low: ArrayLike, high: ArrayLike, required: int = 0, forbidden: int = 0) -> I64:
         """Return the rows of the faces that may touch a world box, ascending.
 
         Runs of the squares that the box touches, their cell lists, then the masks.
@@ -174,9 +172,7 @@ class TerrainQueries:
         cell = column * count[1] + row
         return origin, scale, count, _lists(cell, self.faces[face], int(count.prod()))
 
-    def height_at(
-        self, points: ArrayLike, required: int = 0, forbidden: int = NOT_GROUND
-    ) -> tuple[F64, I64]:
+    def height_at(self, points: ArrayLike, required: int = 0, forbidden: int = NOT_GROUND) -> tuple[F64, I64]:
         """Return the height of the ground at points seen from above, and its face.
 
         Ground is a face that rises more than ``GROUND_NORMAL`` and, by default, is not water.
@@ -227,9 +223,7 @@ class TerrainQueries:
 
     # -------------------------------------------------------------- rays and walks
 
-    def trace(
-        self, start: ArrayLike, end: ArrayLike, required: int = 0, forbidden: int = 0
-    ) -> Hit | None:
+    def trace(self, start: ArrayLike, end: ArrayLike, required: int = 0, forbidden: int = 0) -> Hit | None:
         """Return the first face that a segment meets, from either side; ``None`` if it meets none.
 
         The box of the segment gives the candidates, then the masks, the plane, and whether the

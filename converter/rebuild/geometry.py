@@ -134,9 +134,7 @@ def build_slots(parts: Sequence[Corners]) -> SlotGeometry:
         (used - base[batch]).astype(np.uint16),
         batches,
         triangles,
-        _slot_records(
-            vertices["position"], sizes, np.bincount(owner[bounds[:-1]], minlength=len(parts))
-        ),
+        _slot_records(vertices["position"], sizes, np.bincount(owner[bounds[:-1]], minlength=len(parts))),
         zero_area,
     )
 
@@ -155,10 +153,7 @@ def _slot_records(
 
 def too_many(title: str, value: int) -> ConversionError:
     """Return the error for a table that outgrows its 16-bit row numbers."""
-    hints = {
-        "triangles": "remove detail, or split the model in two",
-        "batches": "use fewer materials",
-    }
+    hints = {"triangles": "remove detail, or split the model in two", "batches": "use fewer materials"}
     return ConversionError(
         f"too many {title} for a model",
         value=f"{value:,}",
@@ -198,9 +193,7 @@ def describe(
     return out, zero_area
 
 
-def triangle_normals(
-    positions: NDArray[np.float32], normals: NDArray[np.int8]
-) -> tuple[NDArray[np.int16], int]:
+def triangle_normals(positions: NDArray[np.float32], normals: NDArray[np.int8]) -> tuple[NDArray[np.int16], int]:
     """Return stored triangle normals, (T, 3), and how many triangles have no area.
 
     ``normalize(cross(p1-p0, p2-p0))`` in float64. Zero area (|cross| <= 1e-12 x longest edge

@@ -54,7 +54,5 @@ def posed_header(model: MshModel, dialect: Dialect) -> NDArray[np.void]:
     if tracks is None or not len(points):
         return bounding_header(points)
     rest = sample(tracks, np.arange(len(model.nodes)), [0.0])
-    world_r, world_t = compose(
-        model.parents, rotation(rest.quaternion[:, 0]), rest.position[:, 0].astype(np.float64)
-    )
+    world_r, world_t = compose(model.parents, rotation(rest.quaternion[:, 0]), rest.position[:, 0].astype(np.float64))
     return bounding_header(rotate(world_r[owner], points) + world_t[owner])

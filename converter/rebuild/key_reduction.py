@@ -37,11 +37,7 @@ class Run:
 
 
 def make_run(
-    quaternions: NDArray[np.float64],
-    positions: NDArray[np.float32],
-    tolerance: float,
-    *,
-    reduce: bool = True,
+    quaternions: NDArray[np.float64], positions: NDArray[np.float32], tolerance: float, *, reduce: bool = True
 ) -> Run:
     """Return keys for the poses of one node at frames 0..N-1.
 

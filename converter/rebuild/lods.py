@@ -22,9 +22,7 @@ _NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def generate_lods(
-    scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]]
-) -> list[str]:
+def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]]) -> list[str]:
     """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
@@ -69,10 +67,7 @@ def generate_lods(
                 size, count = len(piece.positions), len(piece.indices)
                 primitives.append(
                     primitive._replace(
-                        vertex_start=vertex_end,
-                        vertex_count=size,
-                        index_start=index_end,
-                        index_count=count,
+                        vertex_start=vertex_end, vertex_count=size, index_start=index_end, index_count=count
                     )
                 )
                 vertex_end, index_end = vertex_end + size, index_end + count
@@ -96,10 +91,7 @@ def _warning(scene: Scene, lod: int, parts: Iterable[tuple[int, int]]) -> str:
 
 
 def _simplified(
-    streams: Streams,
-    primitive: Primitive,
-    ratio: float,
-    matrix: NDArray[np.float64] | None = None,
+    streams: Streams, primitive: Primitive, ratio: float, matrix: NDArray[np.float64] | None = None
 ) -> Streams | None:
     """The streams of a primitive with a ratio of its triangles.
 
@@ -122,9 +114,7 @@ def _simplified(
     new_faces = inverse.reshape(-1, 3)
     wanted = max(_FEWEST, int(len(new_faces) * ratio))
     if len(new_faces) > wanted:
-        new_points, new_faces = fast_simplification.simplify(
-            new_points, new_faces, target_count=wanted
-        )
+        new_points, new_faces = fast_simplification.simplify(new_points, new_faces, target_count=wanted)
         within = np.clip(new_points, points.min(0), points.max(0))
         if abs(within - new_points).max(initial=0) > _CLIPPED * np.linalg.norm(np.ptp(points, 0)):
             return None
@@ -151,10 +141,7 @@ def _inside(points: NDArray[np.float64], others: NDArray[np.float64]) -> bool:
 
 
 def _piece(
-    streams: Streams,
-    points: NDArray[np.float64],
-    faces: NDArray[np.int64],
-    nearest: NDArray[np.int64],
+    streams: Streams, points: NDArray[np.float64], faces: NDArray[np.int64], nearest: NDArray[np.int64]
 ) -> Streams:
     corners = points[faces].astype(np.float64)
     cross = cross_products(corners)

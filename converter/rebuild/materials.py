@@ -30,9 +30,7 @@ def material_words(material: Material | None, dialect: Dialect) -> tuple[int, in
     if material is not None and 0 <= material.lightmap < NO_LIGHTMAP:
         light = material.lightmap
     if row > (most := last_row(dialect)):
-        raise ConversionError(
-            f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}"
-        )
+        raise ConversionError(f"material row does not fit {dialect.value}", value=row, expected=f"0..{most}")
     if dialect is Dialect.RETAIL:
         flags = BATCH_LIGHTMAP if light != NO_LIGHTMAP else 0
         words = [flags, 0, row | light << 8, NONE16]
@@ -76,9 +74,7 @@ def stored_choices(
     if stored is None:
         return []
     return [
-        {material_words(stored.materials[k], dialect) for k in plan.materials[i]}
-        if -1 in material.key
-        else set()
+        {material_words(stored.materials[k], dialect) for k in plan.materials[i]} if -1 in material.key else set()
         for i, material in enumerate(materials)
     ]
 

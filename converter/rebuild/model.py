@@ -40,9 +40,7 @@ _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
 
 
-def new_model(
-    identified: Identified, name: str, dialect: Dialect, options: RebuildOptions
-) -> Rebuilt:
+def new_model(identified: Identified, name: str, dialect: Dialect, options: RebuildOptions) -> Rebuilt:
     """Build a model of a scene that has no stored one.
 
     Raises:
@@ -59,9 +57,7 @@ def new_model(
     return _rebuild(job, Workspace.empty(extra=extra))
 
 
-def edited_model(
-    plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, options: RebuildOptions
-) -> Rebuilt:
+def edited_model(plan: Plan, model: MshModel, *, stored: Scene, dialect: Dialect, options: RebuildOptions) -> Rebuilt:
     """Rebuild the stored model with a plan's changes; everything else stays byte for byte.
 
     Args:
@@ -99,10 +95,7 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     else:
         model.nodes = model.nodes.copy()
         for row, i in enumerate(order):
-            model.nodes["slot_index"][row], model.nodes["flags"][row] = (
-                edits[i].cells,
-                edits[i].flags,
-            )
+            model.nodes["slot_index"][row], model.nodes["flags"][row] = (edits[i].cells, edits[i].flags)
     write_names(job, edits, order)
     renumber(job, edits, order)
     drawn = any(not p.unchanged or _moves_shown(p) for p in plan.parts)
@@ -126,9 +119,7 @@ def _write_nodes(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     model = job.model
     stored = model if job.stored is not None else None
     length = job.scene.frame_count if job.scene.tracks else None
-    tables = build_nodes(
-        edits, order, stored, key_order=dialects.key_order(job.dialect), length=length
-    )
+    tables = build_nodes(edits, order, stored, key_order=dialects.key_order(job.dialect), length=length)
     model.nodes = tables.nodes
     model.streams[StreamType.KEYS] = tables.keys
     model.streams[StreamType.FRAME_MAP] = tables.frame_map

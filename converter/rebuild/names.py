@@ -26,9 +26,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         ConversionError: a name longer than 31 bytes.
     """
     plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
-    moved = [edits[i].old for i in order] != list(
-        range(len(model.strings.records) if model.strings else len(order))
-    )
+    moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))
     if job.stored is not None and not plan.names and not plan.labels and not moved:
         return
     res9 = np.zeros(len(order), NAME_DTYPE)
@@ -39,14 +37,13 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         raw = encode_name(node.name)
         fresh = old is None or i in plan.names
         if fresh and decode_text(raw) != node.name:
-            job.out.warnings.append(
-                f"name of node {printable(node.name)!r} has letters that CP1251 lacks"
-            )
+            job.out.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
         if fresh and len(raw) > 31:
             raise ConversionError(
                 f"name of node {printable(node.name)!r} is too long",
-                value=plural(len(raw), "byte"), expected="at most 31",
-            )  # fmt: skip
+                value=plural(len(raw), "byte"),
+                expected="at most 31",
+            )
         if fresh or old9 is None or old is None or old >= len(old9):
             res9["name"][row, : len(raw[:31])] = np.frombuffer(raw[:31], np.uint8)
         else:
@@ -79,9 +76,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
     if job.dialect is Dialect.RETAIL:
         batches = model.batches.copy()
         portal = (batches["word0"] & BATCH_PORTAL).astype(bool) & (batches["word6"] != NONE16)
-        batches["word6"][portal] = [
-            new_of.get(int(old), NONE16) for old in batches["word6"][portal]
-        ]
+        batches["word6"][portal] = [new_of.get(int(old), NONE16) for old in batches["word6"][portal]]
         model.streams[StreamType.BATCHES] = batches
     if model.graph is not None and len(model.graph.points):
         points = model.graph.points.copy()
@@ -90,6 +85,4 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         tails = model.graph.links["opaque8"]
         if (tails != 0xFFFFFFFF).any():
             out.warnings.append("path links have words that may be node numbers; they were kept")
-    out.warnings.append(
-        "nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes"
-    )
+    out.warnings.append("nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes")

@@ -37,10 +37,7 @@ def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
     out = []
     for i, node in enumerate(scene.nodes):
         k = plan.identified.stored_of.get(i)
-        slots = [
-            [cells.get((i, lod, group), NONE16) for group in range(GROUP_COUNT)]
-            for lod in range(LOD_COUNT)
-        ]
+        slots = [[cells.get((i, lod, group), NONE16) for group in range(GROUP_COUNT)] for lod in range(LOD_COUNT)]
         flags = node.flags
         if flags is None:
             flags = int(nodes["flags"][k]) if k is not None else 0
@@ -70,10 +67,7 @@ def _moves(track: Track) -> bool:
 
 
 def _take_stored(
-    quaternions: NDArray[np.float64],
-    positions: NDArray[np.float32],
-    samples: Samples,
-    noise: float,
+    quaternions: NDArray[np.float64], positions: NDArray[np.float32], samples: Samples, noise: float
 ) -> None:
     """Take the runtime's own numbers in frames that show what the runtime samples."""
     raw = samples.quaternion[0].astype(np.float64)

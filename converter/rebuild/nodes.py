@@ -79,12 +79,7 @@ class NodeTables:
 
 
 def build_nodes(
-    edits: list[NodeEdit],
-    order: list[int],
-    model: MshModel | None,
-    *,
-    key_order: list[int],
-    length: int | None,
+    edits: list[NodeEdit], order: list[int], model: MshModel | None, *, key_order: list[int], length: int | None
 ) -> NodeTables:
     """Build the node tables of a changed hierarchy.
 
@@ -137,10 +132,7 @@ def _require_at_most(problem: str, value: int, unit: str = "") -> None:
     """Refuse what 16-bit row numbers cannot count."""
     if value > NONE16:
         raise ConversionError(
-            problem,
-            value=value,
-            expected=f"at most {NONE16}{unit}",
-            hint="a shorter timeline or fewer animated nodes",
+            problem, value=value, expected=f"at most {NONE16}{unit}", hint="a shorter timeline or fewer animated nodes"
         )
 
 

@@ -35,9 +35,7 @@ class _Parts:
     def __init__(self, job: Rebuild, space: Workspace) -> None:
         plan, stored, materials = job.plan, job.stored, job.scene.materials
         self.job, self.space = job, space
-        self.words = words_table(
-            materials, plan if stored is not None else None, stored, job.dialect
-        )
+        self.words = words_table(materials, plan if stored is not None else None, stored, job.dialect)
         self.choices = stored_choices(materials, plan, stored, job.dialect)
         self.no_extra = np.full(4, 255 if job.dialect is Dialect.SPEC else 0, np.uint8)
         self.cells: dict[Cell, int] = {}
@@ -71,9 +69,7 @@ class _Parts:
         if dropped:
             out.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
         if zero_area:
-            out.warnings.append(
-                f"{plural(zero_area, 'triangle')} without area; the normal is made up"
-            )
+            out.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
         return self.cells
 
     def _keep_cells(self) -> set[int]:

@@ -13,10 +13,7 @@ from ..numeric.arrays import Records
 
 
 def edited_points(
-    plan: PointPlan,
-    stored: ControlPoints,
-    row_of: Mapping[int, int],
-    row_of_stored: Mapping[int, int],
+    plan: PointPlan, stored: ControlPoints, row_of: Mapping[int, int], row_of_stored: Mapping[int, int]
 ) -> ControlPoints:
     """Return the points of a plan; what it does not change keeps its stored bytes.
 

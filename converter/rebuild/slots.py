@@ -16,15 +16,7 @@ from ..edits.match_triangles import Match, TriangleList, best_turns, colours_apa
 from ..numeric.adjacency import neighbour_links, row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import decode_normals
-from .geometry import (
-    BATCH_WORDS,
-    VERTEX_DTYPE,
-    Corners,
-    SlotGeometry,
-    build_slots,
-    slot_record,
-    triangle_normals,
-)
+from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals
 from .workspace import Workspace
 
 I64 = NDArray[np.int64]
@@ -114,9 +106,7 @@ class StoredSlot:
         self.rows = space.slot_batches(slot)
         batch, corner = [], []
         for row in self.rows:
-            start, count, base = (
-                int(space.batches[k][row]) for k in ("index_start", "index_count", "base_vertex")
-            )
+            start, count, base = (int(space.batches[k][row]) for k in ("index_start", "index_count", "base_vertex"))
             count -= count % 3
             index = space.indices[start : start + count].astype(np.int64) + base
             corner.append(index.reshape(-1, 3))
@@ -135,10 +125,7 @@ class StoredSlot:
         out = np.zeros(len(space.vertices), np.bool_)
         for row in range(len(space.batches)):
             if row not in self.rows:
-                start, count, base = (
-                    int(space.batches[k][row])
-                    for k in ("index_start", "index_count", "base_vertex")
-                )
+                start, count, base = (int(space.batches[k][row]) for k in ("index_start", "index_count", "base_vertex"))
                 used = space.indices[start : start + count].astype(np.int64)
                 out[used + base] = True
         return out
@@ -230,16 +217,10 @@ def _pair_all(
     old, new, turn = match.pairs()
     corner = space.vertices[stored.corner[match.lost]]
     best = best_turns(triangles, fresh, corner["position"], corner["uv0"])
-    return (
-        np.concatenate([old, match.lost]),
-        np.concatenate([new, fresh]),
-        np.concatenate([turn, best]),
-    )
+    return (np.concatenate([old, match.lost]), np.concatenate([new, fresh]), np.concatenate([turn, best]))
 
 
-def _batch_words(
-    stored: StoredSlot, edit: Edit, old: I64, new: I64
-) -> dict[int, NDArray[np.uint16]] | None:
+def _batch_words(stored: StoredSlot, edit: Edit, old: I64, new: I64) -> dict[int, NDArray[np.uint16]] | None:
     """New words per batch row that changed its material; ``None`` if one would need two."""
     match, material = edit.match, edit.triangles.material[new]
     assert match is not None
@@ -291,9 +272,7 @@ def _positions_moved(stored: StoredSlot, vertices: I64, corners_before: NDArray[
     space.triangles[rows] = table
 
 
-def _links_in_table(
-    vertices: NDArray[np.void], first: int
-) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+def _links_in_table(vertices: NDArray[np.void], first: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
     """Canonical links of a slot whose triangles start at a row of Res7, and their selectors."""
     link, selectors = neighbour_links(np.ascontiguousarray(vertices["position"]))
     return np.where(link == NONE16, NONE16, link.astype(np.int64) + first), selectors
@@ -317,11 +296,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     # a normal that was turned on purpose is taken; all else of a matched corner is the stored one
     for rows, partners, fields in (
         (keep, old, VERTEX_DTYPE.names),
-        (
-            np.setdiff1d(hit, keep),
-            match.old_of[np.setdiff1d(hit, keep)],
-            ("extra", "stream15", "tangents"),
-        ),
+        (np.setdiff1d(hit, keep), match.old_of[np.setdiff1d(hit, keep)], ("extra", "stream15", "tangents")),
     ):
         at = (rows[:, None], match.new_turn[rows])
         source = space.vertices[stored.corner[partners[:, None], match.old_turn[partners]]]
@@ -346,9 +321,7 @@ def rebuild_slot(space: Workspace, slot: int, edit: Edit) -> SlotGeometry:
     back = match.dropped[_stand(stored, triangles, match)]
     if back.size:
         vertices = np.concatenate([vertices, space.vertices[stored.corner[back]]])
-        material = np.concatenate(
-            [material, len(edit.words) + stored.batch[back] - stored.rows.start]
-        )
+        material = np.concatenate([material, len(edit.words) + stored.batch[back] - stored.rows.start])
         more = np.zeros(len(back), np.uint16)
         if stored.triangles is not None:
             more = space.triangles["tri_flags"][stored.triangles[back]]
@@ -367,10 +340,9 @@ def _stand(stored: StoredSlot, triangles: TriangleList, match: Match) -> NDArray
     if not (match.old_of >= 0).any():
         return np.zeros(len(match.dropped), np.bool_)
     places = stored.space.vertices["position"][stored.corner]
-    points = np.concatenate([
-        places[match.dropped].reshape(-1, 3), places[match.lost].reshape(-1, 3),
-        triangles.positions.reshape(-1, 3),
-    ])  # fmt: skip
+    points = np.concatenate(
+        [places[match.dropped].reshape(-1, 3), places[match.lost].reshape(-1, 3), triangles.positions.reshape(-1, 3)]
+    )
     ids = row_ids((points + np.float32(0)).view(np.uint32).astype(np.uint64))
     own, lost, now = np.split(ids, np.cumsum([3 * len(match.dropped), 3 * len(match.lost)]))
     there = np.isin(own, now) | ~np.isin(own, lost)
@@ -409,9 +381,7 @@ def _adopt_words(vertices: NDArray[np.void], fresh: I64, stored: StoredSlot) -> 
     at = home[inverse[len(b) :]]
     found = at >= 0
     near = np.zeros(len(corner), np.bool_)
-    near[found] = ~normals_apart(
-        decode_normals(corner["normal"][found]), decode_normals(pool["normal"][at[found]])
-    )
+    near[found] = ~normals_apart(decode_normals(corner["normal"][found]), decode_normals(pool["normal"][at[found]]))
     corner[near] = pool[at[near]]
     vertices[fresh] = corner.reshape(-1, 3)
 

@@ -11,27 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import (
-    TERRAIN_NORMAL_DEGREES,
-    LevelPlan,
-    TerrainPlan,
-    coarse_vertices,
-    unknown_material,
-)
+from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, coarse_vertices, unknown_material
 from ..edits.match_triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
 from ..formats.tables import FACE_DTYPE, TerrainStream
-from ..formats.terrain import (
-    BORDER,
-    COARSE,
-    FINE,
-    LEVELS,
-    MOST_FACES,
-    MOST_VERTICES,
-    NO_MATERIAL,
-    Terrain,
-    too_many,
-)
+from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, MOST_FACES, MOST_VERTICES, NO_MATERIAL, Terrain, too_many
 from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag
@@ -39,14 +23,7 @@ from ..numeric.quantize import decode_normals, encode_normals, normalise
 from ..scene.differences import NotApplied
 from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
-from .terrain_vertices import (
-    STREAMS,
-    VERTEX_DTYPE,
-    find_vertices,
-    micro_uv_words,
-    new_vertices,
-    vertex_means,
-)
+from .terrain_vertices import STREAMS, VERTEX_DTYPE, find_vertices, micro_uv_words, new_vertices, vertex_means
 
 I64 = NDArray[np.int64]
 _T = TerrainStream
@@ -141,18 +118,14 @@ class _Work:
             self.vertices["micro_uv"][rows] = micro_uv_words(triangles.extra[at][loose])
         if triangles.normals is not None:
             changed = loose | plan.normals[:, None]
-            mean, seen = vertex_means(
-                vertex[changed], triangles.normals[at][changed], len(self.vertices)
-            )
+            mean, seen = vertex_means(vertex[changed], triangles.normals[at][changed], len(self.vertices))
             stored = decode_normals(self.vertices["normal"])
             far = normals_apart(mean, stored, TERRAIN_NORMAL_DEGREES) & seen
             self.vertices["normal"][far, :3] = encode_normals(normalise(mean[far], (0, 0, 1)))
         blend = plan.edited.blend
         if blend is not None and self.old.blend is not None:
             changed = loose | plan.blend[:, None]
-            mean, seen = vertex_means(
-                vertex[changed], blend[at][changed][:, None], len(self.vertices)
-            )
+            mean, seen = vertex_means(vertex[changed], blend[at][changed][:, None], len(self.vertices))
             far = seen & (np.abs(mean[:, 0] - self.vertices["blend"]) > 1e-6)
             self.vertices["blend"][far] = mean[far, 0]
         self.moved = (self.vertices["position"] != before["position"]).any(axis=1)
@@ -196,9 +169,7 @@ class _Work:
         pick = np.flatnonzero(plan.material)
         rows = plan.rows[plan.old[pick]]
         first, second = self._materials(plan, plan.new[pick])
-        self.dirty[rows] |= (self.faces["first"][rows] != first) | (
-            self.faces["second"][rows] != second
-        )
+        self.dirty[rows] |= (self.faces["first"][rows] != first) | (self.faces["second"][rows] != second)
         self.faces["first"][rows], self.faces["second"][rows] = first, second
         self.faces["flags"][rows] = _with_second(self.faces["flags"][rows], second)
 
@@ -208,9 +179,7 @@ class _Work:
         known = np.array([p is not None for p in self.plan.pairs] + [False])
         if not known[material].all():
             at = int(triangles[int(np.argmin(known[material]))])
-            raise unknown_material(
-                self.plan, int(plan.edited.owner[at]), int(plan.edited.triangles.material[at])
-            )
+            raise unknown_material(self.plan, int(plan.edited.owner[at]), int(plan.edited.triangles.material[at]))
         pairs = np.array([p or (0, 0) for p in self.plan.pairs] + [(0, 0)], np.int64)
         return pairs[material, 0], pairs[material, 1]
 
@@ -225,11 +194,7 @@ class _Work:
         usable = np.unique(self.vertex[self.alive])
         found = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
         vertex = self._new_vertices(plan, plan.fresh, found)
-        distinct = (
-            (vertex[:, 0] != vertex[:, 1])
-            & (vertex[:, 1] != vertex[:, 2])
-            & (vertex[:, 0] != vertex[:, 2])
-        )
+        distinct = (vertex[:, 0] != vertex[:, 1]) & (vertex[:, 1] != vertex[:, 2]) & (vertex[:, 0] != vertex[:, 2])
         if not distinct.all():
             place = self.vertices["position"][vertex[~distinct][0, 0]].tolist()
             self.not_applied.append(
@@ -256,14 +221,10 @@ class _Work:
         pair = kept["first"].astype(np.int64) << 8 | kept["second"]
         for material, choices in enumerate(self.plan.choices):
             codes = [a << 8 | b for a, b in choices]
-            hit = (
-                has & (plan.edited.triangles.material[triangles] == material) & np.isin(pair, codes)
-            )
+            hit = has & (plan.edited.triangles.material[triangles] == material) & np.isin(pair, codes)
             first[hit], second[hit] = kept["first"][hit], kept["second"][hit]
         new["first"], new["second"] = first, second
-        flags = np.where(
-            has, kept["flags"] & 0xFFFF0000 | _NEW_FLAGS, _NEW_SURFACE << 16 | _NEW_FLAGS
-        )
+        flags = np.where(has, kept["flags"] & 0xFFFF0000 | _NEW_FLAGS, _NEW_SURFACE << 16 | _NEW_FLAGS)
         new["flags"] = _with_second(flags.astype(np.uint32), second)
         new["opaque6"] = np.where(has, kept["opaque6"], NONE16)
         new["opaque27"] = np.where(has, kept["opaque27"], 0)
@@ -307,9 +268,7 @@ class _Work:
         rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
         own = np.empty((len(loose), 3), np.int64)
         np.put_along_axis(own, turn, self.vertex[rows], axis=1)
-        stays = (self.vertices["position"][own] == plan.edited.triangles.positions[loose]).all(
-            axis=-1
-        )
+        stays = (self.vertices["position"][own] == plan.edited.triangles.positions[loose]).all(axis=-1)
         found[: 3 * len(loose)][stays.reshape(-1)] = own[stays]
         missing = found < 0
         if missing.any():

@@ -26,18 +26,10 @@ VERTEX_DTYPE = np.dtype(
 )
 assert VERTEX_DTYPE.itemsize == 28
 #: The table of each field of ``VERTEX_DTYPE``.
-STREAMS = {
-    "position": _T.POSITIONS,
-    "normal": _T.NORMALS,
-    "uv0": _T.UV0,
-    "micro_uv": _T.MICRO_UV,
-    "blend": _T.BLEND,
-}
+STREAMS = {"position": _T.POSITIONS, "normal": _T.NORMALS, "uv0": _T.UV0, "micro_uv": _T.MICRO_UV, "blend": _T.BLEND}
 
 
-def vertex_means(
-    vertex: I64, values: NDArray[np.float32], count: int
-) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def vertex_means(vertex: I64, values: NDArray[np.float32], count: int) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return the mean of the values that corners give a vertex, and which vertices have any.
 
     Args:
@@ -59,9 +51,7 @@ def micro_uv_words(extra: NDArray[np.uint8]) -> NDArray[np.int16]:
     return np.ascontiguousarray(extra).view("<i2")
 
 
-def find_vertices(
-    vertices: NDArray[np.void], usable: I64, triangles: TriangleList, fresh: I64
-) -> I64:
+def find_vertices(vertices: NDArray[np.void], usable: I64, triangles: TriangleList, fresh: I64) -> I64:
     """Return the vertex that equals each corner of some triangles in every stream, -1 = none.
 
     Normals may differ by what editors round.
@@ -94,9 +84,7 @@ def find_vertices(
     return np.where(found >= 0, usable[found], -1) if len(usable) else found
 
 
-def _first_near(
-    home: I64, wanted: I64, normals: NDArray[np.float32] | None, stored: NDArray[np.int8]
-) -> I64:
+def _first_near(home: I64, wanted: I64, normals: NDArray[np.float32] | None, stored: NDArray[np.int8]) -> I64:
     """Per wanted id the first row of that id whose normal is near; -1 = none.
 
     Several rows may have one id.

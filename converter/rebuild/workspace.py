@@ -118,9 +118,7 @@ class Workspace:
         """Add slots after all others; return their rows."""
         first = len(self.slots)
         vertices, indices, batches, triangles, slots = [], [], [], [], []
-        at_v, at_i, at_b, at_t = (
-            len(self.vertices), len(self.indices), len(self.batches), len(self.triangles),
-        )  # fmt: skip
+        at_v, at_i, at_b, at_t = (len(self.vertices), len(self.indices), len(self.batches), len(self.triangles))
         for g in geometries:
             batch, slot, triangle = g.batches.copy(), g.slots.copy(), g.triangles.copy()
             batch["index_start"] += at_i
@@ -185,9 +183,7 @@ class Workspace:
         kept = ~gone_batches
         gone_indices = covered(starts[gone_batches], counts[gone_batches], len(self.indices))
         gone_indices &= ~covered(starts[kept], counts[kept], len(self.indices))
-        windows = np.array(
-            [self._window(int(s), int(c)) for s, c in zip(starts, counts, strict=True)]
-        )
+        windows = np.array([self._window(int(s), int(c)) for s, c in zip(starts, counts, strict=True)])
         gone_vertices = np.zeros(len(self.vertices), np.bool_)
         for row in np.flatnonzero(gone_batches):
             used = self.indices[starts[row] : starts[row] + counts[row]].astype(np.int64)
@@ -202,13 +198,9 @@ class Workspace:
         if not gone_indices.any() or new_i % 3 or new_t * 3 != new_i:
             new_i, new_t = len(self.indices), len(self.triangles)
         return (
-            _Move(
-                gone_batches, _place(gone_batches, b_start, b_count, mine.start), len(new.batches)
-            ),
+            _Move(gone_batches, _place(gone_batches, b_start, b_count, mine.start), len(new.batches)),
             _Move(gone_indices, new_i, len(new.indices)),
-            _Move(
-                gone_vertices, _place(gone_vertices, bases[kept], windows[kept]), len(new.vertices)
-            ),
+            _Move(gone_vertices, _place(gone_vertices, bases[kept], windows[kept]), len(new.vertices)),
             _Move(gone_triangles, new_t, len(new.triangles)),
         )
 
@@ -255,10 +247,7 @@ class _Move:
 
 
 def _place(
-    gone: NDArray[np.bool_],
-    starts: NDArray[np.integer],
-    counts: NDArray[np.integer],
-    wanted: int | None = None,
+    gone: NDArray[np.bool_], starts: NDArray[np.integer], counts: NDArray[np.integer], wanted: int | None = None
 ) -> int:
     """Where new rows go: at the first row that goes, unless that would split another range."""
     rows = np.flatnonzero(gone)

@@ -154,14 +154,11 @@ GREY = (0.6, 0.6, 0.6, 1.0)
 def missing_material(name: str) -> MaterialAppearance:
     """Return the appearance of a name without any ``Material.lib``."""
     return MaterialAppearance(
-        name, "", "missing", GREY, (0.0, 0.0, 0.0),
-        translucent=False, additive=False, texture="", phases=0,
-    )  # fmt: skip
+        name, "", "missing", GREY, (0.0, 0.0, 0.0), translucent=False, additive=False, texture="", phases=0
+    )
 
 
-def appearance_of(
-    name: str, material: Material, step: Literal["name", "DEFAULT", "first"]
-) -> MaterialAppearance:
+def appearance_of(name: str, material: Material, step: Literal["name", "DEFAULT", "first"]) -> MaterialAppearance:
     """Return the appearance of a name that led to a material."""
     red, green, blue = material.diffuse
     return MaterialAppearance(
@@ -189,8 +186,5 @@ def _animation(material: Material) -> str:
         }
         for phase in material.phases
     ]
-    tracks = [
-        {"mode": t.mode, "lerp": t.lerp_mask, "keys": t.keys[["phase", "end"]].tolist()}
-        for t in material.tracks
-    ]
+    tracks = [{"mode": t.mode, "lerp": t.lerp_mask, "keys": t.keys[["phase", "end"]].tolist()} for t in material.tracks]
     return json.dumps({"phases": phases, "tracks": tracks}, separators=(",", ":"))

@@ -55,16 +55,11 @@ def _slerp(a: F64, b: F64, t: F64) -> F64:
     return np.where(t <= 0, a, np.where(t >= 1, b, w0 * a + w1 * b))
 
 
-def _cubic(
-    values: F64, left: NDArray[np.int64], right: NDArray[np.int64], span: F64, t: F64
-) -> F64:
+def _cubic(values: F64, left: NDArray[np.int64], right: NDArray[np.int64], span: F64, t: F64) -> F64:
     """Hermite spline: keys are (in-tangent, value, out-tangent)."""
     v0, out0 = values[3 * left + 1], values[3 * left + 2]
     in1, v1 = values[3 * right], values[3 * right + 1]
     t2, t3 = t * t, t * t * t
     return np.asarray(
-        (2 * t3 - 3 * t2 + 1) * v0
-        + span * (t3 - 2 * t2 + t) * out0
-        + (3 * t2 - 2 * t3) * v1
-        + span * (t3 - t2) * in1
+        (2 * t3 - 3 * t2 + 1) * v0 + span * (t3 - 2 * t2 + t) * out0 + (3 * t2 - 2 * t3) * v1 + span * (t3 - t2) * in1
     )

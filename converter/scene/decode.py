@@ -15,19 +15,7 @@ from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, no
 from ..numeric.sampler import Tracks, sample
 from . import dialect as dialects
 from .dialect import Dialect, Readings
-from .scene import (
-    MAX_COORDINATE,
-    Channel,
-    Material,
-    Mesh,
-    Node,
-    Part,
-    Primitive,
-    Scene,
-    Streams,
-    Track,
-    in_range,
-)
+from .scene import MAX_COORDINATE, Channel, Material, Mesh, Node, Part, Primitive, Scene, Streams, Track, in_range
 
 _WORDS = [f"word{k}" for k in (0, 2, 4, 6)]
 
@@ -107,9 +95,7 @@ def rest_pose(scene: Scene) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return compose(parents, rotations, translations)
 
 
-def _materials(
-    model: MshModel, dialect: Dialect, wear: Sequence[str]
-) -> tuple[list[Material], list[int]]:
+def _materials(model: MshModel, dialect: Dialect, wear: Sequence[str]) -> tuple[list[Material], list[int]]:
     """Distinct materials in order of first use, and the material of every batch."""
     index: dict[tuple[int, ...], int] = {}
     rows = model.batches[_WORDS].tolist()  # every reading tells apart what these tell apart
@@ -171,9 +157,7 @@ def _normals(model: MshModel, words: NDArray[np.int8]) -> NDArray[np.float32]:
 
 def corner_vertices(model: MshModel) -> NDArray[np.int64]:
     """Return absolute vertex indices of the whole triangles of all batches. (T, 3)."""
-    starts, counts, bases = (
-        model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex")
-    )
+    starts, counts, bases = (model.batches[k].astype(np.int64) for k in ("index_start", "index_count", "base_vertex"))
     counts = counts - counts % 3
     batch = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(batch)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -191,9 +175,7 @@ def _nodes(model: MshModel, dialect: Dialect, keys: Readings | None) -> list[Nod
         rotations = _finite(keys.at_rest(dialect), [1.0, 0.0, 0.0, 0.0])
         translations = _finite(keys.translation, [0.0, 0.0, 0.0])
         animated = set(keys.of(dialect).animated.tolist())
-    names = unique_names(
-        [n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))]
-    )
+    names = unique_names([n or f"node_{i}" for i, n in enumerate(dialects.node_names(model, dialect))])
     labels = dialects.node_labels(model, dialect)
     flags, parents = model.nodes["flags"].tolist(), model.parents
     return [
@@ -240,9 +222,7 @@ def _parts(model: MshModel, scene: Scene, primitives: list[Primitive | None]) ->
     flags = None if model.triangles is None else model.triangles["tri_flags"]
     cells = model.nodes["slot_index"]
     used = cells != NONE16
-    for (node, lod, group), slot in zip(
-        np.argwhere(used).tolist(), cells[used].tolist(), strict=True
-    ):
+    for (node, lod, group), slot in zip(np.argwhere(used).tolist(), cells[used].tolist(), strict=True):
         if slot not in mesh_of:
             first, count, tri_start, tri_count = ranges_of[slot]
             drawn = [p for p in primitives[first : first + count] if p is not None]

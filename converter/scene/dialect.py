@@ -284,9 +284,7 @@ def _posed_at_rest(model: MshModel, keys: Readings) -> NDArray[np.float64] | Non
     return posed
 
 
-def header_vertices(
-    model: MshModel,
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def header_vertices(model: MshModel) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the vertices that LOD 0, group 0 uses, without cockpit nodes.
 
     Returns:

@@ -57,10 +57,7 @@ class SceneExtras(SourceExtras, total=False):
     """Keys of scene 0."""
 
     format: Annotated[int, Key("version of this schema, 1", _ALL)]
-    kind: Annotated[
-        str,
-        Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "pipeline viewer"),
-    ]
+    kind: Annotated[str, Key("`model`, `terrain`, `areal_map`, `unit` or `mission`", _ALL, "pipeline viewer")]
     fps: Annotated[float, Key("frames per second", _PARTS, "importers")]
     frame_count: Annotated[int, Key("length of the clip in frames", _PARTS, "batch edits", _DWORD)]
     lod: Annotated[int, Key("level of detail that is shown", _PARTS, "pipeline viewer", _LOD)]
@@ -92,29 +89,16 @@ _ClassKey = TypedDict(  # ``class`` is a word of Python
 class NodeExtras(_ClassKey, total=False):
     """Keys of a node."""
 
-    node: Annotated[
-        int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)
-    ]
-    flags: Annotated[
-        int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)
-    ]
+    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)]
+    flags: Annotated[int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)]
     label: Annotated[
-        str,
-        Key(
-            "socket label of the node (`retail`), unless empty; name of the component",
-            _PARTS,
-            "edits",
-        ),
+        str, Key("socket label of the node (`retail`), unless empty; name of the component", _PARTS, "edits")
     ]
     fps: Annotated[float, Key("as of scene 0, on animated nodes (1)", _PARTS, "importers")]
-    frame_count: Annotated[
-        int, Key("as of scene 0, on animated nodes (1)", _PARTS, "edits", _DWORD)
-    ]
+    frame_count: Annotated[int, Key("as of scene 0, on animated nodes (1)", _PARTS, "edits", _DWORD)]
     lod: Annotated[int, Key("level of detail of a part", _PARTS, "edits viewer", _LOD)]
     group: Annotated[int, Key("group of a part", _PARTS, "edits viewer", _GROUP)]
-    tri_flags: Annotated[
-        int, Key("flags of all triangles of its part, unless 0 (3)", _PARTS, "importers")
-    ]
+    tri_flags: Annotated[int, Key("flags of all triangles of its part, unless 0 (3)", _PARTS, "importers")]
     kind: Annotated[
         str,
         Key(
@@ -125,12 +109,8 @@ class NodeExtras(_ClassKey, total=False):
         ),
     ]
     point: Annotated[int, Key("row of the control point", _PARTS, "scene")]
-    direction: Annotated[
-        str, Key("of the control point: three numbers as text, the game's axes", _PARTS)
-    ]
-    index: Annotated[
-        int, Key("row of the control point, component, object, route, zone or lode", _PARTS)
-    ]
+    direction: Annotated[str, Key("of the control point: three numbers as text, the game's axes", _PARTS)]
+    index: Annotated[int, Key("row of the control point, component, object, route, zone or lode", _PARTS)]
     length: Annotated[float, Key("length of the control point's direction", _PARTS, "edits")]
     node2: Annotated[int, Key("second node of the control point", _PARTS, "edits")]
     level: Annotated[int, Key("0 fine, 1 coarse", _GROUND, "edits", _WORD)]
@@ -138,21 +118,15 @@ class NodeExtras(_ClassKey, total=False):
     type: Annotated[int, Key("class word of the unit; type of the lode", _PLACED)]
     key: Annotated[str, Key("object key of the component", _PLACED)]
     attach: Annotated[int, Key("node or slot that the component is on, -1 = none", _PLACED)]
-    object_kind: Annotated[
-        int, Key("0 building, 1 unit, 2 vegetation, 3 rock", _MISSION, most=_DWORD)
-    ]
+    object_kind: Annotated[int, Key("0 building, 1 unit, 2 vegetation, 3 rock", _MISSION, most=_DWORD)]
     path: Annotated[str, Key("`.dat` or object key of the object", _MISSION)]
-    clan: Annotated[
-        int, Key("row of the clan; any word on scenery without one", _MISSION, most=_DWORD)
-    ]
+    clan: Annotated[int, Key("row of the clan; any word on scenery without one", _MISSION, most=_DWORD)]
     logical_id: Annotated[int, Key("number of the object, -1 = none", _MISSION)]
     start: Annotated[int, Key("start flag of the object", _MISSION)]
     host: Annotated[int, Key("`logical_id` of the building that it starts in", _MISSION)]
     vertex: Annotated[int, Key("point of that building's path graph", _MISSION)]
     hosted: Annotated[int, Key("1: it stands at that point", _MISSION)]
-    properties: Annotated[
-        dict[str, float | int | str], Key("properties of the object by name", _MISSION)
-    ]
+    properties: Annotated[dict[str, float | int | str], Key("properties of the object by name", _MISSION)]
     route: Annotated[int, Key("number of the route", _MISSION)]
     inner: Annotated[float, Key("inner radius of the zone", _MISSION)]
     amount: Annotated[float, Key("amount of the lode", _MISSION)]

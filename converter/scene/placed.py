@@ -64,12 +64,9 @@ def markers(mission: Mission) -> dict[str, list[Marker]]:
 
 def _routes(mission: Mission) -> list[Marker]:
     return [
-        Marker(
-            f"route_{route.id}", NodeExtras(kind="route", index=row, route=route.id),
-            outline=route.points,
-        )
+        Marker(f"route_{route.id}", NodeExtras(kind="route", index=row, route=route.id), outline=route.points)
         for row, route in enumerate(mission.routes)
-    ]  # fmt: skip
+    ]
 
 
 def _zones(mission: Mission) -> list[Marker]:

@@ -256,9 +256,11 @@ def require_in_range(what: str, positions: NDArray[np.floating], label: str | No
     if not np.abs(positions).max(initial=0) <= MAX_COORDINATE:  # also where one is NaN
         far = ~(np.abs(positions) <= MAX_COORDINATE)
         raise ConversionError(
-            f"{what} is not finite, or too large", file=label,
-            value=float(np.asarray(positions)[far][0]), expected=f"at most {MAX_COORDINATE:g}",
-        )  # fmt: skip
+            f"{what} is not finite, or too large",
+            file=label,
+            value=float(np.asarray(positions)[far][0]),
+            expected=f"at most {MAX_COORDINATE:g}",
+        )
 
 
 def in_range(points: NDArray[np.floating]) -> NDArray[np.bool_]:
@@ -321,9 +323,7 @@ class ImportedScene:
     info: FileInfo
     nodes: list[ImportedNode] = field(default_factory=list)
     meshes: list[Mesh] = field(default_factory=list)
-    streams: Streams = field(
-        default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4"))
-    )
+    streams: Streams = field(default_factory=lambda: Streams(np.empty((0, 3), np.float32), np.empty(0, "<u4")))
     materials: list[Material] = field(default_factory=list)
     material_extras: list[MaterialExtras] = field(default_factory=list)
     surfaces: list[Surface[FilePicture]] = field(default_factory=list)

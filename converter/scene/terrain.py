@@ -88,8 +88,7 @@ def decode_terrain(terrain: Terrain, name: str, wear: list[str], micro: list[str
     pairs = shown[np.argsort(first_at)].tolist()
     material_pairs = [material_pair(key >> 8, key & 0xFF, wear, micro) for key in pairs]
     primitives = [
-        [(i, rows[hit]) for i, key in enumerate(pairs) if (hit := pair[rows] == key).any()]
-        for rows in levels
+        [(i, rows[hit]) for i, key in enumerate(pairs) if (hit := pair[rows] == key).any()] for rows in levels
     ]
     return TerrainScene(
         name=name,

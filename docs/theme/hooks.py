@@ -203,9 +203,7 @@ def _russian(page: Page) -> bool:
     return page.file.src_uri.endswith(RUSSIAN)
 
 
-def on_page_context(
-    context: dict[str, Any], *, page: Page, config: MkDocsConfig, nav: Navigation
-) -> dict[str, Any]:
+def on_page_context(context: dict[str, Any], *, page: Page, config: MkDocsConfig, nav: Navigation) -> dict[str, Any]:
     """The language of a page, and where the same page is in the other language."""
     place = page.file.src_uri
     russian = _russian(page)
@@ -215,9 +213,7 @@ def on_page_context(
     both = [("en", "English", page), ("ru", "Русский", other_page)]
     if russian:
         both = [("en", "English", other_page), ("ru", "Русский", page)]
-    config.extra["alternate"] = [
-        {"lang": code, "name": name, "link": place.url} for code, name, place in both
-    ]
+    config.extra["alternate"] = [{"lang": code, "name": name, "link": place.url} for code, name, place in both]
     config.theme["language"] = "ru" if russian else "en"  # the theme's own words
     if address := repository():
         path = PAGES.get(place) or MADE_FROM.get(place, f"docs/{place}")

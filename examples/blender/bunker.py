@@ -23,10 +23,7 @@ PARTS = {
     ],
     "bunker.lod1": [("BRICK", (8, 6, 3), (0, 0, 1.5)), ("armour", (9, 7, 0.6), (0, 0, 3.3))],
     "bunker.lod2": [("BRICK", (8.5, 6.5, 3.6), (0, 0, 1.8))],
-    "bunker.lod0.group1": [
-        ("BRICK", (8, 6, 1.2), (0, 0, 0.6)),
-        ("joint", (5, 4, 0.6), (1, 0, 1.4)),
-    ],
+    "bunker.lod0.group1": [("BRICK", (8, 6, 1.2), (0, 0, 0.6)), ("joint", (5, 4, 0.6), (1, 0, 1.4))],
 }
 
 
@@ -44,9 +41,7 @@ def build(name: str, boxes: list[tuple]) -> None:
     for material, size, place in boxes:
         bpy.ops.mesh.primitive_cube_add(size=1, location=place, scale=size)
         made.append(bpy.context.active_object)
-        made[-1].data.materials.append(
-            bpy.data.materials.get(material) or bpy.data.materials.new(material)
-        )
+        made[-1].data.materials.append(bpy.data.materials.get(material) or bpy.data.materials.new(material))
     bpy.ops.object.select_all(action="DESELECT")
     for cube in made:
         cube.select_set(True)

@@ -41,9 +41,7 @@ def raise_hill(ground: bpy.types.Object) -> None:
     middle = min(ground.data.vertices, key=lambda corner: (corner.co.xy - TOP).length)
     middle.select = True
     bpy.ops.object.mode_set(mode="EDIT")
-    bpy.ops.transform.translate(
-        value=(0, 0, HEIGHT), use_proportional_edit=True, proportional_size=REACH
-    )
+    bpy.ops.transform.translate(value=(0, 0, HEIGHT), use_proportional_edit=True, proportional_size=REACH)
     bpy.ops.object.mode_set(mode="OBJECT")
 
 

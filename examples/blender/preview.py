@@ -112,21 +112,10 @@ def bounds(scene: bpy.types.Scene) -> tuple[Vector, Vector]:
 
 
 def aim_camera(
-    camera: bpy.types.Object,
-    low: Vector,
-    high: Vector,
-    heading: float,
-    aspect: float,
-    pitch: float = math.radians(24),
+    camera: bpy.types.Object, low: Vector, high: Vector, heading: float, aspect: float, pitch: float = math.radians(24)
 ) -> None:
     """Put the camera where it sees the whole box from above and aside; angles in radians."""
-    away = Vector(
-        (
-            math.sin(heading) * math.cos(pitch),
-            -math.cos(heading) * math.cos(pitch),
-            math.sin(pitch),
-        )
-    )
+    away = Vector((math.sin(heading) * math.cos(pitch), -math.cos(heading) * math.cos(pitch), math.sin(pitch)))
     look = (-away).to_track_quat("-Z", "Y")
     camera.rotation_euler = look.to_euler()
     # as near as every corner of the box allows; the angle is that of the longer side

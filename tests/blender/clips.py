@@ -22,10 +22,7 @@ OPTIONS = {
     "off": {"export_animations": False},
     "nla": {"export_animation_mode": "NLA_TRACKS"},
     "scene": {"export_animation_mode": "SCENE"},
-    "scene_as_one": {
-        "export_animation_mode": "SCENE",
-        "export_anim_scene_split_object": False,
-    },
+    "scene_as_one": {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False},
     "broadcast": {"export_animation_mode": "BROADCAST"},
     "merged": {"export_animation_mode": "ACTIVE_ACTIONS"},
     "range": {"export_frame_range": True},

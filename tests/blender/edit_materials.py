@@ -31,9 +31,7 @@ def picture(material):
 
 def mesh():
     """The hull of the turret."""
-    return next(
-        o for o in bpy.context.scene.objects if o.type == "MESH" and "Base_TM" in o.name
-    ).data
+    return next(o for o in bpy.context.scene.objects if o.type == "MESH" and "Base_TM" in o.name).data
 
 
 def nothing():

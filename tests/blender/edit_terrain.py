@@ -72,9 +72,7 @@ def paint():
 
     def change(work):
         face = inner_vertex(work).link_faces[0]
-        face.material_index = (face.material_index + 1) % len(
-            bpy.data.objects["terrain"].data.materials
-        )
+        face.material_index = (face.material_index + 1) % len(bpy.data.objects["terrain"].data.materials)
 
     edited(change)
 
@@ -106,7 +104,5 @@ for name in edits:
     bpy.ops.import_scene.gltf(filepath=source)
     globals()[name]()
     on = attributes == "1"
-    bpy.ops.export_scene.gltf(
-        filepath=str(Path(out) / f"{name}.glb"), export_extras=on, export_attributes=on
-    )
+    bpy.ops.export_scene.gltf(filepath=str(Path(out) / f"{name}.glb"), export_extras=on, export_attributes=on)
 os._exit(0)  # bpy 4.2 crashes when the interpreter ends

@@ -266,10 +266,7 @@ def new_model(out):
 
 def errors(out):
     imports, export = bpy.ops.import_scene.msh, bpy.ops.export_scene.msh
-    facts = {
-        name: error_of(imports, filepath=FILES[name])
-        for name in ("broken", "no_models", "text", "directory")
-    }
+    facts = {name: error_of(imports, filepath=FILES[name]) for name in ("broken", "no_models", "text", "directory")}
     facts["gone"] = error_of(imports, filepath=str(out / "gone.msh"))
     facts["entry"] = error_of(imports, filepath=FILES["archive"], entry="nobody")
     facts["left_over"] = [len(bpy.data.scenes), len(bpy.data.objects), len(bpy.data.texts)]
@@ -378,9 +375,7 @@ def dialogs(out):
             return lambda *args: calls.append(name)
 
     def context():
-        return types.SimpleNamespace(
-            window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data
-        )
+        return types.SimpleNamespace(window_manager=Manager(), scene=bpy.context.scene, blend_data=bpy.data)
 
     imports, exports = module("import_msh"), module("export_msh")
     facts = {"file": [], "extension": []}
@@ -399,20 +394,14 @@ def dialogs(out):
     facts["calls"] = calls
 
     picked = []
-    scene_operators = types.SimpleNamespace(
-        msh_entry=lambda *args, **options: picked.append([*args, sorted(options)])
-    )
+    scene_operators = types.SimpleNamespace(msh_entry=lambda *args, **options: picked.append([*args, sorted(options)]))
     real, fake_ops = imports.bpy, types.SimpleNamespace(import_scene=scene_operators)
     imports.bpy = types.SimpleNamespace(app=types.SimpleNamespace(background=False), ops=fake_ops)
-    operator = types.SimpleNamespace(
-        files=[], entry="", filepath=FILES["archive"], dialect="auto", textures=True
-    )
+    operator = types.SimpleNamespace(files=[], entry="", filepath=FILES["archive"], dialect="auto", textures=True)
     facts["done"] = sorted(imports.MSH_OT_import.execute(operator, bpy.context))
     imports.bpy = real
     facts["picked"] = picked
-    facts["unnamed"] = [
-        error_of(bpy.ops.import_scene.msh), error_of(bpy.ops.export_scene.msh, filepath="")
-    ]  # fmt: skip
+    facts["unnamed"] = [error_of(bpy.ops.import_scene.msh), error_of(bpy.ops.export_scene.msh, filepath="")]
     return facts
 
 

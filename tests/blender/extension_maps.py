@@ -76,9 +76,7 @@ def areals(out):
 
     def inner(work):
         return next(
-            f
-            for f in work.faces
-            if len(f.verts) == 4 and not any(e.is_boundary for v in f.verts for e in v.link_edges)
+            f for f in work.faces if len(f.verts) == 4 and not any(e.is_boundary for v in f.verts for e in v.link_edges)
         )
 
     def move(work):
@@ -119,9 +117,7 @@ def areals(out):
     def classify(work):
         face = inner(work)
         face.material_index = (face.material_index + 1) % len(mesh.materials)
-        face[work.faces.layers.float["_MSH_LOGIC"]] = (
-            1 - face[work.faces.layers.float["_MSH_LOGIC"]]
-        )
+        face[work.faces.layers.float["_MSH_LOGIC"]] = 1 - face[work.faces.layers.float["_MSH_LOGIC"]]
         return [face.index, mesh.materials[face.material_index].name]
 
     for change in (move, split, knife, delete, replace, classify):

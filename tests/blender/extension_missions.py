@@ -18,9 +18,7 @@ def said(thing):
 def tree(collection):
     """The collections below one, with the objects that say that they are placed."""
     return {
-        "objects": sorted(
-            o.name for o in collection.objects if o.get("msh", {}).get("kind") == "object"
-        ),
+        "objects": sorted(o.name for o in collection.objects if o.get("msh", {}).get("kind") == "object"),
         **{child.name: tree(child) for child in collection.children},
     }
 
@@ -34,9 +32,7 @@ def units(out):
         "kinds": {kind: kinds.count(kind) for kind in sorted(set(kinds))},
         "frames": [scene.frame_start, scene.frame_end, scene.render.fps],
         "state": [state.source, state.kind, state.summary, state.sidecar.name],
-        "keys": sorted(
-            o["msh"]["key"] for o in scene.objects if o.get("msh", {}).get("kind") == "component"
-        ),
+        "keys": sorted(o["msh"]["key"] for o in scene.objects if o.get("msh", {}).get("kind") == "component"),
     }
     path = Path(FILES["unit"])
     (out / "before.dat").write_bytes(path.read_bytes())
@@ -76,9 +72,7 @@ def missions(out):
     facts["rebuild"] = error_of(bpy.ops.export_scene.msh, filepath=str(out / "x.msh"), rebuild=True)
     (out / "before.tma").write_bytes(Path(FILES["mission"]).read_bytes())
     facts["untouched"] = put_back(Path(FILES["mission"]), out / "same.tma")
-    facts["folder"] = bpy.ops.import_scene.msh(filepath=str(Path(FILES["mission"]).parent)) == {
-        "FINISHED"
-    }
+    facts["folder"] = bpy.ops.import_scene.msh(filepath=str(Path(FILES["mission"]).parent)) == {"FINISHED"}
     return facts
 
 
@@ -96,11 +90,7 @@ def assets(out):
     facts = {"no_game": error_of(bpy.ops.export_scene.msh_assets, filepath=str(library))}
     walker = read("walker")
     drawn = module("thumbnails").Thumbnails().draw(walker.objects)
-    facts["drawn"] = [
-        list(drawn.shape),
-        float(drawn[..., 3].mean()),
-        drawn.reshape(-1, 4)[0].tolist(),
-    ]
+    facts["drawn"] = [list(drawn.shape), float(drawn[..., 3].mean()), drawn.reshape(-1, 4)[0].tolist()]
     before = [len(bpy.data.objects), len(bpy.data.meshes), len(bpy.data.scenes)]
     (out / "blender_assets.cats.txt").write_text("VERSION 1\n\nabc:mine:mine\n", "utf-8")
     for _ in range(2):

@@ -39,9 +39,7 @@ def opened(path, entry):
 
 def move(by):
     """Move an object that does not move by itself."""
-    part = next(
-        o for o in bpy.context.scene.objects if o.type == "MESH" and o.animation_data is None
-    )
+    part = next(o for o in bpy.context.scene.objects if o.type == "MESH" and o.animation_data is None)
     part.data.vertices[0].co.x += by
     part.data.update()
     push(f"move by {by}")

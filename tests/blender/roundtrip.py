@@ -23,8 +23,6 @@ for model in models:
     bpy.context.scene.render.fps = rates[0] if rates else 24
     bpy.ops.import_scene.gltf(filepath=str(model))
     bpy.ops.export_scene.gltf(filepath=str(out / "plain" / model.name))
-    bpy.ops.export_scene.gltf(
-        filepath=str(out / "extras" / model.name), export_extras=True, export_attributes=True
-    )
+    bpy.ops.export_scene.gltf(filepath=str(out / "extras" / model.name), export_extras=True, export_attributes=True)
 sys.stdout.flush()
 os._exit(0)  # bpy 4.2 crashes when the interpreter ends

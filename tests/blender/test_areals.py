@@ -22,9 +22,7 @@ from tests.support.maps import level_called
 from tests.support.runs import call, run
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 LEVEL = level_called("spec__AutoMAP_00").folder
 EDITS = ("move", "split", "delete")
@@ -32,9 +30,7 @@ MAP, GROUND = "DATA/MAPS/M1/Land.map", "DATA/MAPS/M1/Land.msh"
 
 
 def blender(script: str, *arguments: object) -> None:
-    result = subprocess.run(
-        [BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
 
 
@@ -74,11 +70,7 @@ def test_an_edit_arrives_in_the_game(name: str, edited: Path, tmp_path: Path) ->
     one, other = (record_bytes(a, bytes(a.entry.payload)) for a in (old, new))
     assert call(cli.msh2gltf, game, "-o", tmp_path / "again", "-q") == 0
     view = GltfView(tmp_path / f"again/{MAP}.glb")
-    shown = [
-        view.array(p["attributes"]["POSITION"]) @ TO_GAME.T
-        for mesh in view["meshes"]
-        for p in mesh["primitives"]
-    ]
+    shown = [view.array(p["attributes"]["POSITION"]) @ TO_GAME.T for mesh in view["meshes"] for p in mesh["primitives"]]
     places = np.concatenate(shown).astype(np.float32)
     if name == "move":
         was = np.float32(fact)
@@ -92,8 +84,7 @@ def test_an_edit_arrives_in_the_game(name: str, edited: Path, tmp_path: Path) ->
         assert len(own(new, fact)) + len(own(new, count)) == len(own(old, fact)) + 2
     else:
         assert len(new.records) == len(old.records) - 1
-        assert np.array_equal(new.vertices, np.delete(
-            old.vertices, np.flatnonzero(old.owner == fact), axis=0))  # fmt: skip
+        assert np.array_equal(new.vertices, np.delete(old.vertices, np.flatnonzero(old.owner == fact), axis=0))
 
     shutil.copytree(edited / "kept", out, dirs_exist_ok=True)
     assert run("gltf2msh", out, "--game", game, "--in-place").returncode == 0

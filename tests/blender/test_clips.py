@@ -16,9 +16,7 @@ from tests.support.corpus import Sample, sample_called
 from tests.support.runs import first_difference, to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 SAMPLES = [Sample("walker", WALKER, None, WALKER), sample_called("spec__system__a_bird_007")]
 RATES = (24, 25, 30, 50, 60)
 #: What is reported of a file that an option of the exporter made.
@@ -40,9 +38,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("clips")
     source = to_gltf(sample, folder / "model.glb")
     script = Path(__file__).parent / "clips.py"
-    result = subprocess.run(
-        [BLENDER, script, source, folder], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, script, source, folder], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
     return sample, folder
 
@@ -50,9 +46,7 @@ def exported(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.mark.parametrize("extras", ["", ".extras"])
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_untouched_at_any_frame_rate(
-    exported: tuple[Sample, Path], when: str, rate: int, extras: str
-) -> None:
+def test_untouched_at_any_frame_rate(exported: tuple[Sample, Path], when: str, rate: int, extras: str) -> None:
     sample, folder = exported
     back = import_gltf(folder / f"{when}{rate}{extras}.glb", folder / "model.msh-sidecar")
     assert (back.changes, back.not_applied) == ([], [])

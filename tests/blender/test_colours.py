@@ -15,17 +15,13 @@ from tests.support.gltf_view import GltfView
 from tests.support.runs import first_difference, to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 SAMPLE = sample_called("spec__system__R_H_002")
 
 
 @pytest.mark.parametrize("kind", ["plain", "extras"])
 @pytest.mark.parametrize("translucent", [0, 1, 2])
-def test_colours_come_back_whatever_the_materials_do_with_alpha(
-    tmp_path: Path, translucent: int, kind: str
-) -> None:
+def test_colours_come_back_whatever_the_materials_do_with_alpha(tmp_path: Path, translucent: int, kind: str) -> None:
     """Every third material is translucent, so that Blender uses the colours' alpha on it."""
     document = Editable(to_gltf(SAMPLE, tmp_path / "m.glb"))
     for i, material in enumerate(document.json["materials"]):
@@ -33,16 +29,12 @@ def test_colours_come_back_whatever_the_materials_do_with_alpha(
             material["alphaMode"] = "BLEND"
     edited = document.save(tmp_path / "e.glb")
     script = Path(__file__).parent / "roundtrip.py"
-    result = subprocess.run(
-        [BLENDER, script, tmp_path, edited], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, script, tmp_path, edited], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
     came = tmp_path / kind / "e.glb"
     view = GltfView(came)
     kinds = {
-        view["accessors"][p["attributes"]["COLOR_0"]]["type"]
-        for mesh in view["meshes"]
-        for p in mesh["primitives"]
+        view["accessors"][p["attributes"]["COLOR_0"]]["type"] for mesh in view["meshes"] for p in mesh["primitives"]
     }
     assert kinds == {"VEC3", "VEC4"}
     back = import_gltf(came, tmp_path / "m.msh-sidecar")

@@ -22,17 +22,30 @@ from tests.support.part_places import displaced
 from tests.support.runs import to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 #: Edits that place nodes and parts.
 PLACES = ("apply_transforms", "set_origin", "scale_all", "move_node_and_parts_apart")
 EDITS = (
-    "move_node", "rotate_at_frame", "move_vertex", "delete_face", "subdivide", "add_mesh_node",
-    "rename", "reparent", "assign_material", "delete_part", "add_lod", "delete_cell", "move_part",
-    "move_part_by_properties", "hide_parts", "apply_modifier", "flags_of_object",
-    "flags_of_faces", *PLACES,
-)  # fmt: skip
+    "move_node",
+    "rotate_at_frame",
+    "move_vertex",
+    "delete_face",
+    "subdivide",
+    "add_mesh_node",
+    "rename",
+    "reparent",
+    "assign_material",
+    "delete_part",
+    "add_lod",
+    "delete_cell",
+    "move_part",
+    "move_part_by_properties",
+    "hide_parts",
+    "apply_modifier",
+    "flags_of_object",
+    "flags_of_faces",
+    *PLACES,
+)
 GEOMETRY = {"Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7"}
 SAMPLE, NODE, ROW = "retail__odd__l_mast_010", "mast_c_m5o2", 5
 TRIANGLES = 8
@@ -44,9 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("edits")
     source = to_gltf(sample_called(SAMPLE), out / "model.glb")
     script = Path(__file__).parent / "edit.py"
-    result = subprocess.run(
-        [BLENDER, script, source, out, NODE, *EDITS], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, script, source, out, NODE, *EDITS], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
     return out
 
@@ -60,8 +71,7 @@ def edited(folder: Path, name: str) -> tuple[ImportResult, MshModel, MshModel, s
     back = import_gltf(folder / f"{name}.glb", folder / "model.msh-sidecar")
     old, new = parse(sample_called(SAMPLE).source), parse(back.data)
     tables = {
-        "header" if "header" in item["table"] else item["table"].partition(" ")[0]
-        for item in diff_models(old, new)
+        "header" if "header" in item["table"] else item["table"].partition(" ")[0] for item in diff_models(old, new)
     }
     return back, old, new, tables
 
@@ -184,9 +194,7 @@ def test_move_a_part_to_another_cell(folder: Path, name: str) -> None:
 def test_visible_objects_alone(folder: Path) -> None:
     back, old, _, tables = edited(folder, "hide_parts")
     assert tables == set()
-    outside = (old.nodes["slot_index"] != 0xFFFF).sum() - (
-        old.nodes["slot_index"][:, 0, 0] != 0xFFFF
-    ).sum()
+    outside = (old.nodes["slot_index"] != 0xFFFF).sum() - (old.nodes["slot_index"][:, 0, 0] != 0xFFFF).sum()
     assert len(back.not_applied) == outside
     assert {one.what for one in back.not_applied} == {"is missing"}
 

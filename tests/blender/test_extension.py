@@ -29,18 +29,30 @@ from tests.support.points import CTPT, POINTS, cpt
 from tests.support.runs import call, first_difference
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 WALKER = EXAMPLES / "walker.msh"
 BIRD = "птица.msh"
 STEPS = (
-    "namespace", "untouched", "textured", "reopened", "copied", "moved", "edited", "two_models",
-    "archive", "turret", "new_model", "errors", "same_names", "panel",
-    "dialogs", "dropped", "switched_off",
-)  # fmt: skip
+    "namespace",
+    "untouched",
+    "textured",
+    "reopened",
+    "copied",
+    "moved",
+    "edited",
+    "two_models",
+    "archive",
+    "turret",
+    "new_model",
+    "errors",
+    "same_names",
+    "panel",
+    "dialogs",
+    "dropped",
+    "switched_off",
+)
 UNTOUCHED = {
     "walker": WALKER,
     "hangar": EXAMPLES / "hangar.msh",
@@ -131,9 +143,7 @@ def see(zip_file: Path, base: Path, steps: tuple[str, ...]) -> Seen:
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     environment["BLENDER_USER_RESOURCES"] = str(base / "user")
     script = [BLENDER, HERE / "extension.py", zip_file, out, base / "files.json", *steps]
-    result = subprocess.run(
-        script, cwd=base, env=environment, capture_output=True, text=True, check=False
-    )
+    result = subprocess.run(script, cwd=base, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-1500:] + result.stderr[-2500:]
     assert "Traceback" not in result.stdout + result.stderr
     facts = json.loads((out / "facts.json").read_text("utf-8"))
@@ -184,10 +194,7 @@ def test_blender_finds_the_manifest_valid(zip_file: Path, tmp_path: Path) -> Non
 
     def validate(path: Path) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [BLENDER, tool, "validate", path, "--valid-tags", tags],
-            capture_output=True,
-            text=True,
-            check=False,
+            [BLENDER, tool, "validate", path, "--valid-tags", tags], capture_output=True, text=True, check=False
         )
 
     done = validate(zip_file)
@@ -291,9 +298,7 @@ def test_the_turret_of_the_tutorial(seen: Seen) -> None:
     before = (example_game() / "turrets.rlb").read_bytes()
     assert original(archive) == before
     old, new = read_nres(before, "x"), read_nres(archive.read_bytes(), "x")
-    changed = [
-        a.name for a, b in zip(old.entries, new.entries, strict=True) if a.payload != b.payload
-    ]
+    changed = [a.name for a, b in zip(old.entries, new.entries, strict=True) if a.payload != b.payload]
     assert changed == ["e_tur_01.msh"]
 
 

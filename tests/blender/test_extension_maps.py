@@ -39,10 +39,7 @@ def test_maps(seen: Seen) -> None:
 
 
 def test_a_raised_corner_does_not_tear_the_ground(seen: Seen) -> None:
-    facts, old = (
-        seen.facts["ground"],
-        read_terrain(read_nres((LEVEL / "Land.msh").read_bytes(), "x"), "x"),
-    )
+    facts, old = (seen.facts["ground"], read_terrain(read_nres((LEVEL / "Land.msh").read_bytes(), "x"), "x"))
     assert facts["twice"] == 0
     assert facts["raised"]["warnings"] == []
     new = read_terrain(read_nres((seen.out / "ground/raised.msh").read_bytes(), "x"), "x")
@@ -94,14 +91,10 @@ def test_areals_are_edited_as_faces(seen: Seen) -> None:
     assert set(areals) - {count} <= concerned("knife")
     assert [len(a.records) for a in (new["delete"], new["replace"])] == [count - 1, count]
     gone = own(old, facts["delete"]["seen"])
-    assert {tuple(p) for p in own(new["replace"], count - 1).tolist()} == set(
-        map(tuple, gone.tolist())
-    )
+    assert {tuple(p) for p in own(new["replace"], count - 1).tolist()} == set(map(tuple, gone.tolist()))
     areal, name = facts["classify"]["seen"]
     record = new["classify"].records[areal]
-    assert (f"class_{record['class_id']}", record["logic"]) == (
-        name, 1 - old.records["logic"][areal]
-    )  # fmt: skip
+    assert (f"class_{record['class_id']}", record["logic"]) == (name, 1 - old.records["logic"][areal])
     assert concerned("classify") == {areal}
     assert "areal" in facts["refused"]
     assert not (folder / "refused.map").exists()

@@ -22,9 +22,7 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(
-        zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries", "namesakes")
-    )
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("materials", "libraries", "namesakes"))
 
 
 def entries_of(path: Path) -> Sequence[Entry]:
@@ -61,10 +59,7 @@ def test_materials_and_textures_go_into_the_libraries_and_back(seen: Seen) -> No
         changed: dict[str, list[str]] = {}
         for file in files:
             old, new = (
-                {
-                    e.name: (bytes(e.payload), e.attr1)
-                    for e in read_nres(path.read_bytes(), "x").entries
-                }
+                {e.name: (bytes(e.payload), e.attr1) for e in read_nres(path.read_bytes(), "x").entries}
                 for path in (example_game() / file, out / name / file)
             )
             found = sorted(entry for entry in new if new[entry] != old.get(entry))
@@ -108,10 +103,7 @@ def test_a_new_material_called_like_another_models_is_reported(seen: Seen) -> No
         entries = entries_of(out / f"{name}.lib")
         return [read_material(e, "x").diffuse for e in entries if e.name == "namesake"]
 
-    reported = {
-        name: [row for row in fact["warnings"] if "not applied" in row]
-        for name, fact in facts.items()
-    }
+    reported = {name: [row for row in fact["warnings"] if "not applied" in row] for name, fact in facts.items()}
     assert (diffuse("e_tur_01.msh"), reported["e_tur_01.msh"]) == ([(1, 0, 0)], [])
     assert (diffuse("again"), reported["again"]) == ([(0, 1, 0)], [])
     assert diffuse("e_tur_02.msh") == [(0, 1, 0)]

@@ -16,9 +16,7 @@ __all__ = ["pytestmark", "zip_file"]
 
 @pytest.fixture(scope="module")
 def seen(zip_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
-    return see(
-        zip_file, tmp_path_factory.mktemp("extension"), ("units", "missions", "assets", "placing")
-    )
+    return see(zip_file, tmp_path_factory.mktemp("extension"), ("units", "missions", "assets", "placing"))
 
 
 def test_a_unit_is_opened_in_its_game(seen: Seen) -> None:
@@ -35,9 +33,7 @@ def test_a_unit_is_put_back(seen: Seen) -> None:
     facts, folder = seen.facts["units"], seen.out / "units"
     for name in ("same.dat", "undone.dat"):
         seen.same("units", name, folder / "before.dat")
-    before, after = (
-        read_unit((folder / f"{n}.dat").read_bytes(), n) for n in ("before", "exchanged")
-    )
+    before, after = (read_unit((folder / f"{n}.dat").read_bytes(), n) for n in ("before", "exchanged"))
     assert [before.key(row) for row in range(3)] == ["u_robot", "e_gun_1", "i_comp"]
     assert [after.key(row) for row in range(3)] == ["u_robot", "s_rock", "i_comp"]
     assert len(facts["exchanged"]["rows"]) == 1
@@ -55,16 +51,15 @@ def test_a_mission_is_sorted_by_kind_and_clan(seen: Seen) -> None:
     facts = seen.facts["missions"]
     assert facts["scene"] == "Single.01"
     assert facts["collections"] == {
-        "Single.01": False, "Single.01.routes": True, "Single.01.zones": True,
+        "Single.01": False,
+        "Single.01.routes": True,
+        "Single.01.zones": True,
         "Single.01.lodes": True,
-    }  # fmt: skip
+    }
     assert facts["tree"] == {
         "objects": [],
         "Single.01.buildings": {"objects": [], "Single.01.buildings.Игрок": {"objects": ["Base"]}},
-        "Single.01.units": {
-            "objects": [],
-            "Single.01.units.Игрок": {"objects": ["Guard", "Герой"]},
-        },
+        "Single.01.units": {"objects": [], "Single.01.units.Игрок": {"objects": ["Guard", "Герой"]}},
         "Single.01.rocks": {"objects": ["S_ROCK"]},
     }
     assert facts["routes"] == ["route_7"]
@@ -97,9 +92,11 @@ def test_an_asset_library_has_every_model_and_unit(seen: Seen) -> None:
     assert sorted(found) == ["BUILDS/base", "robot", "static/s_rock", "static/u_robot"]
     named = {line.split(":")[0]: line.split(":")[1] for line in facts["catalogs"].splitlines()[2:]}
     assert {name: named[one["catalog"]] for name, one in found.items()} == {
-        "BUILDS/base": "units/BUILDS", "robot": "units",
-        "static/s_rock": "models/static.rlb", "static/u_robot": "models/static.rlb",
-    }  # fmt: skip
+        "BUILDS/base": "units/BUILDS",
+        "robot": "units",
+        "static/s_rock": "models/static.rlb",
+        "static/u_robot": "models/static.rlb",
+    }
     tops = {name: one["top"][0][1] for name, one in found.items()}
     assert all(len(one["top"]) == 1 for one in found.values())
     assert tops["BUILDS/base"] == {"kind": "object", "object_kind": 0, "path": BASE}
@@ -137,9 +134,7 @@ def test_a_library_changes_nothing_else(seen: Seen) -> None:
 def test_assets_are_placed_in_a_mission_and_put_back(seen: Seen) -> None:
     facts = seen.facts["placing"]
     assert facts["warnings"] == []
-    assert sorted(row[3] for row in facts["rows"]) == [
-        "is new, S_ROCK", "is new, units\\robot.dat", "moved",
-    ]  # fmt: skip
+    assert sorted(row[3] for row in facts["rows"]) == ["is new, S_ROCK", "is new, units\\robot.dat", "moved"]
     said = facts["said"]
     assert len(said) == 6
     assert said["robot"][0].lower() == ROBOT.lower()

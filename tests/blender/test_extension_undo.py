@@ -63,12 +63,8 @@ def test_undo_in_one_scene_leaves_other_models(seen: Seen) -> None:
     assert [facts[name] for name in ("first", "second", "undone")] == [""] * 3
     assert (facts["scenes"], facts["written"]) == (1, "")
     assert same(seen, "other_models", "first", "undone")
-    first, second = (
-        read_nres((out / f"{name}.rlb").read_bytes(), name) for name in ("first", "second")
-    )
-    changed = [
-        a.name for a, b in zip(first.entries, second.entries, strict=True) if a.payload != b.payload
-    ]
+    first, second = (read_nres((out / f"{name}.rlb").read_bytes(), name) for name in ("first", "second"))
+    changed = [a.name for a, b in zip(first.entries, second.entries, strict=True) if a.payload != b.payload]
     assert changed == ["b_bun_000.msh"]
 
 

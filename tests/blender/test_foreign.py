@@ -20,15 +20,33 @@ from msh_gltf.importers.nres import read_nres
 from tests.support.foreign import world
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 PLAIN = (
-    "cube", "uv_sphere", "ico_sphere", "cylinder", "cone", "torus", "monkey", "grid", "hierarchy",
-    "scaled_parent", "mirrored", "instances", "modifiers", "camera_and_light", "text", "animated",
-    "animated_hierarchy", "animation_range", "mirrored_animation", "two_actions", "bone_parent",
-    "curve", "empties", "materials",
-)  # fmt: skip
+    "cube",
+    "uv_sphere",
+    "ico_sphere",
+    "cylinder",
+    "cone",
+    "torus",
+    "monkey",
+    "grid",
+    "hierarchy",
+    "scaled_parent",
+    "mirrored",
+    "instances",
+    "modifiers",
+    "camera_and_light",
+    "text",
+    "animated",
+    "animated_hierarchy",
+    "animation_range",
+    "mirrored_animation",
+    "two_actions",
+    "bone_parent",
+    "curve",
+    "empties",
+    "materials",
+)
 
 
 @pytest.fixture(scope="module")

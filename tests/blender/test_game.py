@@ -17,9 +17,7 @@ from tests.support.gltf_view import GltfView
 from tests.support.runs import call
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 EDITED = {
     ("static.rlb", "i_room_006.msh"): "move_vertex",
@@ -29,9 +27,7 @@ EDITED = {
 
 
 def blender(script: str, *arguments: object) -> None:
-    result = subprocess.run(
-        [BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
 
 
@@ -63,9 +59,5 @@ def test_a_game_through_blender(tmp_path: Path) -> None:
     assert {k for k in after if after[k] != before[k]} == {"static.rlb", "SYSTEM.RLB"}
     for archive in ("static.rlb", "SYSTEM.RLB"):
         old, new = (read_nres(read_file(d / archive), "x") for d in (game, tmp_path / "new"))
-        differ = {
-            a.name
-            for a, b in zip(old.entries, new.entries, strict=True)
-            if bytes(a.payload) != bytes(b.payload)
-        }
+        differ = {a.name for a, b in zip(old.entries, new.entries, strict=True) if bytes(a.payload) != bytes(b.payload)}
         assert differ == {name for folder, name in EDITED if folder == archive}

@@ -15,9 +15,7 @@ from tests.support.corpus import sample_called
 from tests.support.runs import to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 
 
 @pytest.fixture(scope="module", params=["retail__odd__s_rock_009", "spec__system__a_bird_007"])
@@ -30,10 +28,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     frames = sorted({0, 1, last // 2, last})
     probe = Path(__file__).parent / "probe.py"
     result = subprocess.run(
-        [BLENDER, probe, target, folder / "out.npz", *map(str, frames)],
-        capture_output=True,
-        text=True,
-        check=False,
+        [BLENDER, probe, target, folder / "out.npz", *map(str, frames)], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr
     with np.load(folder / "out.npz") as file:

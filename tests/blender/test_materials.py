@@ -21,9 +21,7 @@ from tests.support.gltf_edit import Editable
 from tests.support.runs import call, run
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 TURRET = "turrets.rlb/e_tur_01.glb"
 LIBRARIES = ("turrets.rlb", "Material.lib", "Textures.lib")
@@ -32,11 +30,7 @@ EDITS: dict[str, dict[str, list[str]]] = {
     "nothing": {},
     "recolour": {"Material.lib": ["glow"]},
     "repaint": {"Textures.lib": ["joint.0"]},
-    "new": {
-        "turrets.rlb": ["e_tur_01.msh", "e_tur_01.wea"],
-        "Material.lib": ["brass"],
-        "Textures.lib": ["BRASS.0"],
-    },
+    "new": {"turrets.rlb": ["e_tur_01.msh", "e_tur_01.wea"], "Material.lib": ["brass"], "Textures.lib": ["BRASS.0"]},
     "rename": {"turrets.rlb": ["e_tur_01.wea"], "Material.lib": ["rust"]},
     "reassign": {"turrets.rlb": ["e_tur_01.msh"]},
     "delete": {"turrets.rlb": ["e_tur_01.msh"]},
@@ -46,9 +40,8 @@ EDITS: dict[str, dict[str, list[str]]] = {
 
 def blender(script: Path, *arguments: object) -> None:
     done = subprocess.run(
-        [str(BLENDER), str(script), *map(str, arguments)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [str(BLENDER), str(script), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout[-1500:] + done.stderr[-2000:]
 
 
@@ -140,8 +133,7 @@ def test_a_robot_from_nothing_is_in_the_game_after_one_command(tmp_path: Path) -
     }
     archive = read_nres((new / "static.rlb").read_bytes(), "x")
     for ending in endings:
-        mine, kept = (archive.entries[archive.find(f"{n}.{ending}") or 0]
-                      for n in ("my_robot", "kept"))  # fmt: skip
+        mine, kept = (archive.entries[archive.find(f"{n}.{ending}") or 0] for n in ("my_robot", "kept"))
         assert mine.payload == kept.payload, ending
     names = read_wear_names(archive.entries[archive.find("my_robot.wea") or 0].payload)
     assert sorted(names) == ["MY_PLATE", "MY_STEEL"]

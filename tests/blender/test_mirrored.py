@@ -16,13 +16,8 @@ from tests.support.gltf_edit import Editable
 from tests.support.runs import to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
-EDITS = (
-    "mirror", "mirror_twice", "mirror_bigger",
-    "mirror_applied", "mirror_applied_below", "bigger_applied",
-)  # fmt: skip
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+EDITS = ("mirror", "mirror_twice", "mirror_bigger", "mirror_applied", "mirror_applied_below", "bigger_applied")
 WALKER_SAMPLE = Sample("walker", WALKER, None, WALKER)
 SHARED = sample_called("spec__odd__Gen_stat_011")  # nodes with one mesh, degenerate triangles
 
@@ -35,16 +30,11 @@ SHARED = sample_called("spec__odd__Gen_stat_011")  # nodes with one mesh, degene
     ],
     ids=lambda value: value.id if isinstance(value, Sample) else str(value),
 )
-def test_scaled_nodes_with_animation(
-    tmp_path: Path, sample: Sample, node: str, frames: int
-) -> None:
+def test_scaled_nodes_with_animation(tmp_path: Path, sample: Sample, node: str, frames: int) -> None:
     source = to_gltf(sample, tmp_path / "model.glb")
     script = Path(__file__).parent / "edit.py"
     result = subprocess.run(
-        [BLENDER, script, source, tmp_path, node, *EDITS],
-        capture_output=True,
-        text=True,
-        check=False,
+        [BLENDER, script, source, tmp_path, node, *EDITS], capture_output=True, text=True, check=False
     )
     assert result.returncode == 0, result.stderr[-2000:]
     for name in EDITS:

@@ -18,9 +18,7 @@ from tests.support.assembled_game import ROBOT, GameParts
 from tests.support.runs import call
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 EDIT = """
 import os
 import sys
@@ -153,9 +151,7 @@ def test_a_building_is_moved_and_turned(folder: Path, source: bytes) -> None:
     assert back.not_applied == []
     before, now = read_mission(source, "x"), read_mission(back.data, "x")
     record = now.objects[0].record
-    np.testing.assert_allclose(
-        record["position"], before.objects[0].record["position"] + (10, 20, 0.5)
-    )
+    np.testing.assert_allclose(record["position"], before.objects[0].record["position"] + (10, 20, 0.5))
     np.testing.assert_allclose(record["turns"], (0, 0, 0.5), atol=1e-6)
     text = [str(one) for one in diff_missions(before, now)]
     assert len(text) == 1
@@ -203,9 +199,7 @@ def test_copies_new_objects_deletions_and_markers_arrive(folder: Path, source: b
         assert one.record.tobytes() == before.objects[row].record.tobytes()
     copy, new = sorted(now.objects[3:], key=lambda one: one.reference.lower().startswith("units"))
     assert (copy.reference, copy.scale) == ("S_ROCK", (3, 3, 3))
-    np.testing.assert_allclose(
-        copy.record["position"], before.objects[3].record["position"] + (5, 0, 0)
-    )
+    np.testing.assert_allclose(copy.record["position"], before.objects[3].record["position"] + (5, 0, 0))
     assert (new.reference.lower(), new.logical_id) == (ROBOT.lower(), 103)
     np.testing.assert_allclose(new.record["position"], (50, 60, 7))
     np.testing.assert_allclose(new.record["turns"], (0, 0, 1), atol=1e-6)

@@ -16,9 +16,7 @@ from tests.support.runs import call
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 EDITS = ("nothing", "alpha", "other_picture", "no_picture")
 
 
@@ -56,6 +54,4 @@ def test_another_picture(folder: Path) -> None:
 
 def test_a_picture_that_is_taken_away(folder: Path) -> None:
     out = back(folder, "no_picture")
-    assert [f"{one.where}: {one.what}" for one in out.not_applied] == [
-        "material 'armour': picture is gone"
-    ]
+    assert [f"{one.where}: {one.what}" for one in out.not_applied] == ["material 'armour': picture is gone"]

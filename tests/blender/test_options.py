@@ -13,9 +13,7 @@ from tests.support.corpus import LIBS, sample_called
 from tests.support.runs import require, to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 WALKER = sample_called("retail__system__R_H_002")
 
 
@@ -32,12 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "where"),
-    [
-        ("no_materials", "materials"),
-        ("placeholder", "materials"),
-        ("no_images", "pictures"),
-        ("jpeg", "pictures"),
-    ],
+    [("no_materials", "materials"), ("placeholder", "materials"), ("no_images", "pictures"), ("jpeg", "pictures")],
 )
 def test_what_is_left_out_is_one_line(folder: Path, name: str, where: str) -> None:
     back = import_gltf(folder / f"{name}.glb", sidecar=folder / "m.msh-sidecar")

@@ -23,9 +23,7 @@ from tests.support.runs import call, run
 
 __all__ = ["zip_file"]
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 ROBOT = sample_called("retail__system__R_H_002")
 EDIT = """
 import os
@@ -97,16 +95,11 @@ def test_edits_arrive_in_the_game(folder: Path, tmp_path: Path) -> None:
     before = snapshot(game)
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     kept = shutil.copy(out / "a.rlb/robot.glb", tmp_path / "kept.glb")
-    done = subprocess.run(
-        [BLENDER, "-c", EDIT, kept, tmp_path], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([BLENDER, "-c", EDIT, kept, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     shutil.copy(tmp_path / "editedTrue.glb", out / "a.rlb/robot.glb")
     assert run("gltf2msh", out, "--game", game, "--in-place", "--require-all").returncode == 0
-    old, new = (
-        read_nres(data, "a.rlb").entries
-        for data in (original(game / "a.rlb"), (game / "a.rlb").read_bytes())
-    )
+    old, new = (read_nres(data, "a.rlb").entries for data in (original(game / "a.rlb"), (game / "a.rlb").read_bytes()))
     differ = [a.name for a, b in zip(old, new, strict=True) if a.payload != b.payload]
     assert differ == ["robot.cpt"]
     assert names_in(game / "a.rlb") == ["CameraCenter", "Dir_1", "Свет", "Muzzle"]
@@ -138,7 +131,5 @@ def test_the_extension_puts_points_back(seen: Seen) -> None:
     assert names_in(out / "deleted.rlb") == old[:3]
     assert (out / "undone.rlb").read_bytes() == before
     assert names_in(out / "first.rlb", "bare.cpt") == ["Muzzle"]
-    none, deleted = (
-        read_nres((out / f"{name}.rlb").read_bytes(), "x").entries for name in ("none", "deleted")
-    )
+    none, deleted = (read_nres((out / f"{name}.rlb").read_bytes(), "x").entries for name in ("none", "deleted"))
     assert [(e.name, e.payload) for e in none] == [(e.name, e.payload) for e in deleted]

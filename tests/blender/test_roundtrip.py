@@ -13,16 +13,11 @@ from tests.support.corpus import LIBS, SAMPLES, Sample
 from tests.support.runs import first_difference, to_gltf
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-MODELS = [
-    *SAMPLES,
-    *(Sample(path.stem, path, None, path) for path in sorted(EXAMPLES.glob("*.msh"))),
-]
+MODELS = [*SAMPLES, *(Sample(path.stem, path, None, path) for path in sorted(EXAMPLES.glob("*.msh")))]
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +30,7 @@ def through_blender(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number, sample in enumerate(MODELS)
     ]
     script = Path(__file__).parent / "roundtrip.py"
-    result = subprocess.run(
-        [BLENDER, script, folder, *models], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, script, folder, *models], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
     return folder
 

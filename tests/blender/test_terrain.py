@@ -19,9 +19,7 @@ from tests.support.runs import call, first_difference
 from tests.support.terrain_twin import Tables, check
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 HERE = Path(__file__).parent
 EDITS = (
     "raise_vertex",
@@ -38,9 +36,7 @@ EDITED = ("spec__AutoMAP_00", "mixed__tut_1")
 
 
 def blender(script: str, *arguments: object) -> None:
-    result = subprocess.run(
-        [BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([BLENDER, HERE / script, *map(str, arguments)], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr[-2000:]
 
 

@@ -19,9 +19,7 @@ from tests.docs.materials import EXAMPLES, example_game
 from tests.support.runs import call
 
 BLENDER = os.environ.get("MSH_GLTF_BLENDER_PYTHON")
-pytestmark = pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
+pytestmark = pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
 TURRET, LAND = "turrets.rlb/e_tur_01.glb", "DATA/MAPS/Tut_1/Land.glb"
 
 

@@ -33,7 +33,5 @@ for name in sys.argv[1:]:
     page.path.write_text(text, "utf-8")
     translation = page.path.with_suffix(".ru.md")
     if translation.is_file():
-        translation.write_text(
-            with_blocks(translation.read_text("utf-8"), SHOWN.findall(text)), "utf-8"
-        )
+        translation.write_text(with_blocks(translation.read_text("utf-8"), SHOWN.findall(text)), "utf-8")
     print(f"{name}: {len(page.skipped)} blocks skipped")

@@ -112,9 +112,7 @@ def areals(path: Path) -> None:
 @maker("tower.obj")
 def tower_obj(path: Path) -> None:
     """A model that another tool wrote as OBJ: four triangles."""
-    path.write_text(
-        "o tower\nv 0 0 0\nv 1 0 0\nv 0 0 -1\nv 0 2 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
-    )
+    path.write_text("o tower\nv 0 0 0\nv 1 0 0\nv 0 0 -1\nv 0 2 0\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
 
 
 @maker("broken.msh")

@@ -41,12 +41,7 @@ from sybil.parsers.markdown import CodeBlockParser, SkipParser
 from msh_gltf.converter import cli
 from tests.docs.materials import lay_out
 
-COMMANDS = {
-    "msh2gltf": cli.msh2gltf,
-    "gltf2msh": cli.gltf2msh,
-    "msh-inspect": cli.msh_inspect,
-    "msh-mod": cli.msh_mod,
-}
+COMMANDS = {"msh2gltf": cli.msh2gltf, "gltf2msh": cli.gltf2msh, "msh-inspect": cli.msh_inspect, "msh-mod": cli.msh_mod}
 ANY = "..."
 #: A comment at the start of a page that says what its folder holds.
 BEGINS = re.compile(r"^<!-- begins with: (.+?) -->$", re.MULTILINE)
@@ -85,11 +80,7 @@ class Shell:
     def _here(self, words: list[str]) -> str:
         raw = io.BytesIO()
         stream = io.TextIOWrapper(raw, "utf-8", newline="\n", write_through=True)
-        with (
-            contextlib.chdir(self.folder),
-            contextlib.redirect_stdout(stream),
-            contextlib.redirect_stderr(stream),
-        ):
+        with contextlib.chdir(self.folder), contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
             try:
                 if words[0] == "python":
                     _script(words[1:])
@@ -239,17 +230,14 @@ class Page:
             if silent or fits(step.shown, printed):
                 continue
             if not self.renew or ANY in step.shown:
-                different = difflib.unified_diff(
-                    step.shown, printed, "shown", "printed", lineterm="", n=1
-                )
+                different = difflib.unified_diff(step.shown, printed, "shown", "printed", lineterm="", n=1)
                 return f"$ {step.command}\n" + "\n".join(different)
             step.shown = printed
         if self.renew:
             block = "".join(
-                "$ " + "\n> ".join(step.command.split("\n")) + "\n"
-                + "".join(f"{line}\n" for line in step.shown)
+                "$ " + "\n> ".join(step.command.split("\n")) + "\n" + "".join(f"{line}\n" for line in step.shown)
                 for step in steps
-            )  # fmt: skip
+            )
             self._replace(example, block)
         return None
 

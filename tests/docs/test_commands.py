@@ -74,17 +74,7 @@ def test_columns_of_the_groups_are_in_line() -> None:
     def command() -> None: ...
 
     shown = CliRunner().invoke(command, ["--help"]).output
-    assert (
-        len(
-            {
-                line.index(text)
-                for line in shown.splitlines()
-                for text in ("One.", "Two.")
-                if text in line
-            }
-        )
-        == 1
-    )
+    assert len({line.index(text) for line in shown.splitlines() for text in ("One.", "Two.") if text in line}) == 1
 
 
 def test_a_default_that_is_no_value_is_shown() -> None:
@@ -105,9 +95,7 @@ def test_every_option_of_a_command_below_has_an_example(name: str) -> None:
 def test_commands_below_are_listed_as_on_the_page() -> None:
     shown = CliRunner().invoke(MOD.command, ["--help"]).output.split("Commands:")[1]
     page = (DOCS / "commands/msh-mod.md").read_text("utf-8")
-    assert re.findall(r"^  (\w+)", shown, re.MULTILINE) == re.findall(
-        r"^## ([a-z]+)$", page, re.MULTILINE
-    )
+    assert re.findall(r"^  (\w+)", shown, re.MULTILINE) == re.findall(r"^## ([a-z]+)$", page, re.MULTILINE)
 
 
 @pytest.mark.parametrize("reference", [*REFERENCES, MOD], ids=name_of)
@@ -115,9 +103,7 @@ def test_man_pages_are_valid(reference: Reference | GroupReference) -> None:
     if (groff := shutil.which("groff")) is None:
         pytest.skip("no groff")
     path = DOCS / "man" / f"{name_of(reference)}.1"
-    done = subprocess.run(
-        [groff, "-man", "-ww", "-Tutf8", path], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([groff, "-man", "-ww", "-Tutf8", path], capture_output=True, text=True, check=True)
     assert done.stderr == ""
     shown = re.sub(r"\x1b\[\d+m|.\x08", "", done.stdout)
     for one in options_of(reference) if isinstance(reference, Reference) else ():
@@ -133,8 +119,7 @@ def test_the_shell_completes(reference: Reference | GroupReference) -> None:
     variable = f"_{name.replace('-', '_').upper()}_COMPLETE"
     done = subprocess.run(
         [sys.executable, "-c", code, name.replace("-", "_")],
-        env=os.environ
-        | {variable: "bash_complete", "COMP_WORDS": f"{name} {typed}", "COMP_CWORD": "1"},
+        env=os.environ | {variable: "bash_complete", "COMP_WORDS": f"{name} {typed}", "COMP_CWORD": "1"},
         capture_output=True,
         text=True,
         check=True,

@@ -52,9 +52,7 @@ SKIPPED = re.compile(
 
 def written() -> list[Path]:
     """Every file that people read, as git knows them."""
-    done = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
-    )
+    done = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         pytest.skip("not a git checkout")
     endings = (".py", ".md", ".toml", ".yml", ".svg")
@@ -63,9 +61,7 @@ def written() -> list[Path]:
 
 
 def test_no_private_words() -> None:
-    words = re.compile(
-        "|".join(rf"(?P<w{i}>\b(?:{word})\b)" for i, word in enumerate(PRIVATE)), re.IGNORECASE
-    )
+    words = re.compile("|".join(rf"(?P<w{i}>\b(?:{word})\b)" for i, word in enumerate(PRIVATE)), re.IGNORECASE)
     plain = [name for names in ALLOWED.values() for name in names]
     instead = list(PRIVATE.values())
     found = []

@@ -13,20 +13,14 @@ from tests.docs.runner import ANY, BEGINS, Page, Shell, Step, fits, steps_of
 #: A Russian page has the blocks of the English one, which a test of its own compares.
 PAGES = [
     path
-    for path in [
-        ROOT / "README.md",
-        ROOT / "CONTRIBUTING.md",
-        *sorted((ROOT / "docs").rglob("*.md")),
-    ]
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     if not path.name.endswith(".ru.md")
 ]
 #: Pages that are typed from top to bottom.
 READERS = [path for path in PAGES if path.name == "README.md" or path.parent.name == "tutorials"]
 NAMES = [path.relative_to(ROOT).as_posix() for path in PAGES]
 FENCE = re.compile(r"^ *```(.*)$", re.MULTILINE)
-RUN = [
-    path for path in PAGES if {"console", "python"} & set(FENCE.findall(path.read_text("utf-8")))
-]
+RUN = [path for path in PAGES if {"console", "python"} & set(FENCE.findall(path.read_text("utf-8")))]
 
 
 @pytest.mark.parametrize("path", RUN, ids=lambda path: path.relative_to(ROOT).as_posix())

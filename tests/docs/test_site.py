@@ -20,9 +20,7 @@ from docs.make_gallery import make_gallery
 
 ROOT = Path(__file__).parents[2]
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("mkdocs") is None, reason="no mkdocs (the docs extra)"
-)
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="no mkdocs (the docs extra)")
 
 
 def build(root: Path, target: Path) -> subprocess.CompletedProcess[str]:
@@ -96,9 +94,7 @@ def test_contents_of_api_pages_are_short(site: Path) -> None:
     """A page of many modules lists these, a page of one module what is in it."""
     for name, shown, listed in (("pipeline", "pipeline.verify", False), ("functions", "api", True)):
         text = (site / f"api/{name}.html").read_text("utf-8")
-        contents = re.findall(
-            r'<nav class="md-nav md-nav--secondary".*?</nav>\s*</div>', text, re.S
-        )[-1]
+        contents = re.findall(r'<nav class="md-nav md-nav--secondary".*?</nav>\s*</div>', text, re.S)[-1]
         anchors = re.findall(r'href="#([^"]+)"', contents)
         assert len(anchors) <= 70, name
         members = [a for a in anchors if re.search(rf"{re.escape(shown)}\.\w+$", a)]
@@ -108,10 +104,7 @@ def test_contents_of_api_pages_are_short(site: Path) -> None:
 def test_copy_buttons_copy_what_one_types(site: Path) -> None:
     """No prompt, no output, no comment; a command of several lines is whole; output has none."""
     copied = re.findall(r'data-copy="([^"]*)"', (site / "commands.html").read_text("utf-8"))
-    assert html.unescape(copied[0]).split("\n")[:2] == [
-        "msh2gltf robot.msh",
-        "gltf2msh robot.glb -o new/",
-    ]
+    assert html.unescape(copied[0]).split("\n")[:2] == ["msh2gltf robot.msh", "gltf2msh robot.glb -o new/"]
     for path in site.rglob("*.html"):
         text = path.read_text("utf-8")
         blocks = text.count('<div class="language-console highlight"')
@@ -166,9 +159,7 @@ def browser() -> Iterator[Any]:
         ("api/queries.html", "posed_matrices", "index.ru.html"),
     ],
 )
-def test_in_a_browser_from_a_folder(
-    page: str, word: str, other: str, browser: Any, site: Path
-) -> None:
+def test_in_a_browser_from_a_folder(page: str, word: str, other: str, browser: Any, site: Path) -> None:
     """Nothing is asked of the network, nothing is complained of; search and languages work."""
     sync_api = pytest.importorskip("playwright.sync_api")
     tab = browser.new_page()
@@ -192,9 +183,7 @@ def test_in_a_browser_from_a_folder(
             continue
     found = tab.locator(".md-search-result__item").all_inner_texts()
     assert any(word.lower() in text.lower() for text in found)
-    assert word != "LOD" or "Glossary" in found[0], (
-        "search finds levels of detail under their usual name"
-    )
+    assert word != "LOD" or "Glossary" in found[0], "search finds levels of detail under their usual name"
     tab.keyboard.press("Escape")
     tab.locator(".md-select button").hover()
     tab.locator(f"[hreflang={'en' if page.endswith('.ru.html') else 'ru'}]").click()
@@ -229,19 +218,9 @@ def test_broken_references_fail(book: Path) -> None:
     """Each of them is a warning, which a strict build does not survive."""
     change(book, "docs/obj.md", "(materials.md)", "(nowhere.md)")
     change(book, "docs/recovery.md", "#when-a-run-is-stopped", "#never")
-    change(
-        book,
-        "docs/decisions/index.md",
-        "(0002-content-decides.md)",
-        "(0003-gltf-is-written-as-json.md)",
-    )
+    change(book, "docs/decisions/index.md", "(0002-content-decides.md)", "(0003-gltf-is-written-as-json.md)")
     change(book, "converter/queries/model.py", ":func:`owner_slots`", ":func:`ownerslots`")
-    change(
-        book,
-        "converter/queries/model.py",
-        "        dialect: how keys are read.",
-        "        diaclet: so.",
-    )
+    change(book, "converter/queries/model.py", "        dialect: how keys are read.", "        diaclet: so.")
     done = build(book, book / "site")
     assert done.returncode != 0
     warnings = [line for line in done.stderr.splitlines() if "WARNING" in line or line[:3] == "  -"]
@@ -253,11 +232,7 @@ def test_pages_have_edit_links_once_the_repository_is_known(book: Path, site: Pa
     assert "/edit/main/" not in (site / "obj.html").read_text("utf-8")
     change(book, "pyproject.toml", 'repository = ""', 'repository = "https://host.org/us/it"')
     done = build(book, book / "site")
-    for page, source in (
-        ("obj", "docs/obj.md"),
-        ("index", "README.md"),
-        ("index.ru", "README.ru.md"),
-    ):
+    for page, source in (("obj", "docs/obj.md"), ("index", "README.md"), ("index.ru", "README.ru.md")):
         text = (book / f"site/{page}.html").read_text("utf-8")
         assert f'href="https://host.org/us/it/edit/main/{source}"' in text, done.stderr
 
@@ -266,17 +241,10 @@ def test_pages_have_edit_links_once_the_repository_is_known(book: Path, site: Pa
     ("page", "old", "new", "said"),
     [
         ("docs/develop/extend.md", "../../CONTRIBUTING.md", "../../NOTHING.md", "NOTHING.md"),
-        (
-            "docs/api/queries.md",
-            "::: msh_gltf.converter.queries.model",
-            "::: converter.querys",
-            "querys",
-        ),
+        ("docs/api/queries.md", "::: msh_gltf.converter.queries.model", "::: converter.querys", "querys"),
     ],
 )
-def test_what_is_not_there_stops_the_build(
-    page: str, old: str, new: str, said: str, book: Path
-) -> None:
+def test_what_is_not_there_stops_the_build(page: str, old: str, new: str, said: str, book: Path) -> None:
     change(book, page, old, new)
     done = build(book, book / "site")
     assert done.returncode != 0

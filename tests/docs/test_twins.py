@@ -13,9 +13,7 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[2]
 RUSSIAN = sorted([*ROOT.glob("*.ru.md"), *(ROOT / "docs").rglob("*.ru.md")])
-every_page = pytest.mark.parametrize(
-    "page", RUSSIAN, ids=lambda path: path.relative_to(ROOT).as_posix()
-)
+every_page = pytest.mark.parametrize("page", RUSSIAN, ids=lambda path: path.relative_to(ROOT).as_posix())
 PARSER = MarkdownIt("commonmark").enable("table")
 #: Comments are translated: after two blanks, or on a line of their own.
 COMMENT = re.compile(r"(^|\s+)# .*$", re.MULTILINE)
@@ -71,9 +69,7 @@ def test_a_russian_page_leads_to_russian_pages(page: Path) -> None:
 
 
 @every_page
-def test_links_and_anchors_are_those_of_the_translations(
-    page: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_links_and_anchors_are_those_of_the_translations(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Anchors are found by the place of their heading: ``python docs/link_translations.py``."""
     monkeypatch.syspath_prepend(ROOT / "docs")
     linked = runpy.run_path(str(ROOT / "docs/link_translations.py"))["linked"]

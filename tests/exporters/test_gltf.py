@@ -257,12 +257,8 @@ def test_paths(tmp_path: Path) -> None:
     assert primitive["mode"] == 1
     points = view.array(primitive["attributes"]["POSITION"]) @ TO_GAME.T
     links = sample.arrays["graph_link"][:, :2]
-    np.testing.assert_allclose(
-        points.reshape(-1, 2, 3), sample.arrays["graph_posed"][links], atol=1e-4
-    )
-    assert "paths" not in [
-        n["name"] for n in GltfView(to_gltf(sample, tmp_path / "b.glb"))["nodes"]
-    ]
+    np.testing.assert_allclose(points.reshape(-1, 2, 3), sample.arrays["graph_posed"][links], atol=1e-4)
+    assert "paths" not in [n["name"] for n in GltfView(to_gltf(sample, tmp_path / "b.glb"))["nodes"]]
 
 
 def test_wide_indices_and_restart(tmp_path: Path) -> None:
@@ -318,14 +314,8 @@ def test_same_input_same_bytes(sample: Sample, tmp_path: Path) -> None:
 def test_validator_is_silent(tmp_path: Path) -> None:
     """No errors and no warnings, for every model and every kind of output."""
     require(NODE, "node is not installed: the Khronos validator cannot run")
-    require(
-        (VALIDATOR / "node_modules").is_dir(),
-        "gltf-validator is not installed: npm install in tests/validator",
-    )
-    files = [
-        to_gltf(sample, tmp_path / f"{i}.glb", "--vertex-ids", "--paths")
-        for i, sample in enumerate(SAMPLES)
-    ]
+    require((VALIDATOR / "node_modules").is_dir(), "gltf-validator is not installed: npm install in tests/validator")
+    files = [to_gltf(sample, tmp_path / f"{i}.glb", "--vertex-ids", "--paths") for i, sample in enumerate(SAMPLES)]
     animated = sample_called("spec__odd__B_PLANT_008")
     files += [
         to_gltf(animated, tmp_path / "json.gltf"),
@@ -337,9 +327,7 @@ def test_validator_is_silent(tmp_path: Path) -> None:
 
 
 def _issues(files: list[Path]) -> dict[str, list]:
-    result = subprocess.run(
-        [NODE, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([NODE, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     reports = [json.loads(line) for line in result.stdout.splitlines()]
     assert len(reports) == len(files)

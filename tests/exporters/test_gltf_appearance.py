@@ -54,9 +54,7 @@ def linear(values: list[int]) -> list[float]:
     return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4).tolist()
 
 
-def check_materials(
-    view: GltfView, materials: dict[str, Any], pixels: dict[str, np.ndarray]
-) -> int:
+def check_materials(view: GltfView, materials: dict[str, Any], pixels: dict[str, np.ndarray]) -> int:
     """Every named material against the recorded truth; returns how many have a texture."""
     textured = 0
     for made in view["materials"]:
@@ -72,9 +70,7 @@ def check_materials(
         np.testing.assert_allclose(surface["baseColorFactor"], expected, atol=1e-6)
         emissive = linear(truth["ambient"])
         np.testing.assert_allclose(made.get("emissiveFactor", [0, 0, 0]), emissive, atol=1e-6)
-        assert made.get("alphaMode", "OPAQUE") == (
-            "BLEND" if truth["flags"] in (4, 8) else "OPAQUE"
-        )
+        assert made.get("alphaMode", "OPAQUE") == ("BLEND" if truth["flags"] in (4, 8) else "OPAQUE")
         assert about["phases"] == truth["phases"]
         assert ("additive" in about) == (truth["flags"] == 8)
         key = f"textures.lib::{truth['texture']}".casefold()
@@ -187,9 +183,7 @@ def test_way_back_and_validator(game: Path, tmp_path: Path) -> None:
     node = shutil.which("node")
     require(node, "node is not installed: the Khronos validator cannot run")
     require((VALIDATOR / "node_modules/gltf-validator").is_dir(), "gltf-validator is not installed")
-    result = subprocess.run(
-        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True)
     for line in result.stdout.splitlines():
         assert json.loads(line)["issues"] == [], line
 
@@ -198,9 +192,7 @@ def test_through_blender(game: Path, tmp_path: Path) -> None:
     require(BLENDER, "no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
     export(game / "models/room.msh", tmp_path / "room.glb", "--game", game)
     script = Path(__file__).parents[1] / "blender/roundtrip.py"
-    subprocess.run(
-        [BLENDER, script, tmp_path, tmp_path / "room.glb"], capture_output=True, check=True
-    )
+    subprocess.run([BLENDER, script, tmp_path, tmp_path / "room.glb"], capture_output=True, check=True)
     for kind in ("plain", "extras"):
         shown = GltfView(tmp_path / kind / "room.glb")
         assert shown.json["images"]

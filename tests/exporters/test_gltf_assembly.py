@@ -53,10 +53,8 @@ def mounted(models: list[AssembledModel], socket: int) -> list[Placement]:
         inverse = root_pose(models[1].scene).inverse()
         out += [
             Placement("hall", NodeExtras(kind="component", index=0), model=0, pose=pose),
-            Placement(
-                "gun", NodeExtras(kind="component", index=1), row, socket, 1, pose=inverse
-            ),
-        ]  # fmt: skip
+            Placement("gun", NodeExtras(kind="component", index=1), row, socket, 1, pose=inverse),
+        ]
     return out
 
 
@@ -69,9 +67,7 @@ def named(view: GltfView, name: str) -> int:
     return next(i for i, node in enumerate(view["nodes"]) if node["name"] == name)
 
 
-def test_a_model_that_is_placed_twice_has_its_meshes_once(
-    models: list[AssembledModel], tmp_path: Path
-) -> None:
+def test_a_model_that_is_placed_twice_has_its_meshes_once(models: list[AssembledModel], tmp_path: Path) -> None:
     once = written(Assembly("a", models, mounted(models, 2)[:2]), tmp_path / "once.glb")
     twice = written(Assembly("a", models, mounted(models, 2)), tmp_path / "twice.glb")
     for part in ("meshes", "materials", "accessors", "bufferViews"):
@@ -106,9 +102,8 @@ def test_the_root_of_a_part_takes_the_pose_of_its_socket(
         turns, moves = rest_pose(models[0].scene)
         at = at @ matrix(moves[socket], turns[socket])
         root = next(
-            c for c in view["nodes"][named(view, gun)]["children"]
-            if view["nodes"][c]["extras"]["msh"]["node"] == 0
-        )  # fmt: skip
+            c for c in view["nodes"][named(view, gun)]["children"] if view["nodes"][c]["extras"]["msh"]["node"] == 0
+        )
         np.testing.assert_allclose(view.game_world(root), at, atol=1e-5)
         own = root_pose(models[1].scene)
         part = at @ np.linalg.inv(matrix(own.translation, own.rotation))
@@ -127,23 +122,17 @@ def test_turns_are_applied_about_x_then_y_then_z() -> None:
     about_x = np.array([[1, 0, 0], [0, c(x), -s(x)], [0, s(x), c(x)]])
     about_y = np.array([[c(y), 0, s(y)], [0, 1, 0], [-s(y), 0, c(y)]])
     about_z = np.array([[c(z), -s(z), 0], [s(z), c(z), 0], [0, 0, 1]])
-    np.testing.assert_allclose(
-        rotation_matrix(turned([x, y, z])), about_z @ about_y @ about_x, atol=1e-12
-    )
+    np.testing.assert_allclose(rotation_matrix(turned([x, y, z])), about_z @ about_y @ about_x, atol=1e-12)
 
 
-def test_only_the_vertices_that_are_shown_are_written(
-    models: list[AssembledModel], tmp_path: Path
-) -> None:
+def test_only_the_vertices_that_are_shown_are_written(models: list[AssembledModel], tmp_path: Path) -> None:
     view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb")
     stored = sum(len(m.scene.streams.positions) for m in models)
     positions = {p["attributes"]["POSITION"] for mesh in view["meshes"] for p in mesh["primitives"]}
     views = {view["accessors"][i]["bufferView"] for i in positions}
     assert sum(view["bufferViews"][i]["byteLength"] // 12 for i in views) < stored
     # and they are the same triangles as with all of them
-    whole = written(
-        Assembly("a", models, mounted(models, 2)), tmp_path / "ids.glb", vertex_ids=True
-    )
+    whole = written(Assembly("a", models, mounted(models, 2)), tmp_path / "ids.glb", vertex_ids=True)
     for number, node in enumerate(view["nodes"]):
         if "mesh" in node:
             one, other = view.triangles(number), whole.triangles(number)
@@ -151,9 +140,7 @@ def test_only_the_vertices_that_are_shown_are_written(
                 np.testing.assert_array_equal(one[key], other[key])
 
 
-def test_the_clip_moves_every_copy_with_shared_samplers(
-    models: list[AssembledModel], tmp_path: Path
-) -> None:
+def test_the_clip_moves_every_copy_with_shared_samplers(models: list[AssembledModel], tmp_path: Path) -> None:
     view = written(Assembly("a", models, mounted(models, 2)), tmp_path / "a.glb", fps=12.0)
     (clip,) = view["animations"]
     assert clip["name"] == "a"
@@ -179,11 +166,12 @@ def test_markers_are_scenes_of_their_own(tmp_path: Path) -> None:
         ],
         "zones": [
             Marker(
-                "zone", NodeExtras(kind="zone", index=0, inner=2.0),
+                "zone",
+                NodeExtras(kind="zone", index=0, inner=2.0),
                 Pose(np.array([1.0, 2.0, 3.0]), scale=np.full(3, 9.0)),
             )
         ],
-    }  # fmt: skip
+    }
     view = written(Assembly("m", markers=markers), tmp_path / "a.glb")
     assert [scene["name"] for scene in view["scenes"]] == ["m", "routes", "zones"]
     lines, alone, zone = view["nodes"]

@@ -13,11 +13,7 @@ from msh_gltf.exporters.gltf_json import Text, json_rows, json_text, numbers_tex
 def test_encoded_parts_take_their_places() -> None:
     names = ['{"":null}', "Кошка", ""]
     value = {"names": names, "parts": [Text('{"a":1}'), {"b": 2}, Text("3,4")], "last": Text("[]")}
-    assert json.loads(json_text(value)) == {
-        "names": names,
-        "parts": [{"a": 1}, {"b": 2}, 3, 4],
-        "last": [],
-    }
+    assert json.loads(json_text(value)) == {"names": names, "parts": [{"a": 1}, {"b": 2}, 3, 4], "last": []}
 
 
 def test_a_number_that_is_not_finite_is_refused() -> None:

@@ -226,9 +226,8 @@ def written(**changes: Any) -> dict[str, Any]:
     pixels[..., 3] = np.reshape(alpha, (2, 2))
     plain = next(iter(loaded.appearance.materials.values()))
     look = dataclasses.replace(
-        plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False,
-        additive=False,
-    )  # fmt: skip
+        plain, texture="T", colour=(0.5, 1.0, 0.25, 1.0), self_light=(0, 0, 0), translucent=False, additive=False
+    )
     look = dataclasses.replace(look, **changes)
     drawn = Picture("T", "", "1", lambda: pixels)
     lights = {0: Picture("L", "", "2", lambda: pixels)} if changes.get("phases") == 7 else {}
@@ -249,9 +248,11 @@ def test_how_alpha_is_drawn() -> None:
     assert added["alphaMode"] == "BLEND"
     assert added["emissiveFactor"] == [0.2140411, 1.0, 0.0508761]
     assert added["extras"]["msh"]["additive"] == 1
-    assert written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)[
-        "emissiveFactor"
-    ] == [0.2140411, 0.0508761, 0]
+    assert written(self_light=(0.5, 0.25, 0), additive=True, translucent=True)["emissiveFactor"] == [
+        0.2140411,
+        0.0508761,
+        0,
+    ]
     assert "emissiveFactor" not in written()
 
 
@@ -365,9 +366,7 @@ def test_validator(land: Path, game: Path, tmp_path: Path) -> None:
         target = tmp_path / f"{source.stem}.gltf"
         export(source, target, "--game", game)
         files.append(target)
-    result = subprocess.run(
-        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True)
     lines = result.stdout.splitlines()
     assert len(lines) == len(files)
     for line in lines:
@@ -381,9 +380,7 @@ def test_through_blender(land: Path, game: Path, tmp_path: Path) -> None:
     assert call(cli.msh2gltf, game, "-o", out, "-q") == 0
     terrain = next(p for p in out.rglob("Land.glb") if GltfView(p).info["kind"] == "terrain")
     script = Path(__file__).parents[1] / "blender/roundtrip.py"
-    subprocess.run(
-        [BLENDER, script, tmp_path, out / "lit.glb", terrain], capture_output=True, check=True
-    )
+    subprocess.run([BLENDER, script, tmp_path, out / "lit.glb", terrain], capture_output=True, check=True)
     for kind in ("plain", "extras"):
         for glb, source in ((out / "lit.glb", LIT.source), (terrain, land.read_bytes())):
             back = import_gltf(tmp_path / kind / glb.name, glb.with_suffix(".msh-sidecar"))
@@ -418,9 +415,7 @@ def test_a_painted_picture_goes_back(game: Path, tmp_path: Path, stem: str) -> N
             assert bytes(one.payload) == bytes(other.payload)
             continue
         was, now = (read_texm(e.payload, "") for e in (one, other))
-        assert (was.format, len(was.levels), was.pages.tolist()) == (
-            now.format, len(now.levels), now.pages.tolist(),
-        )  # fmt: skip
+        assert (was.format, len(was.levels), was.pages.tolist()) == (now.format, len(now.levels), now.pages.tolist())
         assert np.abs(now.rgba()[0, 0].astype(int) - (200, 16, 99, 255)).max() <= 8
     # the same again changes nothing; in place, a second time, neither
     assert call(cli.gltf2msh, out, "--game", game, "--in-place", "-q") == 0

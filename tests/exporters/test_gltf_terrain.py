@@ -46,9 +46,7 @@ def test_terrain_equals_the_truth(level, tmp_path: Path) -> None:
             assert view["materials"][primitive["material"]]["name"] == name
             assert extras["microtexture"] == micro[first]
             index = view.array(primitive["indices"]).reshape(-1, 3)
-            rows = np.flatnonzero(
-                (truth["level"] == number) & (truth["mat1"] == first) & (truth["mat2"] == second)
-            )
+            rows = np.flatnonzero((truth["level"] == number) & (truth["mat1"] == first) & (truth["mat2"] == second))
             np.testing.assert_array_equal(index, truth["face"][rows])
             triangles += len(rows)
         assert len(pairs) == len(mesh["primitives"])
@@ -89,10 +87,7 @@ def test_areal_map_equals_the_truth(level, tmp_path: Path) -> None:
         cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         assert (cross[:, 2] > -1e-6).all(), "no triangle is turned over"
         polygons = [truth["vertex"][start[i] : start[i + 1]].astype(float) for i in mine]
-        area = sum(
-            (p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1)).sum() / 2
-            for p in polygons
-        )
+        area = sum((p[:, 0] * np.roll(p[:, 1], -1) - p[:, 1] * np.roll(p[:, 0], -1)).sum() / 2 for p in polygons)
         assert abs(cross[:, 2].sum() / 2 - area) <= 1e-6 * area
         ours = np.unique(points, axis=0)
         np.testing.assert_array_equal(ours, np.unique(np.concatenate(polygons), axis=0))
@@ -151,9 +146,7 @@ def test_validator_is_silent(tmp_path: Path) -> None:
                 level = level_called(name)
                 assert call(cli.msh2gltf, level.folder / source, "-o", target, "-q", "--force") == 0
                 files.append(target)
-    result = subprocess.run(
-        [node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True
-    )
+    result = subprocess.run([node, VALIDATOR / "validate.mjs", *files], capture_output=True, text=True, check=True)
     for line in result.stdout.splitlines():
         assert json.loads(line)["issues"] == [], line
 

@@ -16,12 +16,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.obj import not_in_obj, obj_files
 from msh_gltf.converter.pipeline.options import ExportOptions
-from msh_gltf.converter.scene.appearance import (
-    Appearance,
-    MaterialAppearance,
-    Picture,
-    missing_material,
-)
+from msh_gltf.converter.scene.appearance import Appearance, MaterialAppearance, Picture, missing_material
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.exporters.obj import escape, export_obj
 from msh_gltf.importers.obj import unescape
@@ -120,9 +115,7 @@ def test_posed_triangles(sample: Sample, tmp_path: Path) -> None:
         normals = truth["soup_nrm"][rows].astype(np.float64)
         length = np.linalg.norm(normals, axis=-1, keepdims=True)
         given_ones = length[..., 0] > 0
-        np.testing.assert_allclose(
-            game(obj.corners(name, "vn"))[given_ones], (normals / length)[given_ones], atol=1e-5
-        )
+        np.testing.assert_allclose(game(obj.corners(name, "vn"))[given_ones], (normals / length)[given_ones], atol=1e-5)
         uv = obj.corners(name, "vt").astype(np.float32)
         np.testing.assert_array_equal(uv[..., 0], truth["soup_uv"][rows][..., 0])
         np.testing.assert_array_equal(1 - uv[..., 1], truth["soup_uv"][rows][..., 1])
@@ -156,9 +149,7 @@ def test_frames(name: str, frame: float, tmp_path: Path) -> None:
             index = view.array(primitive["indices"]).reshape(-1, 3)
             points = view.array(primitive["attributes"]["POSITION"])[index].astype(np.float64)
             got.append(points @ matrix[:3, :3].T + matrix[:3, 3])
-        np.testing.assert_allclose(
-            obj.corners(node["name"], "v"), np.concatenate(got), atol=1e-5 * size
-        )
+        np.testing.assert_allclose(obj.corners(node["name"], "v"), np.concatenate(got), atol=1e-5 * size)
 
 
 def test_frame_zero_is_the_rest_pose(tmp_path: Path) -> None:
@@ -216,36 +207,24 @@ def test_textures_lie_beside(tmp_path: Path) -> None:
     sample = sample_called(ANIMATED)
     options = ExportOptions(dialect=sample.dialect)
     loaded = load_file(sample.path, None, options)
-    plain = dict(
-        obj_files(dataclasses.replace(loaded, appearance=None), tmp_path / "m.obj", options=options)
-    )
+    plain = dict(obj_files(dataclasses.replace(loaded, appearance=None), tmp_path / "m.obj", options=options))
     assert b"map_Kd" not in plain[tmp_path / "m.mtl"]
     used = sorted(set(sample.arrays["batch_row"].tolist()))
-    look = MaterialAppearance(
-        "a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1
-    )
+    look = MaterialAppearance("a", "a", "name", (0.5, 0.25, 1, 0.75), (0, 0.5, 0), True, False, "T/1.0", 1)
     appearances = dict.fromkeys(used, look) | {99: dataclasses.replace(look, texture="unused")}
     pixels = np.arange(16, dtype=np.uint8).reshape(2, 2, 4)
     pictures = {name: Picture(name, "", "", lambda: pixels) for name in ("T/1.0", "unused")}
     appearance = Appearance(appearances, pictures)
-    made = obj_files(
-        dataclasses.replace(loaded, appearance=appearance), tmp_path / "m.obj", options=options
-    )
-    assert [path.name for path, _ in made] == [
-        "m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj",
-    ]  # fmt: skip
+    made = obj_files(dataclasses.replace(loaded, appearance=appearance), tmp_path / "m.obj", options=options)
+    assert [path.name for path, _ in made] == ["m.msh-sidecar", "m.T%2F1.0.png", "m.mtl", "m.obj"]
     assert (np.asarray(Image.open(BytesIO(made[1][1]))) == pixels).all()
     mtl = made[2][1].decode()
     count = mtl.count("newmtl ")
     assert count
-    for line in (
-        "Kd 0.5 0.25 1", "d 0.75", "Ke 0 0.5 0", "map_Kd m.T%2F1.0.png", "map_d m.T%2F1.0.png",
-    ):  # fmt: skip
+    for line in ("Kd 0.5 0.25 1", "d 0.75", "Ke 0 0.5 0", "map_Kd m.T%2F1.0.png", "map_d m.T%2F1.0.png"):
         assert mtl.count(f"\n{line}\n") == count
     gone = Appearance(dict.fromkeys(used, missing_material("a")))
-    again = obj_files(
-        dataclasses.replace(loaded, appearance=gone), tmp_path / "m.obj", options=options
-    )
+    again = obj_files(dataclasses.replace(loaded, appearance=gone), tmp_path / "m.obj", options=options)
     assert again[-2][1] == plain[tmp_path / "m.mtl"]
 
 
@@ -305,18 +284,12 @@ def test_streams_that_a_model_lacks() -> None:
     """Without normals or texture coordinates faces do not name them."""
     sample = sample_called(ANIMATED)
     scene = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene
-    for absent, pattern in (
-        (["uv0"], b"f 1//1 "),
-        (["normals"], b"f 1/1 "),
-        (["uv0", "normals"], b"f 1 "),
-    ):
+    for absent, pattern in ((["uv0"], b"f 1//1 "), (["normals"], b"f 1/1 "), (["uv0", "normals"], b"f 1 ")):
         scene.streams = dataclasses.replace(scene.streams, **dict.fromkeys(absent))
         obj, _ = export_obj(scene, rest_pose(scene))
         assert pattern in obj
         assert (b"\nvt " in obj) is (scene.streams.uv0 is not None)
-        scene.streams = load_file(
-            sample.path, None, ExportOptions(dialect=sample.dialect)
-        ).scene.streams
+        scene.streams = load_file(sample.path, None, ExportOptions(dialect=sample.dialect)).scene.streams
 
 
 @pytest.mark.parametrize("frame", [float("nan"), float("-inf"), 1e300])

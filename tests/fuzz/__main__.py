@@ -33,9 +33,7 @@ def main() -> int:
     found = 0
     for name in options.target or TARGETS:
         target = TARGETS[name]
-        report = fuzz(
-            target, options.executions, options.seed, seconds=options.seconds, said=_progress
-        )
+        report = fuzz(target, options.executions, options.seed, seconds=options.seconds, said=_progress)
         if sys.stderr.isatty():
             print(file=sys.stderr)
         print(report, flush=True)

@@ -58,10 +58,7 @@ def _plain() -> tuple[Json, bytes]:
         "TEXCOORD_1": make.array(np.array(_UV) * 65535, "u2", normalized=True),
         "COLOR_0": make.array([[1, 0, 0, 1]] * 4, "f4"),
     }
-    bare = {
-        "POSITION": full["POSITION"],
-        "COLOR_0": make.array([[255, 0, 0, 255]] * 4, "u1", normalized=True),
-    }
+    bare = {"POSITION": full["POSITION"], "COLOR_0": make.array([[255, 0, 0, 255]] * 4, "u1", normalized=True)}
     index = make.array([0, 1, 2, 0, 2, 3], "u2")
     strip = make.array([0, 1, 3, 2], "u1")
     primitives = [
@@ -78,21 +75,15 @@ def _plain() -> tuple[Json, bytes]:
         "scenes": [{"name": "one", "nodes": [0]}, {"nodes": [2]}],
         "nodes": [
             {"name": "root", "children": [1, 3], "scale": [2, 2, 2]},
-            {"name": "root.lod0.group0", "mesh": 0, "rotation": [0, 0, 0.7, 0.7],
-             "translation": [1, 2, 3]},
-            {"name": "other", "mesh": 0,
-             "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1]},
+            {"name": "root.lod0.group0", "mesh": 0, "rotation": [0, 0, 0.7, 0.7], "translation": [1, 2, 3]},
+            {"name": "other", "mesh": 0, "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1]},
             {"name": "lamp", "camera": 0},
         ],
-        "meshes": [{"name": "m", "primitives": primitives,
-                    "extras": {"msh": {"slot": 0, "lod": 0, "group": 0}}}],
-        "materials": [
-            {"name": "a", "extras": {"msh": msh},
-             "pbrMetallicRoughness": {"baseColorTexture": texture}}
-        ],
+        "meshes": [{"name": "m", "primitives": primitives, "extras": {"msh": {"slot": 0, "lod": 0, "group": 0}}}],
+        "materials": [{"name": "a", "extras": {"msh": msh}, "pbrMetallicRoughness": {"baseColorTexture": texture}}],
         "cameras": [{"type": "perspective"}],
         "extensionsUsed": ["KHR_texture_transform"],
-    }  # fmt: skip
+    }
     return make.done()
 
 
@@ -103,10 +94,7 @@ def _animated() -> tuple[Json, bytes]:
     turn = make.array([[0, 0, 0, 1], [0, 0, 0.7, 0.7], [0, 0, 1, 0]], "f4")
     cubic = make.array([[0, 0, 0]] * 9, "f4")
     short = make.array([[0, 0, 0, 32767]] * 3, "i2", normalized=True)
-    mesh = {
-        "attributes": {"POSITION": make.array(_QUAD, "f4")},
-        "indices": make.array([0, 1, 2], "u2"),
-    }
+    mesh = {"attributes": {"POSITION": make.array(_QUAD, "f4")}, "indices": make.array([0, 1, 2], "u2")}
     info = {"fps": 24, "lod": 0, "group": 0, "dialect": "retail", "source": "a.msh"}
     samplers = [
         {"input": times, "output": one},
@@ -123,10 +111,7 @@ def _animated() -> tuple[Json, bytes]:
     ]
     make.tree |= {
         "scenes": [{"name": "s", "nodes": [0], "extras": {"msh": info}}],
-        "nodes": [
-            {"name": "a", "children": [1], "extras": {"msh": {"node": 0, "flags": 0}}},
-            {"name": "b", "mesh": 0},
-        ],
+        "nodes": [{"name": "a", "children": [1], "extras": {"msh": {"node": 0, "flags": 0}}}, {"name": "b", "mesh": 0}],
         "meshes": [{"primitives": [mesh]}],
         "animations": [
             {"name": "walk", "samplers": samplers, "channels": channels[:3]},
@@ -171,9 +156,7 @@ def _sparse() -> tuple[Json, bytes]:
     make.tree["accessors"].append({"componentType": 5126, "count": 4, "type": "VEC2"})
     wide = np.zeros((4, 4), "<f4")
     wide[:, :3] = _QUAD
-    make.tree["bufferViews"].append(
-        {"buffer": 0, "byteOffset": 0, "byteLength": 0, "byteStride": 16}
-    )
+    make.tree["bufferViews"].append({"buffer": 0, "byteOffset": 0, "byteLength": 0, "byteStride": 16})
     at = make.view(wide.tobytes())
     make.tree["bufferViews"][-2] |= make.tree["bufferViews"][at] | {"byteStride": 16}
     accessor = {"bufferView": at - 1, "componentType": 5126, "count": 4, "type": "VEC3"}
@@ -197,11 +180,7 @@ def _draco() -> list[tuple[Json, bytes]]:
         {"componentType": 5126, "count": 4, "type": "VEC3"},
         {"componentType": 5123, "count": 6, "type": "SCALAR"},
     ]
-    primitive = {
-        "attributes": {"POSITION": 0},
-        "indices": 1,
-        "extensions": {"KHR_draco_mesh_compression": packed},
-    }
+    primitive = {"attributes": {"POSITION": 0}, "indices": 1, "extensions": {"KHR_draco_mesh_compression": packed}}
     make.tree |= {
         "nodes": [{"name": "d", "mesh": 0}],
         "meshes": [{"name": "d", "primitives": [primitive]}],

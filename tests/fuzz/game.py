@@ -23,16 +23,7 @@ from tests.fuzz.mutate import (
     number,
     split_glb,
 )
-from tests.fuzz.targets import (
-    areal_maps,
-    as_file,
-    is_json,
-    read_container,
-    scratch,
-    terrains,
-    tiny_models,
-    write,
-)
+from tests.fuzz.targets import areal_maps, as_file, is_json, read_container, scratch, terrains, tiny_models, write
 
 _MISSION, _UNIT, _REGISTRY = "MISSIONS/M/data.tma", "UNITS/robot.dat", "objects.rlb"
 
@@ -41,9 +32,7 @@ def _registry() -> bytes:
     from tests.support.assembly import registry
 
     parts = {f"m{i}": ("EXTO", [("static.rlb", f"m{i}.msh")]) for i in range(3)}
-    return registry(
-        {**parts, "fr_base": ("FORT", [("objects.rlb", "m1")]), "s_rock": ("STAT", parts["m0"][1])}
-    )
+    return registry({**parts, "fr_base": ("FORT", [("objects.rlb", "m1")]), "s_rock": ("STAT", parts["m0"][1])})
 
 
 def _robot() -> bytes:
@@ -64,9 +53,7 @@ def _missions() -> list[bytes]:
     ]
     clans = [clan("Nature", 0, [[(5, 5, 0, 5, 9)]]), clan("A")]
     routes = [(7, [(1, 1, 0), (9, 1, 0)])]
-    whole = mission(
-        objects, clans=clans, map="MAPS\\land", routes=routes, lodes=[(2.0, 3.0, 5.0, 1.0)]
-    )
+    whole = mission(objects, clans=clans, map="MAPS\\land", routes=routes, lodes=[(2.0, 3.0, 5.0, 1.0)])
     return [whole, mission(objects[2:], map="MAPS\\land"), full_mission(10), full_mission(5)]
 
 
@@ -75,10 +62,7 @@ def _game() -> Path:
     """A game of three models, a level, a unit, a mission and a registry."""
     root = scratch() / "GAME"
     mesh = int.from_bytes(b"MESH", "little")
-    rows = [
-        [mesh, 0, 0, 0, f"m{i}.msh".encode().ljust(36, b"\0"), model]
-        for i, model in enumerate(tiny_models()[:3])
-    ]
+    rows = [[mesh, 0, 0, 0, f"m{i}.msh".encode().ljust(36, b"\0"), model] for i, model in enumerate(tiny_models()[:3])]
     files = {
         "static.rlb": join_nres(rows),
         "MAPS/Land.msh": terrains()[0],
@@ -256,15 +240,20 @@ def _registries() -> list[bytes]:
 GAME = [
     Target("unit_out", _unit_files, mutate_bytes, _unit_first, _out, 100, PIPELINE),
     Target("mission_out", _missions, mutate_mission, _mission_first, _out, 100, PIPELINE),
-    Target("mission_tolerant", _missions, mutate_mission, _mission_first, _out_tolerant, 60,
-           PIPELINE),
+    Target("mission_tolerant", _missions, mutate_mission, _mission_first, _out_tolerant, 60, PIPELINE),
     Target("mission_check", _missions, mutate_mission, _mission_first, _checked, 150, PIPELINE),
     Target("registry_out", _registries, mutate_nres, _registry_first, _registry_out, 100, PIPELINE),
     *(
-        Target(f"{kind}_back", lambda n=name: _edited(n), mutate_gltf, _back(name), _import, 60,
-               PIPELINE)
+        Target(f"{kind}_back", lambda n=name: _edited(n), mutate_gltf, _back(name), _import, 60, PIPELINE)
         for kind, name in (("unit", _UNIT), ("mission", _MISSION))
     ),
-    Target("mission_sidecar_back", lambda: [_pairs(_MISSION)[1]], mutate_sidecar,
-           _with_sidecar(_MISSION), _import, 60, PIPELINE),
-]  # fmt: skip
+    Target(
+        "mission_sidecar_back",
+        lambda: [_pairs(_MISSION)[1]],
+        mutate_sidecar,
+        _with_sidecar(_MISSION),
+        _import,
+        60,
+        PIPELINE,
+    ),
+]

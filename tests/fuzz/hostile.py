@@ -68,14 +68,8 @@ def _models() -> Iterator[Hostile]:
     batch = struct.pack("<4HHIHI", 0, 0, 0, HUGE & 0xFFFF, 60000, 0, count, 0)
     slot = struct.pack("<4H", 0, 0, 0, 1) + bytes(60)
     node = struct.pack("<4H", 0, 0xFFFF, 0xFFFF, 0) + bytes(2) + b"\xff" * 28
-    yield "batches share indices", "model_out", _changed(
-        data, t6=indices, t13=batch * 4000, t2=header + slot, t1=node
-    )  # fmt: skip
-    yield (
-        "nodes share a slot",
-        "model_out",
-        _changed(data, t6=indices, t13=batch, t2=header + slot, t1=node * 5000),
-    )
+    yield "batches share indices", "model_out", _changed(data, t6=indices, t13=batch * 4000, t2=header + slot, t1=node)
+    yield ("nodes share a slot", "model_out", _changed(data, t6=indices, t13=batch, t2=header + slot, t1=node * 5000))
     many = struct.pack("<4H", 0, 0, 0, 30000) + bytes(60)
     small = struct.pack("<4HHIHI", 0, 0, 0, HUGE & 0xFFFF, 3, 0, count, 0)
     yield (
@@ -195,26 +189,15 @@ def _documents() -> Iterator[Hostile]:
     yield (
         "primitives share",
         "gltf_new",
-        made(
-            wide,
-            bufferViews=views,
-            accessors=[large],
-            meshes=[{"name": "m", "primitives": primitives}],
-        ),
+        made(wide, bufferViews=views, accessors=[large], meshes=[{"name": "m", "primitives": primitives}]),
     )
-    yield (
-        "nodes share",
-        "gltf_new",
-        made(wide, bufferViews=views, accessors=[large], nodes=[{"mesh": 0}] * 20_000),
-    )
+    yield ("nodes share", "gltf_new", made(wide, bufferViews=views, accessors=[large], nodes=[{"mesh": 0}] * 20_000))
     accessors = [{**large, "componentType": 5121, "normalized": True, "count": 60_000}] * 4000
     many = [{"attributes": {"POSITION": i}} for i in range(4000)]
     yield (
         "accessors share",
         "gltf_new",
-        made(
-            wide, bufferViews=views, accessors=accessors, meshes=[{"name": "m", "primitives": many}]
-        ),
+        made(wide, bufferViews=views, accessors=accessors, meshes=[{"name": "m", "primitives": many}]),
     )
     chain = [{"children": [i + 1]} for i in range(2000)] + [{"mesh": 0}]
     yield "chain of nodes", "gltf_new", made(nodes=chain, scenes=[{"nodes": [0]}])
@@ -248,9 +231,7 @@ def _clips() -> Iterator[Hostile]:
         keys = len(times)
         values = [float(i) for i in range(3 * keys)]
         binary = struct.pack(f"<{4 * keys}f", *times, *values)
-        channels = [
-            {"sampler": 0, "target": {"node": i, "path": "translation"}} for i in range(nodes)
-        ]
+        channels = [{"sampler": 0, "target": {"node": i, "path": "translation"}} for i in range(nodes)]
         tree = {
             "asset": {"version": "2.0"},
             "scene": 0,
@@ -265,9 +246,7 @@ def _clips() -> Iterator[Hostile]:
                 {"buffer": 0, "byteOffset": 4 * keys, "byteLength": 12 * keys},
             ],
             "buffers": [{"byteLength": len(binary)}],
-            "animations": [
-                {"samplers": [{"input": 0, "output": 1}], "channels": channels},
-            ],
+            "animations": [{"samplers": [{"input": 0, "output": 1}], "channels": channels}],
         }
         return join_glb(dump(tree), binary)
 
@@ -291,22 +270,14 @@ def _objects() -> Iterator[Hostile]:
 
 def _pictures() -> Iterator[Hostile]:
     def chunk(name: bytes, body: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
-        )
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
 
     def png(width: int, height: int, *more: bytes) -> bytes:
         head = chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 6, 0, 0, 0))
         end = chunk(b"IDAT", zlib.compress(bytes(1 << 20), 9)) + chunk(b"IEND", b"")
         return b"\x89PNG\r\n\x1a\n" + head + b"".join(more) + end
 
-    for width, height in (
-        (HUGE, HUGE),
-        (0x7FFFFFFF, 1),
-        (30_000, 30_000),
-        (9000, 9000),
-        (4097, 4096),
-    ):
+    for width, height in ((HUGE, HUGE), (0x7FFFFFFF, 1), (30_000, 30_000), (9000, 9000), (4097, 4096)):
         yield f"{width} x {height} picture", "picture", png(width, height)
     for name in (b"IHDR", b"IDAT", b"IEND"):
         cut = png(4, 4)
@@ -327,11 +298,7 @@ def _assembly() -> Iterator[Hostile]:
     yield "points", "mission", mission[:12] + struct.pack("<I", HUGE) + mission[16:]
     at = mission.index(b"Nature") - 4
     for size in (HUGE, 0x7FFFFFFF):
-        yield (
-            f"text of {size}",
-            "mission",
-            mission[:at] + struct.pack("<I", size) + mission[at + 4 :],
-        )
+        yield (f"text of {size}", "mission", mission[:at] + struct.pack("<I", size) + mission[at + 4 :])
     parents = [("objects.rlb", f"k{i}") for i in range(200)]
     yield "parents", "registry", registry({f"k{i}": ("FORT", parents) for i in range(200)})
     from tests.support.rsli import cipher, deflate, library

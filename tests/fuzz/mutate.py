@@ -21,28 +21,129 @@ Mutator = Callable[[random.Random, bytes, list[bytes]], bytes]
 
 #: Beside powers of two: what overflows, wraps, or means "none" somewhere.
 NUMBERS = (
-    0, 1, 2, 3, 7, 15, 16, 36, 64, 127, 128, 255, 256, 1023, 1024, 4095, 32767, 32768, 65534,
-    65535, 65536, 0xFFFFFF, 0x7FFFFFFE, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFE, 0xFFFFFFFF,
-)  # fmt: skip
+    0,
+    1,
+    2,
+    3,
+    7,
+    15,
+    16,
+    36,
+    64,
+    127,
+    128,
+    255,
+    256,
+    1023,
+    1024,
+    4095,
+    32767,
+    32768,
+    65534,
+    65535,
+    65536,
+    0xFFFFFF,
+    0x7FFFFFFE,
+    0x7FFFFFFF,
+    0x80000000,
+    0xFFFFFFFE,
+    0xFFFFFFFF,
+)
 FLOATS = (
-    0.0, -0.0, 1.0, -1.0, 0.5, 1e-45, 1e-38, 1e-30, 1e30, 3.4028235e38, -3.4028235e38, 1e300,
-    float("inf"), float("-inf"), float("nan"), 16777217.0, 2147483648.0,
-)  # fmt: skip
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    1e-45,
+    1e-38,
+    1e-30,
+    1e30,
+    3.4028235e38,
+    -3.4028235e38,
+    1e300,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    16777217.0,
+    2147483648.0,
+)
 _STRINGS = (
-    "", "a", "\0", "../../x", "/etc/passwd", "C:\\x", "%2e%2e/x", "\ud800", "\U0001f600", "nan",
-    "1e999", "0x10", "9" * 30, "SCALAR", "VEC3", "MAT4", "LINEAR", "STEP", "CUBICSPLINE", "retail",
-    "spec", "terrain", "areal map", "model", "translation", "rotation", "scale", "weights", ".",
+    "",
+    "a",
+    "\0",
+    "../../x",
+    "/etc/passwd",
+    "C:\\x",
+    "%2e%2e/x",
+    "\ud800",
+    "\U0001f600",
+    "nan",
+    "1e999",
+    "0x10",
+    "9" * 30,
+    "SCALAR",
+    "VEC3",
+    "MAT4",
+    "LINEAR",
+    "STEP",
+    "CUBICSPLINE",
+    "retail",
+    "spec",
+    "terrain",
+    "areal map",
+    "model",
+    "translation",
+    "rotation",
+    "scale",
+    "weights",
+    ".",
     "x" * 300,
-    "data:;base64,", "data:application/octet-stream;base64,AAAA", "data:;base64,A", "file:///dev/zero",
-)  # fmt: skip
+    "data:;base64,",
+    "data:application/octet-stream;base64,AAAA",
+    "data:;base64,A",
+    "file:///dev/zero",
+)
 _KEYS = (
-    "POSITION", "NORMAL", "TEXCOORD_0", "TEXCOORD_1", "COLOR_0", "JOINTS_0", "WEIGHTS_0",
-    "_MSH_BLEND", "matrix", "scale", "skin", "mesh", "sparse", "bufferView", "byteStride",
-    "byteOffset", "normalized", "targets", "mode", "indices", "extensions", "extras", "msh",
-    "KHR_texture_transform", "KHR_draco_mesh_compression", "EXT_meshopt_compression", "children",
-    "camera", "uri", "node", "interpolation", "texCoord", "name", "fps", "lod", "group", "row",
+    "POSITION",
+    "NORMAL",
+    "TEXCOORD_0",
+    "TEXCOORD_1",
+    "COLOR_0",
+    "JOINTS_0",
+    "WEIGHTS_0",
+    "_MSH_BLEND",
+    "matrix",
+    "scale",
+    "skin",
+    "mesh",
+    "sparse",
+    "bufferView",
+    "byteStride",
+    "byteOffset",
+    "normalized",
+    "targets",
+    "mode",
+    "indices",
+    "extensions",
+    "extras",
+    "msh",
+    "KHR_texture_transform",
+    "KHR_draco_mesh_compression",
+    "EXT_meshopt_compression",
+    "children",
+    "camera",
+    "uri",
+    "node",
+    "interpolation",
+    "texCoord",
+    "name",
+    "fps",
+    "lod",
+    "group",
+    "row",
     "kind",
-)  # fmt: skip
+)
 
 
 def number(chance: random.Random) -> int:
@@ -97,11 +198,39 @@ def mutate_bytes(chance: random.Random, data: bytes, others: list[bytes]) -> byt
 
 
 _TOKENS = (
-    b"0", b"-1", b"1", b"99999999", b"999999999999999999999", b"nan", b"inf", b"1e400", b"1e39",
-    b"", b"/", b"//", b"1/", b"1//1", b"-1/-1/-1", b"\\", b"\xff\xfe", b"\0", b"%00", b'"',
-    b"#", b"o", b"v", b"f", b"usemtl", b"LIGHTMAPS", b"1.5", b"\xc2\xb2", b"\x1c", b"0x10", b"1_0",
+    b"0",
+    b"-1",
+    b"1",
+    b"99999999",
+    b"999999999999999999999",
+    b"nan",
+    b"inf",
+    b"1e400",
+    b"1e39",
+    b"",
+    b"/",
+    b"//",
+    b"1/",
+    b"1//1",
+    b"-1/-1/-1",
+    b"\\",
+    b"\xff\xfe",
+    b"\0",
+    b"%00",
+    b'"',
+    b"#",
+    b"o",
+    b"v",
+    b"f",
+    b"usemtl",
+    b"LIGHTMAPS",
+    b"1.5",
+    b"\xc2\xb2",
+    b"\x1c",
+    b"0x10",
+    b"1_0",
     b"x" * 200,
-)  # fmt: skip
+)
 
 
 def mutate_text(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -198,9 +327,29 @@ def _like(chance: random.Random, old: Any) -> Any:
 
 def _value(chance: random.Random) -> Any:
     return chance.choice(
-        (None, True, False, -1, 0, 1, number(chance), 1.5, chance.choice(FLOATS), [], {}, [0], "x",
-         chance.choice(_STRINGS), [[[]]], {"a": {}}, 10**400, [0, 0, 0, 1], [1, 1, 1], {"msh": {}})
-    )  # fmt: skip
+        (
+            None,
+            True,
+            False,
+            -1,
+            0,
+            1,
+            number(chance),
+            1.5,
+            chance.choice(FLOATS),
+            [],
+            {},
+            [0],
+            "x",
+            chance.choice(_STRINGS),
+            [[[]]],
+            {"a": {}},
+            10**400,
+            [0, 0, 0, 1],
+            [1, 1, 1],
+            {"msh": {}},
+        )
+    )
 
 
 def dump(tree: Any) -> bytes:
@@ -313,8 +462,27 @@ def join_nres(entries: list[list[Any]]) -> bytes:
 
 
 #: Record sizes of the tables of models and terrains, for changes of whole records.
-_STRIDES = {1: 38, 2: 68, 3: 12, 4: 4, 5: 4, 6: 2, 7: 16, 8: 24, 9: 32, 11: 4, 12: 56, 13: 20,
-            14: 4, 15: 8, 16: 8, 17: 20, 18: 4, 19: 2, 21: 28}  # fmt: skip
+_STRIDES = {
+    1: 38,
+    2: 68,
+    3: 12,
+    4: 4,
+    5: 4,
+    6: 2,
+    7: 16,
+    8: 24,
+    9: 32,
+    11: 4,
+    12: 56,
+    13: 20,
+    14: 4,
+    15: 8,
+    16: 8,
+    17: 20,
+    18: 4,
+    19: 2,
+    21: 28,
+}
 
 
 def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> bytes:
@@ -343,13 +511,9 @@ def mutate_nres(chance: random.Random, data: bytes, others: list[bytes]) -> byte
             head = 140 if entry[0] == 2 else 0
             more = chance.random() < 0.3
             body = entry[5][head:]
-            entry[5] = entry[5][:head] + (
-                body + body[: rows * stride] if more else body[: rows * stride]
-            )
+            entry[5] = entry[5][:head] + (body + body[: rows * stride] if more else body[: rows * stride])
         elif kind in (10, 11):
-            entry[chance.choice((1, 2, 3))] = chance.choice(
-                (number(chance) & 0xFFFFFFFF, len(entry[5]))
-            )
+            entry[chance.choice((1, 2, 3))] = chance.choice((number(chance) & 0xFFFFFFFF, len(entry[5])))
         elif kind == 12 and len(entries) > 1:
             del entries[row]
         elif kind == 13:
@@ -390,9 +554,7 @@ def _same_size(chance: random.Random, kind: int, payload: bytes) -> bytes:
         else:
             width = chance.choice((2, 2, 4))
             at -= at % 2
-            out[at : at + width] = (number(chance) & ((1 << 8 * width) - 1)).to_bytes(
-                width, "little"
-            )
+            out[at : at + width] = (number(chance) & ((1 << 8 * width) - 1)).to_bytes(width, "little")
     return bytes(out[:size])
 
 
@@ -446,18 +608,7 @@ def mutate_png(chance: random.Random, data: bytes, others: list[bytes]) -> bytes
     elif kind == 1:
         chunks.insert(chance.randrange(len(chunks)), list(chance.choice(chunks)))
     elif kind == 2:
-        names = (
-            b"IHDR",
-            b"PLTE",
-            b"tRNS",
-            b"IDAT",
-            b"IEND",
-            b"iCCP",
-            b"zTXt",
-            b"iTXt",
-            b"acTL",
-            b"fcTL",
-        )
+        names = (b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"IEND", b"iCCP", b"zTXt", b"iTXt", b"acTL", b"fcTL")
         chunk[0] = chance.choice(names)
     elif chunk[0] == b"IHDR" and len(chunk[1]) == 13 and kind < 5:
         raw = bytearray(chunk[1])

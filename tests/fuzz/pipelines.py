@@ -311,4 +311,4 @@ PIPELINES = [
     Target("sidecar_back", _sidecar_seeds, mutate_sidecar, _sidecar, _to_model, 80, PIPELINE),
     Target("gltf_new", gltf_seeds, mutate_gltf, _alone, _to_new_model, 120, PIPELINE),
     Target("obj_new", lambda: list(_OBJ), mutate_text, _obj, _obj_to_model, 80, PIPELINE),
-]  # fmt: skip
+]

@@ -109,7 +109,7 @@ def _nres_seeds() -> list[bytes]:
         join_nres([[9, 1, 2, 3, b"a.b" + bytes(33), b"xyz"], [9, 0, 0, 0, bytes(36), b""]]),
         (DATA / "libs/Material.lib").read_bytes(),
         join_nres([[0x4853454D, 3, 1, 0, b"m.msh" + bytes(31), models()[0]]]),
-    ]  # fmt: skip
+    ]
 
 
 def read_container(data: bytes) -> Any:
@@ -185,9 +185,7 @@ def areal_maps() -> list[bytes]:
                     (y * wide + x - 1, 1) if x else (-1, -1),
                 ]
                 areals += b"".join(struct.pack("<2i", *pair) for pair in beside)
-                areals += (
-                    struct.pack("<6i", *[-1] * 6) * polys + struct.pack("<I3I", 1, 1, 2, 3) * polys
-                )
+                areals += struct.pack("<6i", *[-1] * 6) * polys + struct.pack("<I3I", 1, 1, 2, 3) * polys
         grid = struct.pack("<2I", 2, 2) + struct.pack("<HH", 1, 0) * 3 + struct.pack("<H", 0)
         entry = [12, wide * high, 0, 0, b"Areal".ljust(36, b"\0"), areals + grid]
         return join_nres([entry])
@@ -423,10 +421,23 @@ def _manifest_seeds() -> list[bytes]:
     finding = {"code": "entry-twice", "severity": "warning", "text": "x"}
     for index in (None, 3):
         made.put(
-            Record("a.rlb", index, f"m{index}.msh", "6d", "model", "2020-01-01T00:00:00Z", 9, "00",
-                   "11", "spec", "a", "box",
-                   (outputs[0], Output(f"a/{index}.glb", 1, "ee")), (finding,))
-        )  # fmt: skip
+            Record(
+                "a.rlb",
+                index,
+                f"m{index}.msh",
+                "6d",
+                "model",
+                "2020-01-01T00:00:00Z",
+                9,
+                "00",
+                "11",
+                "spec",
+                "a",
+                "box",
+                (outputs[0], Output(f"a/{index}.glb", 1, "ee")),
+                (finding,),
+            )
+        )
     made.archives = {"a.rlb": Folder("a.rlb", "a", {"MESH": 2})}
     made.skipped = [Skipped(*["x"] * len(Skipped.__dataclass_fields__))]
     with tempfile.TemporaryDirectory() as folder:
@@ -497,4 +508,4 @@ READERS = [
     Target("obj", lambda: list(_OBJ), mutate_text, _obj, _obj_rest, 300),
     Target("manifest", _manifest_seeds, mutate_json, _manifest, _manifest_rest, 500),
     Target("picture", _pictures, mutate_png, _picture, _picture_rest, 500),
-]  # fmt: skip
+]

@@ -52,9 +52,7 @@ def test_hostile_files_take_little_memory() -> None:
     if not Path("/proc/self/statm").exists():
         pytest.skip("this system does not say how large a process is")
     code = "from tests.fuzz.test_limits import run_all; run_all()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-500:] + done.stderr[-3000:]
     lines = done.stdout.splitlines()
     assert len(lines) == len(CASES)
@@ -107,18 +105,12 @@ def test_there_is_a_hostile_file_for_every_reader() -> None:
     from tests.fuzz.assembly import ASSEMBLY
     from tests.fuzz.targets import READERS
 
-    assert {whole.get(target.name, target.name) for target in [*READERS, *ASSEMBLY]} <= covered | {
-        "model_out"
-    }
+    assert {whole.get(target.name, target.name) for target in [*READERS, *ASSEMBLY]} <= covered | {"model_out"}
 
 
-@pytest.mark.parametrize(
-    "path", ["../x.glb", "/x.glb", "a/../../x", "C:/x", "C:x", "..\\x", "a\0b"]
-)
+@pytest.mark.parametrize("path", ["../x.glb", "/x.glb", "a/../../x", "C:/x", "C:x", "..\\x", "a\0b"])
 @pytest.mark.parametrize("place", ["outputs", "archives"])
-def test_a_manifest_names_nothing_outside_its_directory(
-    path: str, place: str, tmp_path: Path
-) -> None:
+def test_a_manifest_names_nothing_outside_its_directory(path: str, place: str, tmp_path: Path) -> None:
     facts = json.loads(TARGETS["manifest"].seeds()[0])
     row = facts["models"][0]["outputs"][0] if place == "outputs" else facts["archives"][0]
     (tmp_path / "manifest.json").write_text(json.dumps(facts))
@@ -153,9 +145,7 @@ def test_an_output_of_a_manifest_is_a_file(path: str, tmp_path: Path) -> None:
         ({"accessors": [{"componentType": 5126, "count": 3, "type": "VEC2"}]}, "POSITION of mesh"),
     ],
 )
-def test_documents_that_say_what_cannot_be(
-    change: dict[str, Any], said: str, tmp_path: Path
-) -> None:
+def test_documents_that_say_what_cannot_be(change: dict[str, Any], said: str, tmp_path: Path) -> None:
     tree, binary = documents()[1]
     primitive = {"attributes": {"POSITION": 0}}
     accessor = {"bufferView": 0, "componentType": 5126, "count": 1, "type": "VEC3"}
@@ -169,9 +159,7 @@ def test_documents_that_say_what_cannot_be(
         read_gltf(path)
 
 
-SOURCES = [
-    p for name in ("converter", "importers", "exporters") for p in (ROOT / name).rglob("*.py")
-]
+SOURCES = [p for name in ("converter", "importers", "exporters") for p in (ROOT / name).rglob("*.py")]
 #: Modules whose readers run what a file says, and functions that do.
 _RUNNING = {"pickle", "marshal", "shelve", "dill", "joblib", "code", "runpy", "yaml"}
 _CALLS = {"eval", "exec", "compile", "__import__"}
@@ -203,8 +191,7 @@ def test_nothing_in_a_file_runs(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["import pickle", "from marshal import loads", "eval('1')", "np.load(x, allow_pickle=True)"],
+    "text", ["import pickle", "from marshal import loads", "eval('1')", "np.load(x, allow_pickle=True)"]
 )
 def test_what_runs_is_seen(text: str) -> None:
     assert running(text)

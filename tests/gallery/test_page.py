@@ -24,20 +24,11 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.gallery.test_thumbnails import listed
-from tests.support.gallery import (
-    HOSTILE,
-    HOSTILE_ARCHIVE,
-    Camera,
-    corners,
-    make_gallery_game,
-    ratio_inside,
-)
+from tests.support.gallery import HOSTILE, HOSTILE_ARCHIVE, Camera, corners, make_gallery_game, ratio_inside
 from tests.support.gltf_view import GltfView
 from tests.support.runs import call
 
-BROWSER = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 MISSING = [
     what
     for what, there in (
@@ -130,8 +121,7 @@ class Tab:
 
     def seek(self, frame: float) -> None:
         self.page.locator("#frame").evaluate(
-            "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }",
-            frame,
+            "(slider, to) => { slider.value = to; slider.dispatchEvent(new Event('input')); }", frame
         )
 
 
@@ -173,9 +163,7 @@ def test_everything_is_listed(either: Tab, out: Path) -> None:
     assert page.locator(".card").count() == len(models)
     titles = page.locator("section > h2").all_text_contents()
     archives = list(dict.fromkeys(m["archive"] for m in models))
-    expected = [
-        f"{a or 'Files at the top'} {sum(m['archive'] == a for m in models)}" for a in archives
-    ]
+    expected = [f"{a or 'Files at the top'} {sum(m['archive'] == a for m in models)}" for a in archives]
     assert titles == expected
     assert page.locator(".name").all_text_contents() == [m["name"] for m in models]
     assert page.inner_text("#count").startswith(f"{len(models)} models in ")
@@ -254,8 +242,7 @@ def test_level_and_stage(target: str, path: str, entry: str | None, tab: Tab, ou
         cell = (part.lod, part.group, scene.nodes[part.node].cockpit)
         true[cell] = true.get(cell, 0) + scene.triangle_count(part.mesh)
     lods, groups = (
-        [int(value) for value in page.locator(f"#{id} option").all_inner_texts()]
-        for id in ("lod", "group")
+        [int(value) for value in page.locator(f"#{id} option").all_inner_texts()] for id in ("lod", "group")
     )
     assert lods == sorted({lod for lod, _, _ in true})
     assert groups == sorted({group for _, group, _ in true})

@@ -137,9 +137,7 @@ thumbnails.draw(pack(out / "static.rlb/i_room_006.glb", out).glb)
 
 def test_no_anisotropic_filtering(out: Path) -> None:
     """With it Mesa takes minutes for a textured triangle that is seen edge-on."""
-    done = subprocess.run(
-        [sys.executable, "-c", FILTERING, out], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", FILTERING, out], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()) == {"1.0"}
 
 
@@ -165,10 +163,7 @@ def test_a_second_run_draws_what_changed(tmp_path: Path) -> None:
     again = report(tmp_path, game, "-o", out, "--thumbnails")
     assert again["notes"][0].endswith("(3 drawn now)")
     assert not list(out.rglob("*.tmp"))
-    same = [
-        picture(out, target).tobytes()
-        for target in ("static.rlb/s_rock_057", "static.rlb/i_room_006")
-    ]
+    same = [picture(out, target).tobytes() for target in ("static.rlb/s_rock_057", "static.rlb/i_room_006")]
     assert same[0] == same[1]
     rock.write_bytes(raw)
     report(tmp_path, game, "-o", out, "--thumbnails")
@@ -241,16 +236,12 @@ def test_a_link_leads_nowhere(tmp_path: Path) -> None:
     assert not list(elsewhere.iterdir())
 
 
-def test_without_vtk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_vtk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "vtkmodules", None)
     out = tmp_path / "out"
     assert call(cli.msh2gltf, WALKER.parent, "-o", out, "--thumbnails") == 2
     said = capsys.readouterr().err.strip()
-    assert (
-        said == 'msh2gltf: error: --thumbnails needs more packages; pip install "msh-gltf[preview]"'
-    )
+    assert said == 'msh2gltf: error: --thumbnails needs more packages; pip install "msh-gltf[preview]"'
     assert not out.exists()
 
 
@@ -299,11 +290,7 @@ def test_a_crash_costs_a_picture(tmp_path: Path) -> None:
     script.write_text(_CRASH)
     result = subprocess.run(
         [sys.executable, script, out],
-        env=os.environ
-        | {
-            "VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow",
-            "PYTHONPATH": str(WALKER.parents[1]),
-        },
+        env=os.environ | {"VTK_DEFAULT_OPENGL_WINDOW": "vtkOSOpenGLRenderWindow", "PYTHONPATH": str(WALKER.parents[1])},
         capture_output=True,
         text=True,
         check=False,

@@ -17,9 +17,7 @@ SITE = ROOT / "converter/batch/site"
 def test_viewer_is_current(tmp_path: Path) -> None:
     """One command builds it, the same bytes every time."""
     require(shutil.which("node"), "no node")
-    require(
-        (VIEWER / "node_modules/esbuild").is_dir(), "no esbuild: run `npm ci` in viewer (or dev.py)"
-    )
+    require((VIEWER / "node_modules/esbuild").is_dir(), "no esbuild: run `npm ci` in viewer (or dev.py)")
     command = ["node", VIEWER / "build.mjs", tmp_path]
     subprocess.run(command, check=True, capture_output=True)
     for name in ("viewer.js", "viewer.LICENSE.txt"):

@@ -79,9 +79,7 @@ def payloads(draw: st.DrawFn) -> tuple[bytes, int]:
     records = []
     for _ in range(draw(st.integers(0, 4))):
         polys = tuple(draw(st.lists(st.integers(0, 2), max_size=2)))
-        record = bytearray(
-            areal(draw(st.integers(0, 3)), polys, bytes([draw(st.integers(0, 255))]))
-        )
+        record = bytearray(areal(draw(st.integers(0, 3)), polys, bytes([draw(st.integers(0, 255))])))
         record[:48] = draw(st.binary(min_size=48, max_size=48))
         records.append(bytes(record))
     x, y = draw(st.integers(0, 3)), draw(st.integers(0, 3))
@@ -112,9 +110,7 @@ def test_cells_are_split_as_a_loop_would(made: tuple[bytes, int]) -> None:
     for row in range(areals.cells_x * areals.cells_y):
         (length,) = struct.unpack_from("<H", payload, at)
         ids = struct.unpack_from(f"<{length}H", payload, at + 2)
-        assert areals.cell_ids[areals.cell_start[row] : areals.cell_start[row + 1]].tolist() == [
-            *ids
-        ]
+        assert areals.cell_ids[areals.cell_start[row] : areals.cell_start[row + 1]].tolist() == [*ids]
         at += 2 + 2 * length
     assert at == len(payload)
 

@@ -72,9 +72,7 @@ def test_an_object_painted_white_is_an_edit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turn_normal", [False, True])
-def test_an_edited_colour_without_alpha_keeps_the_stored_alpha(
-    tmp_path: Path, turn_normal: bool
-) -> None:
+def test_an_edited_colour_without_alpha_keeps_the_stored_alpha(tmp_path: Path, turn_normal: bool) -> None:
     """Only red, green and blue of that one vertex change, also where the normal changes too."""
     document = mixed(tmp_path / "m.glb", [(3, "f")])
     primitive = document.primitives()[0]

@@ -39,9 +39,8 @@ def trimesh_scenes() -> dict[str, trimesh.Scene]:
     nested = trimesh.Scene()
     nested.add_geometry(trimesh.creation.box(), node_name="body", geom_name="g1")
     nested.add_geometry(
-        trimesh.creation.cone(1, 2), node_name="head", geom_name="g2",
-        parent_node_name="body", transform=turn,
-    )  # fmt: skip
+        trimesh.creation.cone(1, 2), node_name="head", geom_name="g2", parent_node_name="body", transform=turn
+    )
     scaled = trimesh.Scene()
     scaled.add_geometry(trimesh.creation.icosphere(1), transform=turn @ np.diag([2, 0.5, 1, 1]))
     mirrored = trimesh.Scene()
@@ -84,8 +83,9 @@ def test_made_by_trimesh(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
 def test_modes_and_index_types(mode, indices, expected, dtype, tmp_path: Path) -> None:
     b = Builder()
-    b.node(mesh=b.mesh(indices=indices, mode=mode, dtype=dtype) if indices is not None
-           else b.mesh(indices=None, mode=mode))  # fmt: skip
+    b.node(
+        mesh=b.mesh(indices=indices, mode=mode, dtype=dtype) if indices is not None else b.mesh(indices=None, mode=mode)
+    )
     same_triangles(world(convert(b.save(tmp_path))[0]), QUAD[expected].astype(float) @ TO_GAME.T)
 
 
@@ -97,9 +97,8 @@ def test_interleaved(tmp_path: Path) -> None:
     b.mesh()
     for name, kind, offset in (("POSITION", "VEC3", 0), ("TEXCOORD_0", "VEC2", 12)):
         b.json["accessors"].append(
-            {"bufferView": view, "byteOffset": offset, "componentType": 5126, "count": 4,
-             "type": kind}
-        )  # fmt: skip
+            {"bufferView": view, "byteOffset": offset, "componentType": 5126, "count": 4, "type": kind}
+        )
         b.json["meshes"][0]["primitives"][0]["attributes"][name] = len(b.json["accessors"]) - 1
     b.node(mesh=0)
     scene, _ = convert(b.save(tmp_path))
@@ -214,8 +213,9 @@ def test_cameras_lights_points_lines(tmp_path: Path) -> None:
     scene, _ = convert(path)
     assert [n.name for n in scene.nodes] == ["body", "wire", "dust"]
     assert [(fact.where, fact.what) for fact in import_gltf(path, None).not_applied] == [
-        ("mesh 'mesh'", "has lines"), ("mesh 'mesh'", "has points"),
-    ]  # fmt: skip
+        ("mesh 'mesh'", "has lines"),
+        ("mesh 'mesh'", "has points"),
+    ]
     same_triangles(world(scene), quad())
 
 
@@ -248,10 +248,9 @@ def test_extras_of_a_buffer_may_be_anything(tmp_path: Path, extras: object) -> N
     [
         ("LINEAR", [[0, 0, 0], [4, 0, 0]], [0, 1, 2, 3, 4]),
         ("STEP", [[0, 0, 0], [4, 0, 0]], [0, 0, 0, 0, 4]),
-        ("CUBICSPLINE", [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [4, 0, 0], [0, 0, 0]],
-         [0, 0.625, 2, 3.375, 4]),
+        ("CUBICSPLINE", [[0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0], [4, 0, 0], [0, 0, 0]], [0, 0.625, 2, 3.375, 4]),
     ],
-)  # fmt: skip
+)
 def test_interpolations(kind: str, values: list, expected: list, tmp_path: Path) -> None:
     b = Builder()
     node = b.node(mesh=b.mesh())
@@ -353,21 +352,14 @@ def test_draco(tmp_path: Path) -> None:
         ),
         (lambda b: b.json["accessors"][0].update(count=99), "runs past its buffer view"),
         (lambda b: b.node(mesh=b.mesh(indices=(0, 1, 9))), "past its vertices"),
-        (
-            lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]),
-            "n' is scaled to nothing: 1 x 0 x 1; give",
-        ),
+        (lambda b: b.json["nodes"][0].update(scale=[1, 1, 0]), "n' is scaled to nothing: 1 x 0 x 1; give"),
         (
             lambda b: b.json["nodes"][0].update(mesh=7),
-            "is broken glTF: IndexError: list index out of "
-            "range; if a glTF validator finds it valid, please report it",
+            "is broken glTF: IndexError: list index out of range; if a glTF validator finds it valid, please report it",
         ),
         (lambda b: b.json["nodes"][0].update(children=[0]), "two parents"),
         (lambda b: b.json["nodes"][0].update(translation=[0, 0, float("nan")]), "not finite"),
-        (
-            lambda b: b.json.update(scenes=[{}]),
-            "has no nodes to make a model of; export at least one",
-        ),
+        (lambda b: b.json.update(scenes=[{}]), "has no nodes to make a model of; export at least one"),
         (
             lambda b: (
                 b.json["meshes"][0].pop("name"),
@@ -455,9 +447,7 @@ def test_names(tmp_path: Path) -> None:
     back = import_gltf(b.save(tmp_path), None, ImportOptions())
     model = read_model(read_nres(back.data, "x"), "x")
     assert model.node_names == [b"wheel", b"wheel", "башня".encode("cp1251"), b"node_3", b"?"]
-    assert [w for w in back.warnings if "CP1251" in w] == [
-        "name of node '🤖' has letters that CP1251 lacks"
-    ]
+    assert [w for w in back.warnings if "CP1251" in w] == ["name of node '🤖' has letters that CP1251 lacks"]
 
 
 @pytest.mark.parametrize("uri", PATHS_ELSEWHERE)
@@ -480,9 +470,7 @@ def test_paths_to_other_machines_are_refused_before_anything_looks_there(
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("LINEAR", 2), ("CUBICSPLINE", 6)])
-def test_too_few_values_of_an_animation_are_counted(
-    kind: str, expected: int, tmp_path: Path
-) -> None:
+def test_too_few_values_of_an_animation_are_counted(kind: str, expected: int, tmp_path: Path) -> None:
     b = Builder()
     b.node(name="n", mesh=b.mesh())
     b.clip(0, "translation", [0, 1], [[0, 0, 0]] * 3, kind)

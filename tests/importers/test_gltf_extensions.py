@@ -29,12 +29,7 @@ def imported(path: Path) -> ImportResult:
 
 def instanced(b: Builder, **attributes: np.ndarray) -> int:
     given = {k: b.accessor(v) for k, v in attributes.items()}
-    return b.node(
-        name="n",
-        mesh=b.mesh(),
-        translation=[0, 0, 1],
-        extensions={INSTANCING: {"attributes": given}},
-    )
+    return b.node(name="n", mesh=b.mesh(), translation=[0, 0, 1], extensions={INSTANCING: {"attributes": given}})
 
 
 @pytest.mark.parametrize("lists", [("Used",), ("Used", "Required")])
@@ -87,9 +82,7 @@ def test_hidden_nodes_and_what_is_below_them_are_left_out(tmp_path: Path) -> Non
     assert [track.node for track in scene.tracks] == [0]
     same_triangles(world(scene), quad())
     (left_out,) = imported(path).not_applied
-    assert left_out.line.startswith(
-        "not applied: node 'below' and 1 other: are hidden and left out; "
-    )
+    assert left_out.line.startswith("not applied: node 'below' and 1 other: are hidden and left out; ")
 
 
 def test_a_hidden_node_of_the_model_stays_and_is_reported(tmp_path: Path) -> None:
@@ -108,11 +101,17 @@ def test_a_hidden_node_of_the_model_stays_and_is_reported(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "name",
     [
-        "KHR_materials_unlit", "KHR_materials_emissive_strength", "KHR_materials_transmission",
-        "KHR_materials_variants", "KHR_materials_pbrSpecularGlossiness", "KHR_texture_procedurals",
-        "EXT_texture_avif", "MSFT_texture_dds", "EXT_lights_ies",
+        "KHR_materials_unlit",
+        "KHR_materials_emissive_strength",
+        "KHR_materials_transmission",
+        "KHR_materials_variants",
+        "KHR_materials_pbrSpecularGlossiness",
+        "KHR_texture_procedurals",
+        "EXT_texture_avif",
+        "MSFT_texture_dds",
+        "EXT_lights_ies",
     ],
-)  # fmt: skip
+)
 def test_extensions_of_appearance_are_warned_of(name: str, tmp_path: Path) -> None:
     b = Builder()
     b.node(name="n", mesh=b.mesh())

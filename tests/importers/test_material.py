@@ -144,10 +144,14 @@ def test_alpha_is_per_cent(raw: int, alpha: float) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "additive", "translucent"),
-    [(MaterialKind.OPAQUE, False, False), (MaterialKind.LIT_SKIN, False, False),
-     (MaterialKind.ALPHA_BLEND, False, True), (MaterialKind.KIND_5, False, False),
-     (MaterialKind.ADDITIVE, True, True)],
-)  # fmt: skip
+    [
+        (MaterialKind.OPAQUE, False, False),
+        (MaterialKind.LIT_SKIN, False, False),
+        (MaterialKind.ALPHA_BLEND, False, True),
+        (MaterialKind.KIND_5, False, False),
+        (MaterialKind.ADDITIVE, True, True),
+    ],
+)
 def test_kinds(kind: MaterialKind, additive: bool, translucent: bool) -> None:
     material = read_material(entry(header(1) + phase(), kind=int(kind)), "x")
     assert material.kind == kind

@@ -58,9 +58,7 @@ def test_tables_equal_the_truth(sample) -> None:
         np.testing.assert_array_equal(model.graph.points["position"], arrays["graph_point"])
         np.testing.assert_array_equal(model.graph.points["node"], arrays["graph_node"])
     if not model.legacy:
-        np.testing.assert_array_equal(
-            model.nodes["slot_index"].reshape(-1, 15), [n["words"] for n in truth["nodes"]]
-        )
+        np.testing.assert_array_equal(model.nodes["slot_index"].reshape(-1, 15), [n["words"] for n in truth["nodes"]])
 
 
 def tables(draw: st.DrawFn) -> dict[int, bytes]:
@@ -147,11 +145,7 @@ def test_strings_past_the_table_are_named_and_kept(data: bytes, row: int, within
     entry = archive.first_of_type(10)
     assert entry is not None
     found = next(f for f in check_model(model) if f.code == "string-run")
-    assert (found.table, found.row, found.offset) == (
-        "Res10 (strings)",
-        row,
-        entry.data_offset + within,
-    )
+    assert (found.table, found.row, found.offset) == ("Res10 (strings)", row, entry.data_offset + within)
     assert found.rows is not None
     assert found.rows.tolist() == list(range(row, 3))
     assert encode_strings(model.strings) == data
@@ -175,9 +169,7 @@ def test_model_in_an_archive(tmp_path: Path) -> None:
     path = archive_of_models(tmp_path, ["one.msh", "БАШНЯ.msh", "note.txt"])
     assert read_msh(path, "ONE.MSH").name == "one.msh"
     assert read_msh(path, "1").name == "БАШНЯ.msh"
-    with pytest.raises(
-        ConversionError, match=r"holds 2 models.*--entry NAME: one\.msh, БАШНЯ\.msh"
-    ):
+    with pytest.raises(ConversionError, match=r"holds 2 models.*--entry NAME: one\.msh, БАШНЯ\.msh"):
         read_msh(path)
     with pytest.raises(ConversionError, match=r"no such entry: two\.msh"):
         read_msh(path, "two.msh")
@@ -227,9 +219,7 @@ def archive_of_models(folder: Path, names: list[str]) -> Path:
     payload = bytes(read_file(DATA / "retail__system__MTCHECK.msh"))
     entries = [
         entry(
-            int.from_bytes(b"MESH", "little"),
-            b"just text" if name.endswith(".txt") else payload,
-            name.encode("cp1251"),
+            int.from_bytes(b"MESH", "little"), b"just text" if name.endswith(".txt") else payload, name.encode("cp1251")
         )
         for name in names
     ]
@@ -241,7 +231,4 @@ def archive_of_models(folder: Path, names: list[str]) -> Path:
 def test_load_order_and_runtime_attributes() -> None:
     """As msh-core (docs/reference/sources.md) has them, 4.1 and 4.3."""
     assert list(LOAD_ORDER) == [1, 2, 3, 4, 5, 10, 8, 19, 7, 13, 6, 15, 16, 18, 20]
-    assert [(stream, name) for stream, name, _ in RUNTIME_ATTRIBUTES] == [
-        (19, "attr2"),
-        (20, "attr1"),
-    ]
+    assert [(stream, name) for stream, name, _ in RUNTIME_ATTRIBUTES] == [(19, "attr2"), (20, "attr1")]

@@ -13,14 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import (
-    Archive,
-    Entry,
-    decode_text,
-    fold_lower,
-    fold_upper,
-    sort_table,
-)
+from msh_gltf.converter.formats.archive import Archive, Entry, decode_text, fold_lower, fold_upper, sort_table
 from msh_gltf.exporters.nres import new_archive, repack, replace_entry, write_nres
 from msh_gltf.importers.nres import open_nres, read_file, read_nres
 from tests.support.corpus import DATA, every_sample
@@ -143,8 +136,13 @@ def test_replace_leaves_all_else(data: bytes, draw: st.DataObject) -> None:
     for i, (old, new) in enumerate(zip(archive.entries, after.entries, strict=True)):
         assert bytes(new.payload) == (payload if i == index else bytes(old.payload))
         assert (old.raw_name, old.attr1, old.attr2, old.attr3, old.type_id, old.sort_index) == (
-            new.raw_name, new.attr1, new.attr2, new.attr3, new.type_id, new.sort_index,
-        )  # fmt: skip
+            new.raw_name,
+            new.attr1,
+            new.attr2,
+            new.attr3,
+            new.type_id,
+            new.sort_index,
+        )
     kept = b"".join(bytes(region) for _, region in after.unindexed)
     for _, region in archive.unindexed:
         assert bytes(region).rstrip(b"\0") in kept
@@ -264,7 +262,5 @@ def test_other_containers_are_told_apart() -> None:
 
 
 def _archive(names: list[bytes]) -> Archive:
-    entries = [
-        Entry(0x48534D, 1, 2, 3, name.ljust(36, b"\0"), 0, 0, b"pay " + name[:1]) for name in names
-    ]
+    entries = [Entry(0x48534D, 1, 2, 3, name.ljust(36, b"\0"), 0, 0, b"pay " + name[:1]) for name in names]
     return new_archive(entries, "x")

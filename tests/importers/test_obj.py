@@ -46,8 +46,7 @@ def test_up(tmp_path: Path) -> None:
 
 
 def test_v_points_down(tmp_path: Path) -> None:
-    given = read(tmp_path, SQUARE + "vt 0.25 0.75\nvt 1 0\nvt 0 1 0\nf 1/1 2/2 3/3\n".replace(
-        "vt 0 1 0", "vt 0 1"))  # fmt: skip
+    given = read(tmp_path, SQUARE + "vt 0.25 0.75\nvt 1 0\nvt 0 1 0\nf 1/1 2/2 3/3\n".replace("vt 0 1 0", "vt 0 1"))
     assert given.streams.uv0 is not None
     assert given.streams.uv0.tolist() == [[0.25, 0.25], [1, 1], [0, 0]]
 
@@ -73,8 +72,7 @@ def test_a_polygon_that_is_not_convex_is_no_fan(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
-    [("l 1 2", "lines"), ("p 1", "points"), ("curv 0 1 1 2", "curves or surfaces")],
+    ("line", "what"), [("l 1 2", "lines"), ("p 1", "points"), ("curv 0 1 1 2", "curves or surfaces")]
 )
 def test_what_is_not_a_face_is_reported(line: str, what: str, tmp_path: Path) -> None:
     given = read(tmp_path, f"{SQUARE}f 1 2 3\n{line}\n")
@@ -98,9 +96,7 @@ def test_a_missing_mtl_is_reported(tmp_path: Path) -> None:
 def test_faces_that_look_different_keep_what_they_have(tmp_path: Path) -> None:
     """Six numbers a line, three ways to read them."""
     text = SQUARE + "v 2 0 0\nv 3 0 0\n" + "vt 0.5 0.5\nvn 0 1 0\n"
-    given = read(
-        tmp_path, text + "f 1/1 2/1 3/1\nf 1//1 2//1 3//1\nf 1 2 3 4 5 6\nf 1/1/1 2/1/1 3/1/1\n"
-    )
+    given = read(tmp_path, text + "f 1/1 2/1 3/1\nf 1//1 2//1 3//1\nf 1 2 3 4 5 6\nf 1/1/1 2/1/1 3/1/1\n")
     assert [p.index_count for p in given.meshes[0].primitives] == [3, 3, 3, 12]
     got = triangles(given)
     assert sum((t == got[0]).all() for t in got) == 4  # the hexagon's first one too
@@ -114,9 +110,7 @@ def test_faces_that_look_different_keep_what_they_have(tmp_path: Path) -> None:
 
 def test_relative_indices_count_from_their_line(tmp_path: Path) -> None:
     text = "".join(
-        f"o n{i}\nv {i} 0 0\nv {i} 1 0\nv {i} 0 1\nvt 0 {i}\nvn 0 0 1\n"
-        "f -3/-1/-1 -2/-1/-1 -1/-1/-1\n"
-        for i in range(3)
+        f"o n{i}\nv {i} 0 0\nv {i} 1 0\nv {i} 0 1\nvt 0 {i}\nvn 0 0 1\nf -3/-1/-1 -2/-1/-1 -1/-1/-1\n" for i in range(3)
     )
     given = read(tmp_path, text, up="z")
     for i in range(3):

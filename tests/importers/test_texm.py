@@ -89,9 +89,14 @@ def textures(draw: st.DrawFn) -> tuple[bytes, dict[str, Any]]:
     if rects is None and not tail.startswith(b"Page"):
         tail = draw(st.sampled_from([b"", tail, b"page\0\0\0\0"]))
     facts = {
-        "kind": kind, "shapes": shapes, "palette": palette, "pixels": pixels, "words": words,
-        "rects": rects, "tail": tail,
-    }  # fmt: skip
+        "kind": kind,
+        "shapes": shapes,
+        "palette": palette,
+        "pixels": pixels,
+        "words": words,
+        "rects": rects,
+        "tail": tail,
+    }
     return data + tail, facts
 
 

@@ -21,18 +21,14 @@ def test_texture_transform(tmp_path: Path) -> None:
     b.json["materials"] = [{"pbrMetallicRoughness": {"baseColorTexture": info}}]
     b.node(mesh=mesh)
     scene, _ = convert(b.save(tmp_path))
-    by_place = dict(
-        zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True)
-    )
+    by_place = dict(zip(map(tuple, scene.streams.positions.tolist()), scene.streams.uv0.tolist(), strict=True))
     expected = {(0, 0): [0, 1], (1, 0): [0, 0.5], (0, 1): [0.5, 1], (1, 1): [0.5, 0.5]}
     for (x, y), value in expected.items():
         assert by_place[x, -0.0, y] == value
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_the_base_colour_decides_which_texture_coordinates_count(
-    number: int, tmp_path: Path
-) -> None:
+def test_the_base_colour_decides_which_texture_coordinates_count(number: int, tmp_path: Path) -> None:
     """The game has one set for textures; Blender's active UV map may be another than the first."""
     b = Builder()
     other = (QUAD[:, :2] + 2).astype(np.float32)

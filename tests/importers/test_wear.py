@@ -148,8 +148,7 @@ def test_findings_say_what_they_found() -> None:
     _, findings = read_wear(b"3\n0 a\n5 b\n6 c\n\nstray\nmore\n", "x.wea")
     assert [str(f) for f in findings] == [
         "WEAR, row 3: id is not the row's position (and in 1 more rows): 5 (expected 1)",
-        "WEAR, row 6: line after the rows is not read (and in 1 more lines): stray "
-        "(expected 3 rows)",
+        "WEAR, row 6: line after the rows is not read (and in 1 more lines): stray (expected 3 rows)",
     ]
 
 

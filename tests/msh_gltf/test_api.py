@@ -67,9 +67,8 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
 
 def python(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *arguments],
-        cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+        [sys.executable, *arguments], cwd=cwd, capture_output=True, text=True, encoding="utf-8", check=False
+    )
 
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
@@ -110,9 +109,7 @@ def test_an_export_is_that_of_the_command(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", ["i_room_006.msh", "MTCHECK.msh", "R_H_002.MSH"])
-def test_an_entry_is_exported_with_what_lies_beside_it(
-    entry: str, game: Path, tmp_path: Path
-) -> None:
+def test_an_entry_is_exported_with_what_lies_beside_it(entry: str, game: Path, tmp_path: Path) -> None:
     source = game / "static.rlb"
     msh_gltf.export_gltf(msh_gltf.read_msh(source, entry), tmp_path / "api/m.glb")
     wanted = exported(tmp_path / "command", source, "m.glb", "--entry", entry)
@@ -136,9 +133,7 @@ def test_textures_are_looked_up_where_the_options_say(tmp_path: Path) -> None:
     options = msh_gltf.ExportOptions(textures=(str(textures),))
     model = msh_gltf.read_msh(EXAMPLES / "walker.msh")
     msh_gltf.export_gltf(model, tmp_path / "api/m.glb", options=options)
-    wanted = exported(
-        tmp_path / "command", EXAMPLES / "walker.msh", "m.glb", "--textures", textures
-    )
+    wanted = exported(tmp_path / "command", EXAMPLES / "walker.msh", "m.glb", "--textures", textures)
     assert snapshot(tmp_path / "api") == wanted
 
 
@@ -205,11 +200,16 @@ def test_a_sidecar_elsewhere_is_given(tmp_path: Path) -> None:
 def test_what_cannot_be_read_is_a_conversion_error(tmp_path: Path) -> None:
     missing = tmp_path / "missing.msh"
     for function in (
-        msh_gltf.read_msh, msh_gltf.read_terrain, msh_gltf.read_areal_map, msh_gltf.open_archive,
-        msh_gltf.read_models, msh_gltf.import_gltf, msh_gltf.check,
+        msh_gltf.read_msh,
+        msh_gltf.read_terrain,
+        msh_gltf.read_areal_map,
+        msh_gltf.open_archive,
+        msh_gltf.read_models,
+        msh_gltf.import_gltf,
+        msh_gltf.check,
         lambda path: msh_gltf.convert_directory(path, tmp_path / "out"),
         lambda path: msh_gltf.restore_directory(path, tmp_path, tmp_path / "out"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(msh_gltf.ConversionError):
             function(missing)
     with pytest.raises(msh_gltf.ConversionError, match="not a terrain"):
@@ -223,14 +223,18 @@ def test_models_of_a_directory_in_order(game: Path) -> None:
     errors: list[msh_gltf.ConversionError] = []
     models = list(msh_gltf.read_models(game, on_error=errors.append))
     assert [model.name for model in models] == [
-        "Дом.msh", "R_H_002.msh", "b_bun_000.msh", "птица.msh",
-        "i_room_006.msh", "R_H_002.MSH", "s_rock_057.msh", "MTCHECK.MSH",
-    ]  # fmt: skip
+        "Дом.msh",
+        "R_H_002.msh",
+        "b_bun_000.msh",
+        "птица.msh",
+        "i_room_006.msh",
+        "R_H_002.MSH",
+        "s_rock_057.msh",
+        "MTCHECK.MSH",
+    ]
     assert [(error.file, error.problem) for error in errors] == []
     one = msh_gltf.read_models(game / "static.rlb", include=["*::r_h_*"])
-    assert [(model.entry, Path(model.archive.label)) for model in one] == [
-        ("R_H_002.MSH", game / "static.rlb")
-    ]
+    assert [(model.entry, Path(model.archive.label)) for model in one] == [("R_H_002.MSH", game / "static.rlb")]
 
 
 def test_a_broken_model_is_raised_or_reported(tmp_path: Path) -> None:

@@ -32,6 +32,14 @@ def test_example(example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.M
 def test_every_function_that_converts_has_an_example() -> None:
     shown = {test.name.rpartition(".")[2] for test in FUNCTIONS}
     assert shown >= {
-        "read_msh", "read_models", "open_archive", "export_gltf", "to_glb", "import_gltf",
-        "write_msh", "convert_directory", "restore_directory", "check",
-    }  # fmt: skip
+        "read_msh",
+        "read_models",
+        "open_archive",
+        "export_gltf",
+        "to_glb",
+        "import_gltf",
+        "write_msh",
+        "convert_directory",
+        "restore_directory",
+        "check",
+    }

@@ -100,9 +100,7 @@ def tower(light: Path, here: Path) -> Path:  # noqa: F811
         ("msh2gltf . -o new --dask tcp://127.0.0.1:1", "--dask", "dask"),
     ],
 )
-def test_a_missing_extra_is_one_line(
-    light: Path, tower: Path, command: str, feature: str, extra: str
-) -> None:
+def test_a_missing_extra_is_one_line(light: Path, tower: Path, command: str, feature: str, extra: str) -> None:
     name, *arguments = command.split()
     done = run(light, name, *arguments, cwd=tower)
     assert done.returncode == 2

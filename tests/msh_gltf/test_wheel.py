@@ -75,9 +75,13 @@ def run(
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     return subprocess.run(
         [scripts / command, *map(str, arguments)],
-        cwd=cwd, env=environment | settings, capture_output=True, text=True, encoding="utf-8",
+        cwd=cwd,
+        env=environment | settings,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
         check=False,
-    )  # fmt: skip
+    )
 
 
 def test_the_wheel_holds_one_package_and_nothing_else(wheel: Path) -> None:

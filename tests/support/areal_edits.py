@@ -44,8 +44,7 @@ def shared(polygon: list[Point], low: Point, high: Point) -> float:
                 kept.append((a[0] + t * (b[0] - a[0]), a[1] + t * (b[1] - a[1])))
         polygon = kept
     pairs = zip(polygon, [*polygon[1:], *polygon[:1]], strict=True)
-    return sum((a[0] - low[0]) * (b[1] - low[1]) - (b[0] - low[0]) * (a[1] - low[1])
-               for a, b in pairs) / 2  # fmt: skip
+    return sum((a[0] - low[0]) * (b[1] - low[1]) - (b[0] - low[0]) * (a[1] - low[1]) for a, b in pairs) / 2
 
 
 def meets(polygon: list[Point], low: Point, high: Point) -> bool:

@@ -64,10 +64,7 @@ class GameParts:
     def mission(self) -> bytes:
         clans = [make.clan("Nature", 0, [[(50, 50, 0, 5, 9)]]), make.clan("Игрок")]
         objects = [make.placed(**one) for one in self.placed]
-        return make.mission(
-            objects, clans=clans, map=self.map, routes=self.routes,
-            lodes=[(20.0, 30.0, 5.0, 1000.0)],
-        )  # fmt: skip
+        return make.mission(objects, clans=clans, map=self.map, routes=self.routes, lodes=[(20.0, 30.0, 5.0, 1000.0)])
 
     def write(self, root: Path) -> Path:
         """Write the game below a directory; returns its mission."""

@@ -15,10 +15,7 @@ Part = tuple[str, int, int, int]
 
 def row(archive: str, member: str, leftovers: bytes = b"") -> bytes:
     """A row of the registry."""
-    return b"".join(
-        (text.encode("cp1251") + b"\0" + leftovers).ljust(32, b"\0")[:32]
-        for text in (archive, member)
-    )
+    return b"".join((text.encode("cp1251") + b"\0" + leftovers).ljust(32, b"\0")[:32] for text in (archive, member))
 
 
 def registry(objects: dict[str, tuple[str, Sequence[tuple[str, str]]]]) -> bytes:
@@ -125,14 +122,23 @@ def full_mission(version: int = 10) -> bytes:
     """A mission with something in every table."""
     clans = [clan("Nature", 0, [[(1, 2, 3, 4, 5)], [], [(5, 4, 3, 2, 1)] * 2]), clan("Игрок")]
     objects = [
-        placed(0, "UNITS\\BUILDS\\base.dat", version=version, clan=1, id=100, name="Base",
-               properties=[(1, 100, "LogicalID"), (0, 0.5, "MaxSpeedPercent")]),
-        placed(1, "units\\robot.DAT", version=version, clan=1, id=101, name="Герой",
-               host=(100, 2)),
+        placed(
+            0,
+            "UNITS\\BUILDS\\base.dat",
+            version=version,
+            clan=1,
+            id=100,
+            name="Base",
+            properties=[(1, 100, "LogicalID"), (0, 0.5, "MaxSpeedPercent")],
+        ),
+        placed(1, "units\\robot.DAT", version=version, clan=1, id=101, name="Герой", host=(100, 2)),
         placed(2, "s_tree", version=version, scale=1.5, turn=0.5),
         placed(3, "s_rock", version=version),
-    ]  # fmt: skip
+    ]
     return mission(
-        objects, version=version, clans=clans, routes=[(7, [(0, 0, 0), (1, 1, 0)]), (8, [])],
+        objects,
+        version=version,
+        clans=clans,
+        routes=[(7, [(0, 0, 0), (1, 1, 0)]), (8, [])],
         lodes=[(1.0, 2.0, 3.0, 5000.0)],
-    )  # fmt: skip
+    )

@@ -10,9 +10,7 @@ if __name__ == "__main__":
     from distributed import Client, LocalCluster
 
     with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
-        ) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL") as cluster,
         Client(cluster) as client,
     ):
         pids = list(client.run(os.getpid).values())

@@ -67,9 +67,7 @@ class Sample:
 
 
 def _bundled() -> list[Sample]:
-    return [
-        Sample(path.stem, path, None, path.with_suffix("")) for path in sorted(DATA.glob("*.msh"))
-    ]
+    return [Sample(path.stem, path, None, path.with_suffix("")) for path in sorted(DATA.glob("*.msh"))]
 
 
 def _whole_games(root: Path) -> list[Sample]:

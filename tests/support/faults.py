@@ -55,9 +55,7 @@ class Struck:
     said: str
 
 
-def struck(
-    at: int, number: int, folder: Path, command: Callable[..., None], *arguments: object
-) -> Struck:
+def struck(at: int, number: int, folder: Path, command: Callable[..., None], *arguments: object) -> Struck:
     """Run a command in a fork of this process, which :func:`strike` hits; wait for its end.
 
     Starting Python for every step would take minutes.
@@ -86,9 +84,7 @@ def struck(
         return Struck(os.waitstatus_to_exitcode(status), output.read().decode())
 
 
-def started(
-    at: int, number: int, folder: Path, command: str, *arguments: object
-) -> subprocess.Popen[str]:
+def started(at: int, number: int, folder: Path, command: str, *arguments: object) -> subprocess.Popen[str]:
     """As :func:`struck`, in a process of its own, which is not waited for."""
     code = (
         "import sys; from pathlib import Path; from tests.support.faults import strike; "

@@ -40,9 +40,7 @@ class Builder:
 
     def view(self, data: bytes, **more: Any) -> int:
         self.data += bytes(-len(self.data) % 4)
-        self.json["bufferViews"].append(
-            {"buffer": 0, "byteOffset": len(self.data), "byteLength": len(data), **more}
-        )
+        self.json["bufferViews"].append({"buffer": 0, "byteOffset": len(self.data), "byteLength": len(data), **more})
         self.data += data
         return len(self.json["bufferViews"]) - 1
 
@@ -60,9 +58,7 @@ class Builder:
         )
         return len(self.json["accessors"]) - 1
 
-    def mesh(
-        self, positions: np.ndarray = QUAD, indices: Any = (0, 1, 2, 1, 3, 2), **more: Any
-    ) -> int:
+    def mesh(self, positions: np.ndarray = QUAD, indices: Any = (0, 1, 2, 1, 3, 2), **more: Any) -> int:
         attributes = {"POSITION": self.accessor(positions)}
         primitive: Json = {"attributes": attributes | more.pop("attributes", {})}
         if indices is not None:
@@ -81,9 +77,7 @@ class Builder:
             "interpolation": kind,
         }
         clips = self.json.setdefault("animations", [{"samplers": [], "channels": []}])
-        clips[0]["channels"].append(
-            {"sampler": len(clips[0]["samplers"]), "target": {"node": node, "path": path}}
-        )
+        clips[0]["channels"].append({"sampler": len(clips[0]["samplers"]), "target": {"node": node, "path": path}})
         clips[0]["samplers"].append(sampler)
 
     def save(self, folder: Path) -> Path:

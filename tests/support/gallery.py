@@ -76,12 +76,8 @@ class Camera:
     def __init__(self, points: np.ndarray, width: int, height: int) -> None:
         self.size = np.array([width, height])
         turn, rise = math.radians(180 - 35), math.radians(24)
-        around = np.array(
-            [[math.cos(turn), 0, -math.sin(turn)], [0, 1, 0], [math.sin(turn), 0, math.cos(turn)]]
-        )
-        over = np.array(
-            [[1, 0, 0], [0, math.cos(rise), -math.sin(rise)], [0, math.sin(rise), math.cos(rise)]]
-        )
+        around = np.array([[math.cos(turn), 0, -math.sin(turn)], [0, 1, 0], [math.sin(turn), 0, math.cos(turn)]])
+        over = np.array([[1, 0, 0], [0, math.cos(rise), -math.sin(rise)], [0, math.sin(rise), math.cos(rise)]])
         self.turn = over @ around
         seen = points @ self.turn.T
         self.middle = (seen.max(0) + seen.min(0)) / 2

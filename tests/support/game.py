@@ -49,11 +49,7 @@ def archive(entries: list[Entry], *, forgotten: bytes = b"") -> bytes:
     made = new_archive(entries, "x")
     directory = made.total_size - 64 * len(entries)
     return write_nres(
-        replace(
-            made,
-            unindexed=[*made.unindexed, (directory, forgotten)],
-            total_size=made.total_size + len(forgotten),
-        )
+        replace(made, unindexed=[*made.unindexed, (directory, forgotten)], total_size=made.total_size + len(forgotten))
     )
 
 

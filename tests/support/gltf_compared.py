@@ -16,17 +16,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial import cKDTree
 
-from tests.support.gltf_shown import (
-    NUMBER,
-    WIDTHS,
-    Array,
-    Json,
-    Shown,
-    Triangles,
-    joined,
-    moved,
-    trs,
-)
+from tests.support.gltf_shown import NUMBER, WIDTHS, Array, Json, Shown, Triangles, joined, moved, trs
 
 #: Of the model's size; a stored quaternion turns by up to 6e-5, and nodes hang below one another.
 PLACE = 4e-4
@@ -55,8 +45,7 @@ class Difference:
         """
         several = [text for text in messages if re.search(r" and \d+ (more|others?)\b", text)]
         return _any_in(self.names, messages) or (
-            _any_in(self.names & set(touched), [" ".join(touched)])
-            and _any_in(frozenset(touched), several)
+            _any_in(self.names & set(touched), [" ".join(touched)]) and _any_in(frozenset(touched), several)
         )
 
 
@@ -80,10 +69,7 @@ class Comparison:
         self.partner = self._partners()
         for i, _ in edited.channels:
             # who moves a key leaves the node's own transform as it is
-            if (
-                i not in origin
-                or not np.abs(trs(edited.items[i]) - trs(first.items[origin[i]])).any()
-            ):
+            if i not in origin or not np.abs(trs(edited.items[i]) - trs(first.items[origin[i]])).any():
                 edited.at_rest.add(i)
         corners = [first.poses()[i][:3, 3] for i in first.nodes] or [np.zeros(3)]
         for i in first.drawn:
@@ -142,9 +128,7 @@ class Comparison:
     def _nodes(self) -> None:
         edited, second = self.edited, self.second
         copied = [
-            edited.names[i]
-            for i in edited.nodes
-            if "EXT_mesh_gpu_instancing" in edited.items[i].get("extensions", {})
+            edited.names[i] for i in edited.nodes if "EXT_mesh_gpu_instancing" in edited.items[i].get("extensions", {})
         ]
         for i in edited.nodes:
             name, k = edited.names[i], self.partner.get(i)
@@ -195,8 +179,7 @@ class Comparison:
         """Whether a node or one above it has a scale, which a model does not."""
         edited = self.edited
         return any(
-            {"scale", "matrix"} & edited.items[n].keys() or (n, "scale") in edited.channels
-            for n in edited.line(index)
+            {"scale", "matrix"} & edited.items[n].keys() or (n, "scale") in edited.channels for n in edited.line(index)
         )
 
     # -------------------------------------------------------------- parts
@@ -271,9 +254,7 @@ class Comparison:
         return out
 
 
-def unmatched(
-    a: Triangles, b: Triangles, tolerance: float, *, geometry: bool = False
-) -> tuple[list[int], list[int]]:
+def unmatched(a: Triangles, b: Triangles, tolerance: float, *, geometry: bool = False) -> tuple[list[int], list[int]]:
     """Triangles of either side that have no partner on the other.
 
     Degenerate ones may be missing on either side, and duplicates on the first: so does Blender.
@@ -287,11 +268,7 @@ def unmatched(
     found = maximum_bipartite_matching(csr_matrix(near), perm_type="column")
     left = [t for t in np.flatnonzero(found < 0).tolist() if not _flat(a.corners[t])]
     taken = set(found[found >= 0].tolist())
-    extra = [
-        t
-        for t in range(len(b))
-        if t not in taken and not _flat(b.corners[t]) and not near[:, t].any()
-    ]
+    extra = [t for t in range(len(b)) if t not in taken and not _flat(b.corners[t]) and not near[:, t].any()]
     if len(left) == 0:
         return left, extra
     # an unmatched triangle of a group whose others are taken: count them on both sides
@@ -304,9 +281,7 @@ def _flat(corners: Array) -> bool:
     return float(np.linalg.norm(np.cross(b - a, c - a))) <= 1e-6 * max(edge, 1e-30) ** 2
 
 
-def _alike(
-    a: Triangles, rows: Array, b: Triangles, columns: Array, tolerance: float, *, geometry: bool
-) -> Array:
+def _alike(a: Triangles, rows: Array, b: Triangles, columns: Array, tolerance: float, *, geometry: bool) -> Array:
     """Whether pairs of triangles are the same, however their corners are counted."""
     out = np.zeros(len(rows), np.bool_)
     for turn in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):

@@ -18,10 +18,17 @@ _KINDS = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4"}
 
 #: URIs of files on other machines, of pipes and of no directory of ours: looking there does harm.
 PATHS_ELSEWHERE = (
-    "//server/share/m.bin", "\\\\server\\share\\m.bin", "%2F%2Fserver/share/m.bin",
-    "%5C%5Cserver%5Cshare%5Cm.bin", "\\\\?\\UNC\\server\\share\\m.bin", "\\\\.\\pipe\\x",
-    "//./NUL", "//?/C:/m.bin", "/etc/m.bin", "\\m.bin",
-)  # fmt: skip
+    "//server/share/m.bin",
+    "\\\\server\\share\\m.bin",
+    "%2F%2Fserver/share/m.bin",
+    "%5C%5Cserver%5Cshare%5Cm.bin",
+    "\\\\?\\UNC\\server\\share\\m.bin",
+    "\\\\.\\pipe\\x",
+    "//./NUL",
+    "//?/C:/m.bin",
+    "/etc/m.bin",
+    "\\m.bin",
+)
 #: Those that only Windows takes for a device, or for a file of another directory.
 DEVICES = ("NUL", "con", "sub/aux.bin", "COM1%20.bin", "lpt1:", "C:m.bin", "C%3Am.bin")
 
@@ -126,18 +133,13 @@ def merge_primitives(document: Editable) -> None:
         for group in groups.values():
             counts = [len(document.arrays[p["attributes"]["POSITION"]]) for p in group]
             starts = np.cumsum([0, *counts[:-1]])
-            index = [
-                document.arrays[p["indices"]] + np.uint32(s)
-                for p, s in zip(group, starts, strict=True)
-            ]
+            index = [document.arrays[p["indices"]] + np.uint32(s) for p, s in zip(group, starts, strict=True)]
             merged.append(
                 group[0]
                 | {
                     "attributes": {
                         name: _add_like(
-                            document,
-                            accessor,
-                            np.concatenate([document.arrays[p["attributes"][name]] for p in group]),
+                            document, accessor, np.concatenate([document.arrays[p["attributes"][name]] for p in group])
                         )
                         for name, accessor in group[0]["attributes"].items()
                     },

@@ -115,10 +115,7 @@ class Shown:
     """
 
     def __init__(
-        self,
-        document: Editable,
-        former: dict[str, int] | None = None,
-        renamed: frozenset[int] = frozenset(),
+        self, document: Editable, former: dict[str, int] | None = None, renamed: frozenset[int] = frozenset()
     ) -> None:
         self.document, self.json = document, document.json
         self.items: list[Json] = self.json.get("nodes", [])

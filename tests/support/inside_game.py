@@ -42,9 +42,11 @@ def make(root: Path) -> Path:
     mission = parts.write(root)
     wear = (DATA / f"{ROOM}.wea").read_bytes()
     rows = [
-        (MESH, b"room.msh", model(ROOM)), (WEAR, b"room.wea", wear),
-        (MESH, b"rock.msh", model(ROCK)), (CTPT, b"rock.cpt", POINTS),
-    ]  # fmt: skip
+        (MESH, b"room.msh", model(ROOM)),
+        (WEAR, b"room.wea", wear),
+        (MESH, b"rock.msh", model(ROCK)),
+        (CTPT, b"rock.cpt", POINTS),
+    ]
     for key, source in SCENERY.items():
         rows.append((MESH, f"{key}.msh".encode(), model(source)))
         rows.append((WEAR, f"{key}.wea".encode(), (DATA / f"{source}.wea").read_bytes()))
@@ -82,11 +84,7 @@ class Inside:
 
     def places(self, key: str) -> list[Node]:
         """The nodes that place the model of an object key."""
-        return [
-            node
-            for node in self.nodes
-            if key in (self.extras(node).get("key"), self.extras(node).get("path"))
-        ]
+        return [node for node in self.nodes if key in (self.extras(node).get("key"), self.extras(node).get("path"))]
 
     def node(self, key: str, number: int, place: int = 0) -> Node:
         """A node of a placed model."""

@@ -22,20 +22,11 @@ ANIMATED = "retail__odd__s_rock_009"
 
 
 def to_obj(
-    sample: Sample,
-    target: Path,
-    *,
-    lod: int = 0,
-    group: int = 0,
-    frame: float = 0,
-    up: str = "y",
-    sidecar: bool = True,
+    sample: Sample, target: Path, *, lod: int = 0, group: int = 0, frame: float = 0, up: str = "y", sidecar: bool = True
 ) -> Path:
     options = ExportOptions(dialect=sample.dialect, lod=lod, group=group)
     loaded = load_file(sample.path, sample.entry, options)
-    for path, data in obj_files(
-        loaded, target, options=options, frame=frame, up=up, sidecar=sidecar
-    ):
+    for path, data in obj_files(loaded, target, options=options, frame=frame, up=up, sidecar=sidecar):
         path.write_bytes(data)
     return target
 

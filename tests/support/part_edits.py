@@ -48,9 +48,7 @@ def parse(data: bytes) -> MshModel:
     return read_model(read_nres(data, "x"), "x")
 
 
-def edited(
-    folder: Path, name: str, edit: Edit, *options: object, given: ImportOptions | None = None
-) -> Outcome:
+def edited(folder: Path, name: str, edit: Edit, *options: object, given: ImportOptions | None = None) -> Outcome:
     """Export a sample, edit the file, import it."""
     sample = sample_called(name)
     document = Editable(to_gltf(sample, folder / "m.glb", *options))
@@ -79,9 +77,7 @@ def delete(document: Editable, *names: str) -> None:
 
 def part_names(document: Editable) -> list[str]:
     """The objects of parts outside the default scene."""
-    return [
-        node["name"] for node in document.json["nodes"] if "lod" in node.get("extras", {})["msh"]
-    ]
+    return [node["name"] for node in document.json["nodes"] if "lod" in node.get("extras", {})["msh"]]
 
 
 def name_of(document: Editable, row: int, lod: int, group: int) -> str:

@@ -25,9 +25,7 @@ Cell = tuple[int, int, int]
 def matrix_of(node: Json, pose: Json | None = None) -> Array:
     """The (4, 4) matrix of a node, ``pose`` having what its clip says instead."""
     found = node | (pose or {})
-    x, y, z, w = np.array(found.get("rotation", [0, 0, 0, 1])) / np.linalg.norm(
-        found.get("rotation", [0, 0, 0, 1])
-    )
+    x, y, z, w = np.array(found.get("rotation", [0, 0, 0, 1])) / np.linalg.norm(found.get("rotation", [0, 0, 0, 1]))
     out = np.eye(4)
     out[:3, :3] = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -109,9 +107,7 @@ def displaced(edited: Editable, again: Editable) -> dict[Cell, float]:
             out[cell] = float("inf")
             continue
         there, here = (
-            cKDTree(one).query(two)[0]
-            for one, two in ((a, b), (b, a))
-            for one, two in ((one[cell], two[cell]),)
+            cKDTree(one).query(two)[0] for one, two in ((a, b), (b, a)) for one, two in ((one[cell], two[cell]),)
         )
         out[cell] = max(float(there.max()), float(here.max())) / size
     return out

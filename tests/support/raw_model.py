@@ -67,11 +67,7 @@ class Raw:
         if not self.count(8, 24):
             return [([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], (0.0, 0.0, 0.0))] * count
         sampler = scalar_sampler.ScalarModel(
-            self.bytes_of[1],
-            self.bytes_of[8],
-            self.bytes_of.get(19, b""),
-            self.model.frame_count,
-            self.retail,
+            self.bytes_of[1], self.bytes_of[8], self.bytes_of.get(19, b""), self.model.frame_count, self.retail
         )
         local = []
         for node in range(count):
@@ -84,10 +80,7 @@ class Raw:
                 return local[node]
             rows, move = world(parent)
             below, by = local[node]
-            turned = [
-                [sum(rows[i][k] * below[k][j] for k in range(3)) for j in range(3)]
-                for i in range(3)
-            ]
+            turned = [[sum(rows[i][k] * below[k][j] for k in range(3)) for j in range(3)] for i in range(3)]
             return turned, plus(apply(rows, by), move)
 
         return [world(node) for node in range(count)]
@@ -140,9 +133,7 @@ def meets(corners: list[V3], start: V3, ray: V3) -> tuple[float, bool] | None:
         return None
     distance = dot(normal, minus(a, start)) / steep
     point = plus(start, times(ray, distance))
-    side = min(
-        dot(normal, cross(minus(q, p), minus(point, p))) for p, q in ((a, b), (b, c), (c, a))
-    )
+    side = min(dot(normal, cross(minus(q, p), minus(point, p))) for p, q in ((a, b), (b, c), (c, a)))
     share = side / dot(normal, normal)  # the smallest barycentric coordinate
     return (distance, share > 1e-7) if distance >= 0 and share > -1e-7 else None
 

@@ -42,9 +42,8 @@ def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
     from msh_gltf.converter.cli import msh2gltf
 
     code = call(
-        msh2gltf, sample.path, *sample.entry_option, "-o", target, "--quiet",
-        "--dialect", sample.dialect, *options,
-    )  # fmt: skip
+        msh2gltf, sample.path, *sample.entry_option, "-o", target, "--quiet", "--dialect", sample.dialect, *options
+    )
     assert code == 0
     return target
 

@@ -90,11 +90,23 @@ def matrix(q: Vector, p: Vector) -> Vector:
     w, x, y, z = q
     one, two, zero = F(1), F(2), F(0)
     return [
-        one - two * (y * y + z * z), two * (x * y + w * z), two * (x * z - w * y), p[0],
-        two * (x * y - w * z), one - two * (x * x + z * z), two * (y * z + w * x), p[1],
-        two * (x * z + w * y), two * (y * z - w * x), one - two * (x * x + y * y), p[2],
-        zero, zero, zero, one,
-    ]  # fmt: skip
+        one - two * (y * y + z * z),
+        two * (x * y + w * z),
+        two * (x * z - w * y),
+        p[0],
+        two * (x * y - w * z),
+        one - two * (x * x + z * z),
+        two * (y * z + w * x),
+        p[1],
+        two * (x * z + w * y),
+        two * (y * z - w * x),
+        one - two * (x * x + y * y),
+        p[2],
+        zero,
+        zero,
+        zero,
+        one,
+    ]
 
 
 def blend(model: ScalarModel, node: int, ta: float, tb: float, k: float) -> Vector | None:

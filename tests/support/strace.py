@@ -16,9 +16,7 @@ _CALL = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)")
 def require_strace() -> None:
     """Skip where there is no strace, or where it may not trace."""
     require(shutil.which("strace"), "no strace (apt-get install strace)")
-    allowed = subprocess.run(
-        ["strace", "-o", "/dev/null", "true"], capture_output=True, check=False
-    )
+    allowed = subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False)
     require(allowed.returncode == 0, "strace may not trace here")
 
 

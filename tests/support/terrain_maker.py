@@ -12,9 +12,8 @@ from msh_gltf.exporters.nres import new_archive, write_nres
 
 
 def make_terrain(
-    seed: int, *, across: int = 3, down: int = 2, steps: int = 2, blend: bool = True,
-    x_first: bool = True,
-) -> bytes:  # fmt: skip
+    seed: int, *, across: int = 3, down: int = 2, steps: int = 2, blend: bool = True, x_first: bool = True
+) -> bytes:
     """A bumpy terrain of ``across x down`` squares, each cut into ``steps x steps`` quads."""
     chance = np.random.default_rng(seed)
     columns, rows = across * steps + 1, down * steps + 1
@@ -49,15 +48,22 @@ def make_terrain(
         normal = np.trunc(np.abs(v := cross / np.linalg.norm(cross) * 32767) + 0.5) * np.sign(v)
         flags = 0x600 | (0x4 if pairs[i][1] != 255 else 0) | 0x10 << 16
         link, edge = neighbours[i]
-        packed += struct.pack("<I2BH3H3H3hBB", flags, *pairs[i], 0xFFFF, *face, *link,
-                              *map(int, normal), edge, int(chance.integers(0, 256)))  # fmt: skip
+        packed += struct.pack(
+            "<I2BH3H3H3hBB",
+            flags,
+            *pairs[i],
+            0xFFFF,
+            *face,
+            *link,
+            *map(int, normal),
+            edge,
+            int(chance.integers(0, 256)),
+        )
     for start, count in runs:
         seen = list(dict.fromkeys(pairs[start : start + count]))
         for pair in seen:
             group = [i for i in range(start, start + count) if pairs[i] == pair]
-            draw += b"".join(
-                struct.pack("<HBB", i, 0x58 if k == 0 else 0x48, 0) for k, i in enumerate(group)
-            )
+            draw += b"".join(struct.pack("<HBB", i, 0x58 if k == 0 else 0x48, 0) for k, i in enumerate(group))
     slots = bytearray()
     for k, (start, count) in enumerate(runs):
         first, number = runs[k % len(order)]
@@ -71,10 +77,7 @@ def make_terrain(
     lo, hi = points.min(0), points.max(0)
     corners = ["lll", "hll", "hhl", "lhl", "lhh", "llh", "hlh", "hhh"]
     hull = [[(lo, hi)[c[k] == "h"][k] for k in range(3)] for c in corners]
-    squares = b"".join(
-        struct.pack("<6H", 0, 0xFFFF, 0, 0, k, len(order) + k) + b"\xff" * 26
-        for k in range(len(order))
-    )
+    squares = b"".join(struct.pack("<6H", 0, 0xFFFF, 0, 0, k, len(order) + k) + b"\xff" * 26 for k in range(len(order)))
     count = len(points)
     tables = {
         1: (squares, across, 38),
@@ -104,9 +107,7 @@ def unit(chance: np.random.Generator, count: int) -> np.ndarray:
     return np.concatenate([np.rint(lean * 127), fourth], axis=1).astype("i1")
 
 
-def links(
-    points: np.ndarray, faces: list[tuple[int, int, int]], fine: int
-) -> list[tuple[list[int], int]]:
+def links(points: np.ndarray, faces: list[tuple[int, int, int]], fine: int) -> list[tuple[list[int], int]]:
     """Neighbours across every edge and packed selectors, inside a level, by position."""
     users: dict[object, list[tuple[int, int]]] = defaultdict(list)
     for i, face in enumerate(faces):

@@ -22,20 +22,12 @@ TOLERANT = ExportOptions(find_textures=False, mode="tolerant")
 REFUSED = [
     kind
     for kind in CATALOGUE
-    if kind.format in ("model", "file", "terrain", "areal map")
-    and all_rules()[kind.code].severity == "error"
+    if kind.format in ("model", "file", "terrain", "areal map") and all_rules()[kind.code].severity == "error"
 ]
 LEFT_OUT = [kind for kind in REFUSED if all_rules()[kind.code].drops]
 OF_MODELS = [kind for kind in LEFT_OUT if kind.format == "model"]
 #: Of these triangles are left out.
-OF_GEOMETRY = {
-    "table-stride",
-    "node-slot",
-    "slot-batches",
-    "batch-indices",
-    "batch-vertices",
-    "vertex-finite",
-}
+OF_GEOMETRY = {"table-stride", "node-slot", "slot-batches", "batch-indices", "batch-vertices", "vertex-finite"}
 
 
 def ids(kinds: list) -> list[str]:

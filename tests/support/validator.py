@@ -18,9 +18,7 @@ def issues(files: Sequence[Path]) -> dict[str, list[Any]]:
     """What it says about each file; files that it is silent about are left out."""
     node = shutil.which("node")
     require(node is not None and (FOLDER / "node_modules").is_dir(), "no glTF validator")
-    done = subprocess.run(
-        [str(node), FOLDER / "validate.mjs", *files], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(node), FOLDER / "validate.mjs", *files], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     reports = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(reports) == len(files)

@@ -20,12 +20,7 @@ needs_windows = pytest.mark.skipif(
 )
 
 _SETTINGS = {"WINEDEBUG": "-all", "WINEDLLOVERRIDES": "winedbg.exe=d"}
-_ENTRY = {
-    "msh2gltf": "msh2gltf",
-    "gltf2msh": "gltf2msh",
-    "msh-inspect": "msh_inspect",
-    "msh-mod": "msh_mod",
-}
+_ENTRY = {"msh2gltf": "msh2gltf", "gltf2msh": "gltf2msh", "msh-inspect": "msh_inspect", "msh-mod": "msh_mod"}
 
 
 class Process(subprocess.Popen[bytes]):

@@ -118,9 +118,7 @@ def test_a_device_as_the_output_is_refused_in_one_line(tmp_path: Path, name: str
     for source in (WALKER, WALKER.parent):
         code, output = run_on_windows("msh2gltf", source, "-o", name, cwd=tmp_path)
         assert code == 2, output
-        assert output.endswith(
-            f"-o {name}: Windows takes {name} for a device, choose another name\n"
-        )
+        assert output.endswith(f"-o {name}: Windows takes {name} for a device, choose another name\n")
 
 
 def test_long_paths(tmp_path: Path) -> None:
@@ -177,9 +175,7 @@ def test_a_second_run_waits_for_nobody(tmp_path: Path) -> None:
     assert run_on_windows("msh2gltf", game, "-o", out)[0] == 0
 
 
-def test_a_killed_worker_costs_its_file_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_worker_costs_its_file_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     game = make_large_game(tmp_path / "game", 12)
     code = "from msh_gltf.converter.cli import msh2gltf as main; main()"
     monkeypatch.setenv("MSH_GLTF_RUN", str(tmp_path))

@@ -33,9 +33,7 @@ def game(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("legacy", [False, True], ids=["", "PYTHONLEGACYWINDOWSSTDIO"])
-def test_names_in_code_page_866(
-    game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, legacy: bool
-) -> None:
+def test_names_in_code_page_866(game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, legacy: bool) -> None:
     """Every name is shown; none is obeyed as a sequence of the terminal."""
     if legacy:  # Python then has an encoding without Cyrillic for what the console takes as text
         monkeypatch.setenv("PYTHONLEGACYWINDOWSSTDIO", "1")
@@ -59,16 +57,13 @@ def test_names_in_code_page_866(
 def test_a_name_as_it_is_typed(game: Path, tmp_path: Path) -> None:
     """Windows gives arguments as text, whatever the console's code page."""
     for name in ("птица.msh", "5 €.msh"):
-        console = Console(
-            RUSSIAN, entry_point("msh2gltf"), game, "--include", f"*{name}", "-o", tmp_path / name
-        )
+        console = Console(RUSSIAN, entry_point("msh2gltf"), game, "--include", f"*{name}", "-o", tmp_path / name)
         assert console.close() == 0, console.text
         assert len(list((tmp_path / name).rglob("*.glb"))) == 1
 
 
 @pytest.mark.parametrize(
-    ("key", "when"),
-    [("Ctrl-C", "as workers start"), ("Ctrl-C", "at work"), ("Ctrl-Break", "at work")],
+    ("key", "when"), [("Ctrl-C", "as workers start"), ("Ctrl-C", "at work"), ("Ctrl-Break", "at work")]
 )
 def test_an_interrupt_leaves_whole_files(tmp_path: Path, key: str, when: str) -> None:
     """The message is one line, no worker says anything, and the same command completes."""

@@ -13,10 +13,7 @@ from tests.support.runs import run
 from tests.support.wine import needs_windows, run_on_windows
 
 CORPUS = os.environ.get("MSH_GLTF_CORPUS")
-pytestmark = [
-    needs_windows,
-    pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS names no whole games"),
-]
+pytestmark = [needs_windows, pytest.mark.skipif(not CORPUS, reason="MSH_GLTF_CORPUS names no whole games")]
 
 
 def without_pictures(root: Path) -> dict[str, str]:

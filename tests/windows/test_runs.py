@@ -21,9 +21,7 @@ def test_a_run_with_two_processes_writes_what_linux_writes(tmp_path: Path) -> No
     assert linux.returncode == 0, linux.stderr
     assert snapshot(there) == snapshot(here)
 
-    code, output = run_on_windows(
-        "gltf2msh", there, "--game", game, "-o", tmp_path / "new", "-j", "2"
-    )
+    code, output = run_on_windows("gltf2msh", there, "--game", game, "-o", tmp_path / "new", "-j", "2")
     assert code == 0, output
     assert snapshot(tmp_path / "new") == before
 

@@ -67,9 +67,7 @@ def test_a_new_gltf_becomes_an_entry(game: Path, out: Path, tmp_path: Path) -> N
     }
     for name in ("static.rlb", "SYSTEM.RLB", "OBJECTS.RLB"):
         old, new = (read_nres(read_file(d / name), name) for d in (game, tmp_path / "new"))
-        assert [bytes(e.payload) for e in new.entries[: len(old.entries)]] == [
-            bytes(e.payload) for e in old.entries
-        ]
+        assert [bytes(e.payload) for e in new.entries[: len(old.entries)]] == [bytes(e.payload) for e in old.entries]
         assert new.sort_table_fold() is not None
         assert new.find("ДЕРЕВО.msh") is None  # ASCII folding only
         assert new.find("дерево.MSH") == len(old.entries)

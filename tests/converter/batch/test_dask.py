@@ -45,9 +45,7 @@ def test_a_cluster_gives_the_same_bytes(cluster: dict, tmp_path: Path) -> None:
     assert call(cli.msh2gltf, game, "-o", tmp_path / "here", "-j", 2, "-q") == 0
     report = tmp_path / "report.json"
     command = [SCRIPTS / "msh2gltf", game, "-o", tmp_path / "there", "--dask", cluster["address"]]
-    job = subprocess.Popen(
-        [*command, "--report", report], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    job = subprocess.Popen([*command, "--report", report], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(lambda: len(list((tmp_path / "there").rglob("*.glb"))) > 3)
     assert job.poll() is None, "over before a worker could be killed"
     os.kill(cluster["pids"][0], signal.SIGKILL)

@@ -23,17 +23,7 @@ from msh_gltf.converter.pipeline.dispatch import gltf_files
 from msh_gltf.converter.pipeline.export_model import load_model
 from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.nres import open_nres, read_nres
-from tests.support.game import (
-    LOOSE,
-    MESH,
-    MODELS,
-    archive,
-    entry,
-    make_game,
-    model,
-    snapshot,
-    write,
-)
+from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_view import GltfView
 from tests.support.runs import SCRIPTS, call, run
 
@@ -75,10 +65,7 @@ def test_a_model_that_was_only_opened_has_its_sidecar(tmp_path: Path) -> None:
     write(path, model(ROCK))
     options, target = ExportOptions(), tmp_path / "x.glb"
     opened, read = open_nres(path, str(path)), read_nres(path.read_bytes(), str(path))
-    files = [
-        gltf_files(load_model(archive, path, None, options), target, options)
-        for archive in (opened, read)
-    ]
+    files = [gltf_files(load_model(archive, path, None, options), target, options) for archive in (opened, read)]
     assert files[0] == files[1]
 
 
@@ -98,11 +85,7 @@ def test_a_replaced_archive_is_read_anew(tmp_path: Path) -> None:
 
 def test_a_finished_run_imports_little(game: Path, tmp_path: Path) -> None:
     """The command itself decodes nothing, and starts no process where nothing has changed."""
-    command = (
-        "import sys; from msh_gltf.converter import cli\n"
-        "try: cli.msh2gltf()\n"
-        "finally: print(*sys.modules)"
-    )
+    command = "import sys; from msh_gltf.converter import cli\ntry: cli.msh2gltf()\nfinally: print(*sys.modules)"
     words = [sys.executable, "-c", command, str(game), "-o", str(tmp_path / "out"), "-q"]
     words += ["--only", "models", "--only", "terrains", "--only", "areal-maps"]
     heavy = {f"msh_gltf.converter.{name}" for name in ("scene.scene", "checks.model", "edits")}
@@ -228,9 +211,7 @@ def test_a_dialect_from_the_archive_follows_the_archive(tmp_path: Path) -> None:
     write(game / "a.rlb", archive([rock, retail]))
     assert dialects() == {"rock.msh": "retail", "house.msh": "retail", "converted": 2}
     write(game / "a.rlb", archive([rock, retail, spec[0]]))  # a tie decides nothing
-    assert dialects() == {
-        "rock.msh": "spec", "house.msh": "retail", "1.msh": "spec", "converted": 2, "unchanged": 1,
-    }  # fmt: skip
+    assert dialects() == {"rock.msh": "spec", "house.msh": "retail", "1.msh": "spec", "converted": 2, "unchanged": 1}
     write(game / "a.rlb", archive([rock]))
     assert dialects()["rock.msh"] == "spec"
 
@@ -276,9 +257,7 @@ def test_one_bad_file_does_not_stop_the_run(game: Path, tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "10   converted" in result.stdout
     assert "1   cannot be read" in result.stdout
-    assert "bad.rlb, entry bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses" in (
-        result.stdout
-    )
+    assert "bad.rlb, entry bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses" in (result.stdout)
     assert "Traceback" not in result.stderr + result.stdout
     facts = json.loads((tmp_path / "out/manifest.json").read_text("utf-8"))
     assert [row["id"] for row in facts["failed"]] == ["bad.rlb::bad.msh"]
@@ -294,9 +273,7 @@ def test_fail_fast(tmp_path: Path) -> None:
     entries = [entry(MESH, b"bad.msh", bad)]
     entries += [entry(MESH, b"%d.msh" % i, model(ROCK)) for i in range(30)]
     write(tmp_path / "game/a.rlb", archive(entries))
-    facts = report(
-        tmp_path, tmp_path / "game", "-o", tmp_path / "out", "-j", 1, "--fail-fast", code=1
-    )
+    facts = report(tmp_path, tmp_path / "game", "-o", tmp_path / "out", "-j", 1, "--fail-fast", code=1)
     assert facts["counts"] == {"failed": 1}
     assert facts["total"] == 31
 
@@ -419,14 +396,8 @@ def test_shell_completion(shell: str) -> None:
         if made.returncode and "bash" in made.stderr.lower():
             pytest.skip("bash older than 4.4, or none")
         assert variable in made.stdout
-    asked = {
-        "_MSH2GLTF_COMPLETE": "bash_complete",
-        "COMP_WORDS": "msh2gltf --dr",
-        "COMP_CWORD": "1",
-    }
-    got = subprocess.run(
-        [SCRIPTS / "msh2gltf"], env=os.environ | asked, capture_output=True, text=True, check=False
-    )
+    asked = {"_MSH2GLTF_COMPLETE": "bash_complete", "COMP_WORDS": "msh2gltf --dr", "COMP_CWORD": "1"}
+    got = subprocess.run([SCRIPTS / "msh2gltf"], env=os.environ | asked, capture_output=True, text=True, check=False)
     assert got.stdout.split() == ["plain,--dry-run"]
 
 

@@ -18,9 +18,7 @@ from tests.support.faults import children, in_namespace, leftovers, wait_for
 from tests.support.game import make_game, make_large_game, snapshot
 from tests.support.runs import SCRIPTS, call, run
 
-pytestmark = pytest.mark.skipif(
-    sys.platform != "linux", reason="finds and kills processes through /proc"
-)
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="finds and kills processes through /proc")
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +92,7 @@ def test_killed_run(seed: int, large: Path, reference: dict[str, str], tmp_path:
     check_repeat(large, out, reference)
 
 
-def test_a_repeat_after_a_kill_goes_on(
-    large: Path, reference: dict[str, str], tmp_path: Path
-) -> None:
+def test_a_repeat_after_a_kill_goes_on(large: Path, reference: dict[str, str], tmp_path: Path) -> None:
     """What was done before the kill is not done again."""
     out = tmp_path / "out"
     job = start(large, out)
@@ -179,8 +175,11 @@ def test_full_disk(tmp_path: Path) -> None:
         "$4" "$1" -o "$2/out" -q; echo "again exit code $?"
         diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
         """,
-        game, out, whole, SCRIPTS / "msh2gltf",
-    )  # fmt: skip
+        game,
+        out,
+        whole,
+        SCRIPTS / "msh2gltf",
+    )
     assert "No space left on device" in result.stdout + result.stderr
     assert "exit code 1" in result.stdout or "exit code 2" in result.stdout
     assert "PARTIAL" not in result.stdout
@@ -204,8 +203,11 @@ def test_full_disk_on_the_way_back(tmp_path: Path) -> None:
         "$4" "$2" --game "$1" -o "$3/new" -q; echo "again exit code $?"
         diff -r "$3/new" "$1" && echo same
         """,
-        game, out, disk, SCRIPTS / "gltf2msh",
-    )  # fmt: skip
+        game,
+        out,
+        disk,
+        SCRIPTS / "gltf2msh",
+    )
     assert "No space left on device" in result.stdout
     assert "exit code 1" in result.stdout
     assert "PARTIAL" not in result.stdout
@@ -222,8 +224,10 @@ def test_read_only_output(tmp_path: Path) -> None:
         "$3" "$1" -o "$2"; echo "exit code $?"
         "$3" "$1" -o "$2/deeper"; echo "exit code $?"
         """,
-        game, out, SCRIPTS / "msh2gltf",
-    )  # fmt: skip
+        game,
+        out,
+        SCRIPTS / "msh2gltf",
+    )
     assert "Traceback" not in result.stderr
     one, two = result.stdout.split("exit code ")[:2]
     assert "10   failed" in one

@@ -63,15 +63,17 @@ def same_but_for(old: Path, new: Path, index: int) -> None:
         assert (bytes(one.payload) == bytes(two.payload)) == (i != index), one.name
         assert one.raw_name == two.raw_name
         assert (one.type_id, one.attr1, one.attr2, one.attr3, one.sort_index) == (
-            two.type_id, two.attr1, two.attr2, two.attr3, two.sort_index,
-        )  # fmt: skip
+            two.type_id,
+            two.attr1,
+            two.attr2,
+            two.attr3,
+            two.sort_index,
+        )
     assert b"\x01forgotten data\xff" in bytes(read_file(new))
 
 
 @pytest.mark.parametrize("edited", [True, False])
-def test_a_copy_over_another_model_is_refused(
-    edited: bool, game: Path, out: Path, tmp_path: Path
-) -> None:
+def test_a_copy_over_another_model_is_refused(edited: bool, game: Path, out: Path, tmp_path: Path) -> None:
     """Its sidecar tells that it is the other one; it was taken for unchanged."""
     second, first = sorted((out / "static.rlb").glob("*.glb"))[:2]
     document = Editable(first)
@@ -85,8 +87,7 @@ def test_a_copy_over_another_model_is_refused(
 
 @pytest.mark.parametrize("options", [("-o", "new"), ("--in-place",)])
 @pytest.mark.parametrize(
-    ("game_is", "problem"),
-    [("out", "is the glTF directory"), (".", "has none of the files that were converted: no ")],
+    ("game_is", "problem"), [("out", "is the glTF directory"), (".", "has none of the files that were converted: no ")]
 )
 def test_another_directory_than_the_game_is_refused(
     options: tuple[str, ...], game_is: str, problem: str, out: Path, tmp_path: Path
@@ -226,10 +227,7 @@ def test_repeats(game: Path, out: Path, tmp_path: Path) -> None:
     move(path)
     result = run("gltf2msh", out, "--game", game, "-o", new)
     assert result.returncode == 2
-    assert (
-        "new/static.rlb: output exists already; name another directory, or --force replaces it"
-        in result.stderr
-    )
+    assert "new/static.rlb: output exists already; name another directory, or --force replaces it" in result.stderr
     assert snapshot(new) == done
     back(tmp_path, "-o", new, "--force")
     assert snapshot(new)["static.rlb"] != done["static.rlb"]
@@ -250,9 +248,7 @@ def test_another_game(game: Path, out: Path, tmp_path: Path) -> None:
     facts = back(tmp_path, "-o", tmp_path / "new", code=1)
     assert facts["counts"] == {"changed": 1, "failed": 1, "unchanged": 8}
     assert (tmp_path / "new/static.rlb").read_bytes() == data
-    assert back(tmp_path, "-o", tmp_path / "new", "--force")["counts"] == {
-        "changed": 2, "unchanged": 8,
-    }  # fmt: skip
+    assert back(tmp_path, "-o", tmp_path / "new", "--force")["counts"] == {"changed": 2, "unchanged": 8}
     (game / "SYSTEM.RLB").unlink()
     facts = back(tmp_path, "-o", tmp_path / "other", "--force", code=1)
     failed = next(row for row in facts["items"] if row["status"] == "failed")
@@ -311,9 +307,7 @@ def test_links(game: Path, out: Path, tmp_path: Path) -> None:
     before = snapshot(game)
     facts = back(tmp_path, "-o", trap, "--force", code=1)
     assert snapshot(game) == before
-    assert any(
-        "a link leads out of the output directory" in f["reason"] for f in facts["unreadable"]
-    )
+    assert any("a link leads out of the output directory" in f["reason"] for f in facts["unreadable"])
 
 
 @linux
@@ -396,9 +390,7 @@ def test_whole_corpus_games(name: str, tmp_path: Path) -> None:
     assert snapshot(tmp_path / "new") == snapshot(game)
 
 
-def test_a_renamed_material_changes_the_wea_and_is_new(
-    game: Path, out: Path, tmp_path: Path
-) -> None:
+def test_a_renamed_material_changes_the_wea_and_is_new(game: Path, out: Path, tmp_path: Path) -> None:
     shutil.copy(LIBS / "Material.lib", game)
     path = out / "SYSTEM.RLB/b_bun_000.glb"
     document, original = Editable(path), path.read_bytes()

@@ -75,9 +75,7 @@ class Edit:
 
     def differing(self, library: str) -> list[str]:
         """Names of the entries that differ."""
-        before, after = (
-            read_nres(read_file(root / library), library) for root in (self.game, self.new)
-        )
+        before, after = (read_nres(read_file(root / library), library) for root in (self.game, self.new))
         pairs = zip(before.entries, after.entries, strict=True)
         return [a.name for a, b in pairs if (a.payload, a.attr1) != (b.payload, b.attr1)]
 
@@ -159,10 +157,7 @@ def test_a_picture_inside_a_model_is_one_entry(edit: Edit) -> None:
     text, files = edit.back("--require-all")
     assert files == {"Textures.lib"}, text
     assert edit.differing("Textures.lib") == ["armour.0"]
-    old, new = (
-        read_texm(edit.entry("Textures.lib", "armour.0", old=old).payload, "")
-        for old in (True, False)
-    )
+    old, new = (read_texm(edit.entry("Textures.lib", "armour.0", old=old).payload, "") for old in (True, False))
     assert np.argwhere((old.rgba() != new.rgba()).any(2)).tolist() == [[0, 0]]
     assert new.rgba()[0, 0].tolist() == [255, 0, 0, 255]
     assert new.header.tobytes() == old.header.tobytes()
@@ -219,9 +214,7 @@ def test_a_picture_of_the_run_without_its_alpha_is_reported(edit: Edit, factor: 
     assert "leaf.0 had alpha (format 4444), and the picture has none: what was clear" in words
 
 
-def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(
-    edit: Edit, tmp_path: Path
-) -> None:
+def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(edit: Edit, tmp_path: Path) -> None:
     folder = edit.out / "textures"
     strays = {
         "armour.png": "save it as textures/armour.0.png (a PNG) to change that texture",
@@ -237,9 +230,7 @@ def test_pictures_that_nothing_reads_are_named_with_the_name_that_counts(
     _, files = edit.back("--require-all", "--report", str(report))
     assert (edit.code, files) == (0, set())
     skipped = {row["id"]: row["reason"] for row in json.loads(report.read_text("utf-8"))["skipped"]}
-    assert skipped == {
-        f"textures/{name}": f"not a texture of this run; {do}" for name, do in strays.items()
-    }
+    assert skipped == {f"textures/{name}": f"not a texture of this run; {do}" for name, do in strays.items()}
 
 
 def test_libraries_that_changed_since_are_not_overwritten(edit: Edit, tmp_path: Path) -> None:

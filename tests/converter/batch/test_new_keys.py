@@ -176,9 +176,7 @@ def with_key_of(place: Place, *rows: tuple[str, str], tag: int = STAT) -> None:
         [("", "")],
     ],
 )
-def test_a_key_for_something_else_is_refused_with_its_model(
-    place: Place, rows: list[tuple[str, str]]
-) -> None:
+def test_a_key_for_something_else_is_refused_with_its_model(place: Place, rows: list[tuple[str, str]]) -> None:
     with_key_of(place, *rows)
     before = snapshot(place.game)
     item = place.back("--in-place", "--add", "--tag", "STAT", "--force", code=1)
@@ -204,9 +202,7 @@ def test_a_key_without_the_material_list_gets_its_row(place: Place) -> None:
     registry = read_registry(place.registry(place.root / "NEW"))
     index = registry.find("my_tree")
     assert index is not None
-    assert [str(one) for one in registry.members(index)] == [
-        "static.rlb::my_tree.msh", "static.rlb::my_tree.wea",
-    ]  # fmt: skip
+    assert [str(one) for one in registry.members(index)] == ["static.rlb::my_tree.msh", "static.rlb::my_tree.wea"]
     assert registry.archive.entries[index].attr1 == 2
 
 

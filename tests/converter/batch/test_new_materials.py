@@ -70,9 +70,7 @@ class NewEdit(Edit):
 
     def added(self, library: str) -> list[str]:
         """Names of new entries; the others are as they were."""
-        before, after = (
-            read_nres(read_file(root / library), library) for root in (self.game, self.new)
-        )
+        before, after = (read_nres(read_file(root / library), library) for root in (self.game, self.new))
         count = len(before.entries)
         for a, b in zip(before.entries, after.entries[:count], strict=True):
             assert (a.name, a.payload, a.attr1, a.attr2) == (b.name, b.payload, b.attr1, b.attr2)
@@ -96,10 +94,7 @@ def test_a_renamed_material_is_a_copy(edit: NewEdit, bare: bool) -> None:
     text, files = edit.back("--require-all")
     assert files == {"Material.lib", "turrets.rlb"}, text
     assert edit.added("Material.lib") == ["ржавчина"]
-    old, new = (
-        edit.entry("Material.lib", "armour", old=True),
-        edit.entry("Material.lib", "ржавчина"),
-    )
+    old, new = (edit.entry("Material.lib", "armour", old=True), edit.entry("Material.lib", "ржавчина"))
     assert (old.payload, old.attr1, old.attr2) == (new.payload, new.attr1, new.attr2)
     assert "ржавчина" in edit.wear("e_tur_01.wea")
     assert "armour" in edit.wear("e_tur_02.wea")
@@ -168,10 +163,7 @@ def test_new_materials_are_made_like_another_one(edit: NewEdit) -> None:
     assert edit.added("Material.lib") == ["fence"], text
     new = read_material(edit.entry("Material.lib", "fence"), "")
     assert new.self_light == (0, 0, 0)
-    assert (
-        new.header.tobytes()
-        == read_material(edit.entry("Material.lib", "glow"), "").header.tobytes()
-    )
+    assert new.header.tobytes() == read_material(edit.entry("Material.lib", "glow"), "").header.tobytes()
     text, _ = edit.back("--like", "nobody")
     assert edit.code == 2
     assert "has no such material: nobody" in text
@@ -227,9 +219,7 @@ def test_two_materials_of_one_name_are_none(edit: NewEdit) -> None:
         assert f"turrets.rlb::e_tur_0{number}.msh has another material of the name 'rust'" in text
 
 
-def look(
-    edit: NewEdit, name: str, paint: Callable[[Json], None] | None, folder: str = "turrets.rlb"
-) -> Path:
+def look(edit: NewEdit, name: str, paint: Callable[[Json], None] | None, folder: str = "turrets.rlb") -> Path:
     """A new model that has a new material ``Material``; ``None``: as Blender makes it."""
     document = Editable(edit.out / TURRETS[0])
     for node in document.json["nodes"]:
@@ -353,9 +343,7 @@ def test_a_new_model_brings_its_materials(edit: NewEdit) -> None:
     assert "0 errors, 0 warnings" in checked.stdout
 
 
-def test_a_material_that_the_game_lacks_is_made_when_it_is_recoloured(
-    edit: NewEdit, tmp_path: Path
-) -> None:
+def test_a_material_that_the_game_lacks_is_made_when_it_is_recoloured(edit: NewEdit, tmp_path: Path) -> None:
     """A row of the .wea that the game shows as DEFAULT."""
     edit.game = shutil.copytree(edit.game, tmp_path / "GAME2")
     path = edit.game / "turrets.rlb"

@@ -55,10 +55,7 @@ def test_a_walk_finds_units_and_missions_in_a_game(game: Path, tmp_path: Path) -
 
 
 def test_kinds_are_chosen(game: Path) -> None:
-    listed = {
-        only: run("msh2gltf", game, "--list", "--only", only).stdout.split()
-        for only in ("units", "missions")
-    }
+    listed = {only: run("msh2gltf", game, "--list", "--only", only).stdout.split() for only in ("units", "missions")}
     assert listed["units"] == ["UNITS/BUILDS/base.dat", "UNITS/robot.dat"]
     assert listed["missions"] == ["MISSIONS/Single.01/data.tma"]
     both = run("msh2gltf", game, "--list", "--only", "units", "--only", "missions").stdout.split()

@@ -59,9 +59,7 @@ def test_points_that_nobody_edited_stay(game: Path, tmp_path: Path) -> None:
     assert points_in(tmp_path / "new") == POINTS
 
 
-def test_edited_points_need_force(
-    game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_edited_points_need_force(game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (path,) = (tmp_path / "out").rglob("a.glb")
     document = Editable(path)
     nodes = document.json["nodes"]

@@ -43,9 +43,7 @@ def test_edits_and_new_entries_are_written_once(edit: NewEdit) -> None:
     assert again.not_applied == []
 
 
-def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_changes(
-    edit: NewEdit,
-) -> None:
+def test_what_another_model_made_of_a_name_is_reported_and_what_it_made_itself_changes(edit: NewEdit) -> None:
     """Two scenes of Blender, each of which remembers what it wrote."""
     shutil.copytree(edit.game, edit.new)
     first, second = "blend:1", "blend:2"
@@ -89,7 +87,4 @@ def test_a_folder_without_libraries_is_reported(edit: NewEdit, tmp_path: Path) -
     result = msh_gltf.import_gltf(edit.out / TURRETS[0])
     assert msh_gltf.write_libraries(result, tmp_path / "empty") == []
     whys = [one.why for one in result.not_applied]
-    assert whys == [
-        "there is no Material.lib in the game's folder",
-        "the game's folder has no Material.lib",
-    ]
+    assert whys == ["there is no Material.lib in the game's folder", "the game's folder has no Material.lib"]

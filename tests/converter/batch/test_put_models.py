@@ -69,9 +69,7 @@ def test_it_moves_to_another_archive_without_a_trace(game: Path, robot: ImportRe
     other = replace(to, archive=game / "guns.rlb", tag=None)
     assert sorted(scene.put(other, robot)) == ["guns.rlb", "objects.rlb", "static.rlb"]
     moved = snapshot(game)
-    assert {name for name in moved if moved[name] != before[name]} == {
-        "guns.rlb", "Material.lib", "Textures.lib",
-    }  # fmt: skip
+    assert {name for name in moved if moved[name] != before[name]} == {"guns.rlb", "Material.lib", "Textures.lib"}
     scene.put(to, robot)
     assert snapshot(game) == first
 

@@ -36,12 +36,7 @@ def payload(origin: Origin) -> bytes:
 
 
 def put(
-    origin: Origin,
-    data: bytes,
-    known: set[str],
-    companions: Sequence[Companion] = (),
-    *,
-    owner: str = "scene",
+    origin: Origin, data: bytes, known: set[str], companions: Sequence[Companion] = (), *, owner: str = "scene"
 ) -> bool:
     """Put a model back, as a scene of Blender does; whether anything was written."""
     with Games("put back", owner, lambda layer: layer.owner == owner) as games:
@@ -107,9 +102,7 @@ def test_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("theirs", [b"theirs", b"", None])
-def test_a_companion_comes_back_where_it_was_written_here(
-    tmp_path: Path, theirs: bytes | None
-) -> None:
+def test_a_companion_comes_back_where_it_was_written_here(tmp_path: Path, theirs: bytes | None) -> None:
     path, wea = tmp_path / "a.msh", tmp_path / "a.wea"
     path.write_bytes(b"model")
     wea.write_bytes(b"old")

@@ -54,12 +54,8 @@ def test_models_that_do_not_convert(tmp_path: Path) -> None:
     assert "cut.msh" in cut.stdout
 
 
-@pytest.mark.parametrize(
-    ("at", "said"), [(-1, "bytes instead of"), (60, "byte 60: "), (None, "Res")]
-)
-def test_a_difference_is_told(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int | None, said: str
-) -> None:
+@pytest.mark.parametrize(("at", "said"), [(-1, "bytes instead of"), (60, "byte 60: "), (None, "Res")])
+def test_a_difference_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, at: int | None, said: str) -> None:
     """No model is known that comes back different: here the import is made to err."""
     kind = "spec__AutoMAP_00" if at is not None else ""
     path = DATA / "maps" / kind / "Land.map" if kind else DATA / "retail__odd__s_rock_009.msh"

@@ -49,9 +49,7 @@ def patched(path: Path, index: int) -> bytes:
 # ------------------------------------------------------------------ originals
 
 
-def test_what_is_printed_never_costs_the_original(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_printed_never_costs_the_original(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     original = (place.game / "static.rlb").read_bytes()
     move(place.out / ROCK)
     assert place.back() == {"changed": ["static.rlb::s_rock_057.msh"]}
@@ -138,10 +136,7 @@ def test_into_a_library_that_another_tool_patched(made: Path, tmp_path: Path) ->
     # our changes go, the patch stays, and the first original can be had
     assert call(cli.msh_mod, "restore", library) == 0
     now, first = read_nres(library.read_bytes(), ""), read_nres(original, "")
-    differing = [
-        i for i, (a, b) in enumerate(zip(now.entries, first.entries, strict=True))
-        if a.payload != b.payload
-    ]  # fmt: skip
+    differing = [i for i, (a, b) in enumerate(zip(now.entries, first.entries, strict=True)) if a.payload != b.payload]
     assert differing == [0]
     to = ("--to", states[0][:12])
     assert call(cli.msh_mod, "restore", library.parent, "Textures.lib", *to) == 0
@@ -205,9 +200,7 @@ def test_a_new_game_can_be_restored_by_itself(place: Place, tmp_path: Path) -> N
         ("--include", "DATA/*", "--force"),
     ],
 )
-def test_a_part_that_is_exported_again_leaves_the_other_undo(
-    place: Place, options: tuple[str, ...]
-) -> None:
+def test_a_part_that_is_exported_again_leaves_the_other_undo(place: Place, options: tuple[str, ...]) -> None:
     move(place.out / ROCK)
     rename_material(place.out / ROCK, "other")
     assert place.back()["changed"] == ["static.rlb::s_rock_057.msh"]
@@ -218,9 +211,7 @@ def test_a_part_that_is_exported_again_leaves_the_other_undo(
 
 
 @pytest.mark.parametrize("options", [("--force",), ("--force", "--include", "*::s_rock_057.msh")])
-def test_what_is_exported_again_is_the_original_from_then_on(
-    place: Place, options: tuple[str, ...]
-) -> None:
+def test_what_is_exported_again_is_the_original_from_then_on(place: Place, options: tuple[str, ...]) -> None:
     """Its list of materials too, which is an entry of its own; ``msh-mod`` still undoes it."""
     move(place.out / ROOM)
     rename_material(place.out / ROCK, "other")
@@ -257,9 +248,7 @@ def test_a_missing_glTF_that_has_no_part_in_it_leaves_the_undo(made: Path, tmp_p
     # the one that it came from: reported, and nothing changes
     (place.out / TURRETS[0]).unlink()
     assert "Material.lib::armour" not in place.back().get("restored", [])
-    assert place.notes == [
-        "kept in the game as it was written: what came from turrets.rlb::e_tur_01.msh"
-    ]
+    assert place.notes == ["kept in the game as it was written: what came from turrets.rlb::e_tur_01.msh"]
     assert snapshot(place.game) == edited
     place.restore(TURRETS[0])
     assert place.back()["restored"] == ["Material.lib::armour"]
@@ -311,9 +300,7 @@ def test_a_received_history_removes_nothing(place: Place, file: str) -> None:
     assert snapshot(place.game) == place.before
 
 
-def test_a_received_manifest_with_an_id_of_the_games_history_takes_back_only_its_own(
-    place: Place,
-) -> None:
+def test_a_received_manifest_with_an_id_of_the_games_history_takes_back_only_its_own(place: Place) -> None:
     """The id names what was written from a directory; it gives no right to anything else."""
     move(place.out / ROCK)
     place.back()

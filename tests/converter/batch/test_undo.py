@@ -158,9 +158,7 @@ def test_what_somebody_else_changed_stays(place: Place) -> None:
     assert snapshot(place.game) == kept
 
 
-def test_without_an_original_nothing_is_written(
-    place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_an_original_nothing_is_written(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """One that is gone or damaged; the edit stays in the game, and is not taken for another."""
     move(place.out / ROCK)
     place.back()
@@ -254,9 +252,7 @@ def test_a_loose_model_comes_back(place: Place) -> None:
 # ------------------------------------------------------------------ Put Back, and the parts
 
 
-def put_back(
-    origin: Origin, data: bytes, known: set[str], companions: list[Companion], owner: str = "scene"
-) -> bool:
+def put_back(origin: Origin, data: bytes, known: set[str], companions: list[Companion], owner: str = "scene") -> bool:
     """*Put Back* of a scene: what it wrote before is taken back first."""
     with Games("put back", owner, lambda layer: layer.owner == owner) as games:
         replace_model(games, origin, data, known, companions)
@@ -325,9 +321,7 @@ def test_removing_an_added_entry_leaves_no_trace(name: bytes, payload: bytes) ->
         "\0\xff\n",
     ],
 )
-def test_a_broken_history_is_named(
-    text: str, place: Place, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_history_is_named(text: str, place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     """In one line; nothing is written."""
     move(place.out / ROCK)
     place.back()

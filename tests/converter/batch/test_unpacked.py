@@ -23,9 +23,7 @@ from tests.support.vault import originals
 def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example game without units and missions, which need the archives."""
     ignored = shutil.ignore_patterns("UNITS", "MISSIONS")
-    return Path(
-        shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME", ignore=ignored)
-    )
+    return Path(shutil.copytree(example_game(), tmp_path_factory.mktemp("packed") / "GAME", ignore=ignored))
 
 
 @pytest.fixture
@@ -42,10 +40,7 @@ def export(game: Path, out: Path, *options: object) -> Path:
 
 def pictures(out: Path) -> dict[str, np.ndarray]:
     folder = out / "textures"
-    return {
-        path.relative_to(folder).as_posix(): np.asarray(Image.open(path))
-        for path in sorted(folder.rglob("*.png"))
-    }
+    return {path.relative_to(folder).as_posix(): np.asarray(Image.open(path)) for path in sorted(folder.rglob("*.png"))}
 
 
 def test_the_same_models_and_pictures(packed: Path, unpacked: Path, tmp_path: Path) -> None:
@@ -95,9 +90,7 @@ def test_a_model_and_a_texture_go_back(unpacked: Path, tmp_path: Path, in_place:
     assert after.keys() == before.keys()
     kept = originals(new)
     assert kept.keys() == changed
-    assert {name: sha256(data or b"") for name, data in kept.items()} == {
-        name: before[name] for name in changed
-    }
+    assert {name: sha256(data or b"") for name, data in kept.items()} == {name: before[name] for name in changed}
     again = run("msh2gltf", new, "-o", tmp_path / "again", "-q")
     assert again.returncode == 0
     assert pictures(tmp_path / "again")[picture.name][0, 0].tolist()[:3] == [255, 0, 0]
@@ -163,6 +156,4 @@ def test_which_material_was_the_first_is_not_known(unpacked: Path) -> None:
     found = libraries([unpacked])
     look = found.appearance(["nobody"]).materials[0]
     assert look.material is None or look.material == ""
-    assert found.warnings == [
-        "Material.lib has no material 'nobody', and does not say which one was its first"
-    ]
+    assert found.warnings == ["Material.lib has no material 'nobody', and does not say which one was its first"]

@@ -20,17 +20,7 @@ from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYP
 from msh_gltf.importers.content import kind_at, models_in
 from msh_gltf.importers.nres import entry_types, open_nres, read_nres
 from tests.support.corruption.base import Nres
-from tests.support.game import (
-    LOOSE,
-    MESH,
-    MODELS,
-    archive,
-    entry,
-    make_game,
-    model,
-    snapshot,
-    write,
-)
+from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.runs import call
 
 ROCK = "retail__odd__s_rock_009"
@@ -44,9 +34,12 @@ def test_everything_is_found_or_named(tmp_path: Path) -> None:
     expected |= {LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map"}
     assert {item.id for item in found.items} == expected
     assert {item.target for item in found.items} >= {
-        "static.rlb/R_H_002.glb", "SYSTEM.RLB/птица.glb", "DATA/Loose/Дом.glb",
-        "DATA/MAPS/M1/Land.glb", "DATA/MAPS/M1/Land.map.glb",
-    }  # fmt: skip
+        "static.rlb/R_H_002.glb",
+        "SYSTEM.RLB/птица.glb",
+        "DATA/Loose/Дом.glb",
+        "DATA/MAPS/M1/Land.glb",
+        "DATA/MAPS/M1/Land.map.glb",
+    }
     assert {(p.id, p.reason) for p in found.skipped} == {
         ("gamefont.rlb", "RsLi, a container of another kind"),
         ("DATA/MAPS/M1/Land1.wea", "not an NRes file"),
@@ -57,17 +50,22 @@ def test_everything_is_found_or_named(tmp_path: Path) -> None:
         ("short.bin", "not an NRes file"),
     }
     assert found.unreadable == []
-    assert [a.source for a in found.archives] == [
-        "OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb",
-    ]  # fmt: skip
+    assert [a.source for a in found.archives] == ["OBJECTS.RLB", "SYSTEM.RLB", "empty.rlb", "static.rlb"]
     assert found.archives[1].entries == {"MESH": 3, "WEAR": 3}
 
 
 def test_hostile_entry_names(tmp_path: Path) -> None:
     names = [
-        b"..\\..\\x", b"CON.msh", b"a/b", "Ж".encode("cp1251") * 35, b"same.msh", b"SAME.MSH",
-        b"same.msh", b"\x98.msh", b"",
-    ]  # fmt: skip
+        b"..\\..\\x",
+        b"CON.msh",
+        b"a/b",
+        "Ж".encode("cp1251") * 35,
+        b"same.msh",
+        b"SAME.MSH",
+        b"same.msh",
+        b"\x98.msh",
+        b"",
+    ]
     write(tmp_path / "g/bad.rlb", archive([entry(MESH, n, model(ROCK)) for n in names]))
     _, found = walk([tmp_path / "g"])
     assert [item.target for item in found.items] == [
@@ -168,8 +166,11 @@ def test_inputs(tmp_path: Path) -> None:
     root, found = walk([game / "static.rlb", game / "DATA", game / "DATA/Loose"])
     assert root == game
     assert {item.source for item in found.items} == {
-        "static.rlb", LOOSE, "DATA/MAPS/M1/Land.msh", "DATA/MAPS/M1/Land.map",
-    }  # fmt: skip
+        "static.rlb",
+        LOOSE,
+        "DATA/MAPS/M1/Land.msh",
+        "DATA/MAPS/M1/Land.map",
+    }
     assert len(found.items) == len(MODELS["static.rlb"]) + 3
     assert common_root([game / "DATA", game / "Video"]) == game
     with pytest.raises(ConversionError, match="No such file"):
@@ -273,9 +274,7 @@ def nested(path: Path, payload: int, rows: int) -> None:
 
 
 @pytest.mark.parametrize(("payload", "rows"), [(256 << 20, 3), (0, 1 << 20)])
-def test_of_a_container_in_an_archive_the_directory_is_read(
-    payload: int, rows: int, tmp_path: Path
-) -> None:
+def test_of_a_container_in_an_archive_the_directory_is_read(payload: int, rows: int, tmp_path: Path) -> None:
     """Not its payloads, and a directory of 64 MiB in blocks."""
     path = tmp_path / "game/nested.rlb"
     nested(path, payload, rows)

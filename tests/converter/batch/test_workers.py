@@ -120,14 +120,10 @@ def test_nothing_in_the_current_directory_runs(tmp_path: Path) -> None:
         write(here / f"{name}.msh", model("mixed__odd__s_rock_057"))
     for name in ("threading", "socket", "pickle", "json", "numpy", "msh_gltf"):
         write(here / f"{name}.py", b"raise SystemExit('run')")
-    write(
-        command,
-        b"from msh_gltf.converter.cli import msh2gltf\nif __name__ == '__main__': msh2gltf()",
-    )
+    write(command, b"from msh_gltf.converter.cli import msh2gltf\nif __name__ == '__main__': msh2gltf()")
     done = subprocess.run(
-        [sys.executable, command, ".", "-o", "out", "-j", "2"],
-        cwd=here, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, command, ".", "-o", "out", "-j", "2"], cwd=here, capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert len(list((here / "out").glob("*.glb"))) == 3
 
@@ -140,7 +136,10 @@ def test_workers_do_not_run_the_program_that_started_them(tmp_path: Path) -> Non
     write(tmp_path / "script.py", script)
     done = subprocess.run(
         [sys.executable, "script.py", "game", "-o", "out", "-j", "2", "-q"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr) == (0, "run\n", "")
     assert len(list((tmp_path / "out").glob("*.glb"))) == 2

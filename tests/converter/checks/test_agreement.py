@@ -163,13 +163,9 @@ def test_a_model_in_an_archive_with_more_after_its_directory(name: str, tmp_path
     for mode in MODES:
         options = ExportOptions(find_textures=False, mode=mode)
         findings = [f for c in check_file(path, path.name, known=True) for f in c.findings]
-        assert any(f.code == "nres-trailing" and f.rule.fails(mode) for f in findings) == (
-            mode != "tolerant"
-        )
+        assert any(f.code == "nres-trailing" and f.rule.fails(mode) for f in findings) == (mode != "tolerant")
         out = tmp_path / mode
-        code = call(
-            msh2gltf, path.parent, "-o", out, "-q", *([] if mode == "default" else [f"--{mode}"])
-        )
+        code = call(msh2gltf, path.parent, "-o", out, "-q", *([] if mode == "default" else [f"--{mode}"]))
         if mode == "tolerant":
             assert load_file(path, entry, options).tolerant
             assert code == 0
@@ -181,9 +177,7 @@ def test_a_model_in_an_archive_with_more_after_its_directory(name: str, tmp_path
             assert code in (1, 2)
 
 
-def test_a_file_called_a_model_without_its_tables(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_called_a_model_without_its_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It is not passed over in a run: it fails, under the code that the check has."""
     box = Nres.read(model("retail__odd__s_rock_009"))
     box.entries = [entry for entry in box.entries if entry.type != 3]

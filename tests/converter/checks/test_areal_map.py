@@ -60,9 +60,7 @@ FAR = S.vertices[int(S.vertex_start[9])] + np.float32(5000)
         ("areal-opaque", "note", ("opaque44", 7, 1), AREALS, 7, 44),
     ],
 )
-def test_records_that_break_a_rule(
-    code: str, severity: str, change: tuple, table: str, row: int, within: int
-) -> None:
+def test_records_that_break_a_rule(code: str, severity: str, change: tuple, table: str, row: int, within: int) -> None:
     found = check_areal_map(edited(S, *change))
     assert [(f.code, f.severity, f.table, f.row) for f in found] == [(code, severity, table, row)]
     assert found[0].offset == S.entry.data_offset + int(S.record_offsets[row]) + within
@@ -96,9 +94,7 @@ def test_polygons_that_break_a_rule() -> None:
     assert ("areal-winding", "warning", 9) in {(f.code, f.severity, f.row) for f in found}
     few = tiny(square(0, 0, 9), [(0, 0, 0), (1, 1, 0)], [])
     found = check_areal_map(few)
-    assert [(f.code, f.severity, f.row, f.value) for f in found] == [
-        ("areal-vertices", "error", 1, 2)
-    ]
+    assert [(f.code, f.severity, f.row, f.value) for f in found] == [("areal-vertices", "error", 1, 2)]
     assert "and in 1 more rows" in found[0].problem
     two = edited(S, "vertices", slice(vertex, vertex + 2), np.nan)
     assert "and in 1 more vertices" in check_areal_map(two)[0].problem
@@ -145,9 +141,7 @@ def test_cells_that_break_a_rule() -> None:
     at = found[0].offset - S.entry.data_offset
     assert areal_payload(bad)[at : at + 2] == b"\xa0\0"
     areals = tiny(square(0, 0, 9), cells=2)
-    full = replace(
-        areals, cell_start=np.array([0, 1, 1, 1025, 1026]), cell_ids=np.zeros(1026, np.uint16)
-    )
+    full = replace(areals, cell_start=np.array([0, 1, 1, 1025, 1026]), cell_ids=np.zeros(1026, np.uint16))
     found = check_areal_map(full)
     assert [(f.code, f.severity, f.table, f.row, f.value) for f in found] == [
         ("areal-cell-full", "error", CELLS, 2, 1024)

@@ -19,9 +19,7 @@ from tests.support.maps import LEVELS
 #: control points with random bytes.
 ON_PURPOSE = {"wear-id", "look-missing", "node-legacy", "point-place"}
 #: In the game with units and missions: keys, files, parents and records that are missing.
-MISSING = {
-    "registry-cycle", "object-model", "object-file", "unit-key", "mission-path", "ndp-count",
-}  # fmt: skip
+MISSING = {"registry-cycle", "object-model", "object-file", "unit-key", "mission-path", "ndp-count"}
 #: Its archive of oddities also has a model without Res7, one whose batches overlap, and one whose
 #: map names a later key.
 ODD = ON_PURPOSE | {"table-missing", "batch-tile", "map-key"}
@@ -93,10 +91,7 @@ def test_whole_games() -> None:
             for name in names:
                 for one in check_file(Path(folder) / name, name, [game]):
                     bad = {f.code for f in one.findings if f.severity != "note"}
-                    assert bad <= (ODD if name == "Odd.rlb" else ON_PURPOSE | MISSING), (
-                        one.id,
-                        bad,
-                    )
+                    assert bad <= (ODD if name == "Odd.rlb" else ON_PURPOSE | MISSING), (one.id, bad)
 
 
 def test_a_finding_knows_all_its_rows() -> None:

@@ -98,6 +98,4 @@ def test_names_are_unique() -> None:
 def test_every_rule_is_broken_by_some_corruption() -> None:
     # a model that a unit or mission places: found by export only, tested with it;
     # what a tolerant reader could not leave out: no input is known (test_recover)
-    assert all_rules().keys() - {"placed-model", "still-broken"} == {
-        kind.code for kind in CATALOGUE
-    }
+    assert all_rules().keys() - {"placed-model", "still-broken"} == {kind.code for kind in CATALOGUE}

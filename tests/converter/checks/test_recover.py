@@ -166,9 +166,20 @@ def _strings(box: Nres, v: int) -> None:
 
 
 POISONED: list[Callable[[Nres, int], None]] = [
-    _parent, _slot_index, _slot, _descriptors, _batch, _base, _index, _vertex, _link, _fallback,
-    _map, _key, _strings,
-]  # fmt: skip
+    _parent,
+    _slot_index,
+    _slot,
+    _descriptors,
+    _batch,
+    _base,
+    _index,
+    _vertex,
+    _link,
+    _fallback,
+    _map,
+    _key,
+    _strings,
+]
 
 
 @pytest.mark.parametrize("poison", POISONED, ids=lambda p: p.__name__[1:])
@@ -308,9 +319,7 @@ def test_views_are_sound_and_tables_untouched(kind, tmp_path: Path) -> None:
         assert {k: v.tobytes() for k, v in model.streams.items()} == before
         assert (model.nodes.tobytes(), model.slots.tobytes()) == (nodes, slots)
         again, _ = leave_out(cut_model(case.path))
-        assert {k: v.tobytes() for k, v in again.streams.items()} == {
-            k: v.tobytes() for k, v in view.streams.items()
-        }
+        assert {k: v.tobytes() for k, v in again.streams.items()} == {k: v.tobytes() for k, v in view.streams.items()}
         for table in ("nodes", "slots"):
             assert len(getattr(view, table)) == len(getattr(model, table))
         assert len(view.batches) == len(model.batches)
@@ -328,9 +337,7 @@ def test_several_errors_at_once_and_behind_one_another(tmp_path: Path) -> None:
     box.table(3).set(40, 0, "f", NAN)
     loaded = convert(box.write(), tmp_path / "a.glb")
     codes = {f.code for f in loaded.findings if f.severity == "error"}
-    assert codes == {
-        "node-parent", "node-cycle", "batch-indices", "batch-vertices", "vertex-finite",
-    }  # fmt: skip
+    assert codes == {"node-parent", "node-cycle", "batch-indices", "batch-vertices", "vertex-finite"}
     assert in_gltf(tmp_path / "a.glb") == shown(box.write(), legacy=False)
     parents = [node.parent for node in loaded.scene.nodes]
     assert (parents[1], parents[3], parents[4]) == (-1, -1, 3)  # the lowest one becomes a root
@@ -359,10 +366,7 @@ def test_batches_that_share_indices_keep_them() -> None:
     batches.set(0, 16, "I", 0xFFFFFF)
     model = model_of(box)
     view, _ = leave_out(model)
-    assert (
-        view.indices[start : start + count].tolist()
-        == model.indices[start : start + count].tolist()
-    )
+    assert view.indices[start : start + count].tolist() == model.indices[start : start + count].tolist()
     assert view.batches["index_count"][0] == 0
 
 
@@ -434,9 +438,7 @@ def test_many_rows_are_cut_short() -> None:
 
 # ------------------------------------------------------------------ any bytes
 
-SMALL = sorted(
-    (s for s in models() if s.path.stat().st_size < 60_000), key=lambda s: s.path.stat().st_size
-)
+SMALL = sorted((s for s in models() if s.path.stat().st_size < 60_000), key=lambda s: s.path.stat().st_size)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,16 +16,7 @@ from msh_gltf.converter.checks import all_rules, similar_codes
 ROOT = Path(__file__).parents[3]
 #: Modules that make findings, and words with hyphens in them that are not codes.
 PACKAGES = ("converter", "importers", "exporters")
-NO_CODES = {
-    "counter-clockwise",
-    "latin-1",
-    "areal-maps",
-    "msh-gltf",
-    "msh-inspect",
-    "msh-mod",
-    "utf-8",
-    "utf-8-sig",
-}
+NO_CODES = {"counter-clockwise", "latin-1", "areal-maps", "msh-gltf", "msh-inspect", "msh-mod", "utf-8", "utf-8-sig"}
 SOURCES = [path for package in PACKAGES for path in sorted((ROOT / package).rglob("*.py"))]
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in SOURCES}
 
@@ -93,9 +84,7 @@ def test_rules_are_complete() -> None:
         assert not rule.drops or rule.severity == "error", code
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"), [("slot-bx", "slot-box"), ("NRES-SIZE", "nres-size"), ("wear", "wear-id")]
-)
+@pytest.mark.parametrize(("typed", "meant"), [("slot-bx", "slot-box"), ("NRES-SIZE", "nres-size"), ("wear", "wear-id")])
 def test_similar_codes(typed: str, meant: str) -> None:
     assert meant in similar_codes(typed)
 

@@ -70,9 +70,7 @@ def test_another_model_of_its_name_is_replaced_with_force_only(
     assert changed == {"static.rlb"}
 
 
-def test_a_dry_run_and_a_refusal_write_nothing(
-    game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_and_a_refusal_write_nothing(game: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = snapshot(game)
     into = ("--into", game / "static.rlb", "--add", "--tag", "STAT")
     assert call(cli.gltf2msh, ROBOT, *into, "--dry-run") == 0
@@ -117,9 +115,7 @@ def test_the_game_is_around_the_archive_or_named(
         ("DATA/MAPS/Tut_1/Land.msh", "is one file of the game, not an archive: terrain"),
     ],
 )
-def test_only_archives_of_models(
-    game: Path, into: str, problem: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_only_archives_of_models(game: Path, into: str, problem: str, capsys: pytest.CaptureFixture[str]) -> None:
     before = snapshot(game)
     assert call(cli.gltf2msh, ROBOT, "--into", game / into, "--add") == 2
     assert problem in capsys.readouterr().err

@@ -54,8 +54,7 @@ def test_sound(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("severity", "default", "strict", "tolerant"),
-    [("error", 1, 1, 0), ("warning", 0, 1, 0), ("note", 0, 0, 0)],
+    ("severity", "default", "strict", "tolerant"), [("error", 1, 1, 0), ("warning", 0, 1, 0), ("note", 0, 0, 0)]
 )
 def test_modes(severity: str, default: int, strict: int, tolerant: int, request) -> None:
     path = request.getfixturevalue(f"with_{severity}")
@@ -84,9 +83,7 @@ def test_what_is_said(with_error: Path, with_note: Path) -> None:
 
 def test_equal_findings_of_a_table_are_one(tmp_path: Path) -> None:
     path = tmp_path / "BuildDat.lst"
-    path.write_bytes(
-        b"".join(b"junk %d\r\n" % i * 2 for i in range(0, 2000, 2)).replace(b" ", b"/")
-    )
+    path.write_bytes(b"".join(b"junk %d\r\n" % i * 2 for i in range(0, 2000, 2)).replace(b" ", b"/"))
     (item,) = json.loads(run("msh-inspect", "--check", path, "--json").stdout)["items"]
     (finding,) = item["findings"]
     assert (finding["code"], finding["row"], finding["count"]) == ("build-line", 1, 2000)
@@ -113,20 +110,24 @@ def test_json(with_error: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     out = run("msh-inspect", "--check", tmp_path, "--json")
     facts = json.loads(out.stdout)
-    assert (out.returncode, facts["format"], facts["valid"], facts["mode"]) == (
-        1,
-        1,
-        False,
-        "default",
-    )
+    assert (out.returncode, facts["format"], facts["valid"], facts["mode"]) == (1, 1, False, "default")
     assert facts["codes"]["slot-batches"] == {"severity": "error", "files": 1, "count": 1}
     (item,) = facts["items"]
     assert (item["id"], item["entry"], item["kind"]) == ("error.msh", None, "core model")
     first = next(f for f in item["findings"] if f["code"] == "slot-batches")
     assert first.keys() == {
-        "code", "severity", "problem", "table", "row", "offset", "value", "expected", "count",
-        "fails", "fix",
-    }  # fmt: skip
+        "code",
+        "severity",
+        "problem",
+        "table",
+        "row",
+        "offset",
+        "value",
+        "expected",
+        "count",
+        "fails",
+        "fix",
+    }
     assert (first["row"], first["fails"]) == (3, True)
     assert facts["skipped"] == [{"id": "notes.txt", "reason": "not an NRes file"}]
     assert "\0" not in out.stdout
@@ -170,16 +171,12 @@ def test_equal_findings_of_many_files_are_not_all_listed(tmp_path: Path) -> None
 def test_one_entry(tmp_path: Path) -> None:
     path = tmp_path / "two.rlb"
     mesh = int.from_bytes(b"MESH", "little")
-    path.write_bytes(
-        archive([entry(mesh, b"good.msh", CLEAN.read_bytes()), entry(mesh, b"bad.msh", b"junk")])
-    )
+    path.write_bytes(archive([entry(mesh, b"good.msh", CLEAN.read_bytes()), entry(mesh, b"bad.msh", b"junk")]))
     whole = json.loads(run("msh-inspect", "--check", path, "--json").stdout)
     assert [item["id"] for item in whole["items"]] == ["two.rlb", "two.rlb::good.msh"]
     assert "archive-mesh" in whole["codes"]
     for name in ("GOOD.msh", "0"):
-        out = run(
-            "msh-inspect", "--check", path, "--entry", name, "--strict", "--ignore", "wear-id"
-        )
+        out = run("msh-inspect", "--check", path, "--entry", name, "--strict", "--ignore", "wear-id")
         assert out.returncode == 0
         assert "1 file checked" in out.stdout
     none = run("msh-inspect", "--check", path, "--entry", "nobody.msh")
@@ -218,9 +215,7 @@ def test_one_entry_of_an_archive_that_cannot_be_read(tmp_path: Path) -> None:
 def test_an_archive_of_many_broken_entries(tmp_path: Path) -> None:
     cut = CLEAN.read_bytes()[:1000]
     path = tmp_path / "cut.rlb"
-    path.write_bytes(
-        archive([entry(1, b"%d.msh" % i, cut) for i in range(20)] + [entry(2, b"x", b"NRes")])
-    )
+    path.write_bytes(archive([entry(1, b"%d.msh" % i, cut) for i in range(20)] + [entry(2, b"x", b"NRes")]))
     facts = json.loads(run("msh-inspect", "--check", path, "--json").stdout)
     assert facts["codes"]["nres-size"]["files"] == 20
     assert facts["codes"]["nres-header"]["files"] == 1

@@ -85,9 +85,7 @@ def test_the_other_direction_names_the_command(tmp_path: Path) -> None:
     assert "gltf2msh" in run("msh2gltf", "a.glb", "b.gltf", "-o", "out", cwd=tmp_path).stderr
     out = run("gltf2msh", "robot.msh", cwd=tmp_path)
     assert out.returncode == 2
-    assert out.stderr == (
-        "gltf2msh: error: robot.msh: is a file of the game; msh2gltf converts it\n"
-    )
+    assert out.stderr == ("gltf2msh: error: robot.msh: is a file of the game; msh2gltf converts it\n")
     for command in ("msh2gltf", "gltf2msh"):
         out = run(command, "a.msh-sidecar", cwd=tmp_path)
         assert out.returncode == 2
@@ -108,9 +106,7 @@ def test_standard_output(tmp_path: Path) -> None:
     assert "sidecar" not in view.info
 
     assert call(cli.msh2gltf, ROBOT.path, "-o", tmp_path / "m.glb", "-q") == 0
-    back = subprocess.run(
-        [SCRIPTS / "gltf2msh", tmp_path / "m.glb", "-o", "-"], capture_output=True, check=True
-    )
+    back = subprocess.run([SCRIPTS / "gltf2msh", tmp_path / "m.glb", "-o", "-"], capture_output=True, check=True)
     assert back.stdout == ROBOT.source
 
 
@@ -120,12 +116,7 @@ def test_archive_entry(tmp_path: Path) -> None:
     assert call(cli.msh2gltf, archive, "--entry", "башня.msh", "-o", f"{out}/") == 2
     assert call(cli.msh2gltf, archive, "--entry", "БАШНЯ.MSH", "-o", f"{out}/") == 0
     assert call(cli.msh2gltf, archive, "--entry", 2, "-o", f"{out}/") == 0
-    assert files(out) == [
-        "%2E.%5CCON.glb",
-        "%2E.%5CCON.msh-sidecar",
-        "БАШНЯ.glb",
-        "БАШНЯ.msh-sidecar",
-    ]
+    assert files(out) == ["%2E.%5CCON.glb", "%2E.%5CCON.msh-sidecar", "БАШНЯ.glb", "БАШНЯ.msh-sidecar"]
     assert GltfView(out / "БАШНЯ.glb").info["source"] == "БАШНЯ.msh"
 
 
@@ -154,10 +145,7 @@ def test_cp1251_file_names(tmp_path: Path) -> None:
         (["text.msh"], "text.msh, NRes header, byte 0x0: not an NRes file"),
         (["empty.msh"], "not an NRes file: an empty file"),
         (["cut.msh"], "cut.msh, NRes header, byte 0xc: total_size is not the file's length"),
-        (
-            ["bad.msh"],
-            "bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses a vertex past the table: ",
-        ),
+        (["bad.msh"], "bad.msh, Res13 (batches), row 1, byte 0x316c: batch uses a vertex past the table: "),
         (["good.msh", "-o", "x.stl"], "a directory or a file ending in .glb, .gltf or .obj"),
         (["good.msh", "--frame", "3"], "--frame and --up are for -o NAME.obj"),
         (["good.msh", "--keys", "--subframes", "2"], "exclude each other"),
@@ -198,9 +186,7 @@ def test_error_of_an_entry_names_it(tmp_path: Path) -> None:
     archive.write_bytes(data)
     result = run("msh2gltf", archive, "--entry", "one.msh", cwd=tmp_path)
     assert result.returncode == 2
-    assert "models2.rlb, entry one.msh, Res3 (positions), row 0, byte 0x140: position" in (
-        result.stderr
-    )
+    assert "models2.rlb, entry one.msh, Res3 (positions), row 0, byte 0x140: position" in (result.stderr)
 
 
 def test_way_back_refusals(tmp_path: Path) -> None:
@@ -326,10 +312,7 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"../x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"/etc/x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"a.bin"}]}', "is cut"),
-        (
-            b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"data:;base64,!"}]}',
-            "data URI",
-        ),
+        (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"data:;base64,!"}]}', "data URI"),
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is broken glTF"),
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[0]}]}', "two parents"),
         (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is broken glTF"),
@@ -450,9 +433,7 @@ def test_obj_and_back(tmp_path: Path) -> None:
 
 
 def test_a_new_model_from_an_obj(tmp_path: Path) -> None:
-    (tmp_path / "box.obj").write_text(
-        "o box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n"
-    )
+    (tmp_path / "box.obj").write_text("o box\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n")
     back = run("gltf2msh", "box.obj", "--dialect", "retail", cwd=tmp_path)
     assert back.returncode == 0, back.stderr
     assert "box.msh: rebuilt from the file alone, dialect retail" in back.stdout
@@ -469,9 +450,12 @@ def test_a_new_model_from_an_obj(tmp_path: Path) -> None:
     ],
 )
 def test_an_empty_path_is_not_the_current_directory(
-    command: Any, arguments: tuple[object, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    command: Any,
+    arguments: tuple[object, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     """As of a shell's variable that nobody set."""
     monkeypatch.chdir(tmp_path)
     assert call(command, *arguments) == 2

@@ -20,9 +20,7 @@ from tests.support.runs import SCRIPTS, run, to_gltf
 ROCK = sample_called("retail__odd__s_rock_009")
 
 
-@pytest.mark.parametrize(
-    ("noun", "text"), [("terrain", "a terrain"), ("areal map", "an areal map")]
-)
+@pytest.mark.parametrize(("noun", "text"), [("terrain", "a terrain"), ("areal map", "an areal map")])
 def test_articles(noun: str, text: str) -> None:
     assert with_article(noun) == text
 

@@ -95,9 +95,7 @@ def test_undo(game: Path, mod: Mod) -> None:
     assert said.count("\n") == 1
     assert f"{FILE}, entry one: transaction 2 (edit out:2) changed it later" in said
     assert "take that back first: msh-mod undo GAME 2" in said
-    assert mod("undo", game, "--dry-run") == (
-        f"  would write {FILE}\ndry run: nothing was written\n"
-    )
+    assert mod("undo", game, "--dry-run") == (f"  would write {FILE}\ndry run: nothing was written\n")
     assert snapshot(game) == before
     assert mod("undo", game, 2) == f"  wrote {FILE}\nchange 2 (edit out:2) is taken back\n"
     assert mod("undo", game) == f"  wrote {FILE}\nchange 1 (edit out:1) is taken back\n"
@@ -122,9 +120,7 @@ def test_restore(game: Path, mod: Mod) -> None:
     mod("restore", game)
     assert "a.rlb keeps what another program changed; its first original" in mod.warnings
     first = digest(BEFORE)[:12]
-    assert mod("restore", game, FILE, "--to", first) == (
-        f"  wrote {FILE}\n{FILE} is {first} again\n"
-    )
+    assert mod("restore", game, FILE, "--to", first) == (f"  wrote {FILE}\n{FILE} is {first} again\n")
     assert snapshot(game) == before
     assert mod("restore", game, FILE, "--to", digest(patched))
     assert (game / FILE).read_bytes() == patched
@@ -149,9 +145,13 @@ def test_a_damaged_history_is_named_in_one_line(text: str, game: Path, mod: Mod)
     (game / VAULT / "edits.jsonl").write_text(text)
     before = snapshot(game)
     for arguments in (
-        ("status", game), ("undo", game), ("restore", game), ("list", game),
-        ("make", game, game / "x.zip", "--name", "X"), ("remove", "X", game),
-    ):  # fmt: skip
+        ("status", game),
+        ("undo", game),
+        ("restore", game),
+        ("list", game),
+        ("make", game, game / "x.zip", "--name", "X"),
+        ("remove", "X", game),
+    ):
         said = mod(*arguments, code=2)
         assert said.count("\n") == 1
         assert "edits.jsonl: the history of changes is damaged" in said
@@ -188,13 +188,9 @@ def test_a_mod_goes_around(game: Path, tmp_path: Path, mod: Mod) -> None:
     assert (other / FILE).read_bytes() == (game / FILE).read_bytes()
     assert mod("list", other).startswith("Towers 1.2 by Ann: 2 changes, installed ")
     (row,) = json.loads(mod("list", other, "--json"))["mods"]
-    assert (row["name"], row["author"], row["licence"], row["entries"]) == (
-        "Towers", "Ann", "CC0", 2,
-    )  # fmt: skip
+    assert (row["name"], row["author"], row["licence"], row["entries"]) == ("Towers", "Ann", "CC0", 2)
     assert "is installed already" in mod("install", file, other, code=2)
-    assert "has no change for a mod" in mod(
-        "make", other, tmp_path / "y.zip", "--name", "Y", code=2
-    )
+    assert "has no change for a mod" in mod("make", other, tmp_path / "y.zip", "--name", "Y", code=2)
     assert mod("remove", "Towers", other) == f"  wrote {FILE}\nTowers is out of {other}\n"
     assert (other / FILE).read_bytes() == BEFORE
     assert "is not installed" in mod("remove", "Towers", other, code=2)
@@ -207,9 +203,7 @@ def test_a_part_of_what_was_changed(game: Path, tmp_path: Path, mod: Mod) -> Non
     for only, count in (("one", 1), (f"{FILE}::FOUR", 1), (FILE, 2), ("*", 2)):
         said = mod("make", game, tmp_path / "x.zip", "--name", "X", "--only", only, "--force")
         assert len(said.splitlines()) == count + 1, said
-    assert "has no change" in mod(
-        "make", game, tmp_path / "y.zip", "--name", "Y", "--only", "two", code=2
-    )
+    assert "has no change" in mod("make", game, tmp_path / "y.zip", "--name", "Y", "--only", "two", code=2)
     assert not (tmp_path / "y.zip").exists()
 
 
@@ -242,9 +236,7 @@ def test_another_edition_is_named(game: Path, tmp_path: Path, mod: Mod) -> None:
     assert before.keys() - snapshot(other).keys() == {FILE}
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "PK", "cut", "no description", "path", "absolute", "vault", "twice", "deep"]
-)
+@pytest.mark.parametrize("damage", ["", "PK", "cut", "no description", "path", "absolute", "vault", "twice", "deep"])
 def test_a_mod_that_is_none(damage: str, game: Path, tmp_path: Path, mod: Mod) -> None:
     """One line, nothing written anywhere."""
     change(game, "out:1", {0: b"mine"})

@@ -50,11 +50,20 @@ def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     "options",
     [
-        (), ("-q",), ("-v",), ("--dry-run",), ("--strict", "-v"), ("--tolerant", "-v"),
-        ("--list",), ("--list", "-v"), ("--fail-fast",), ("-j", "1"), ("--include", EVIL),
+        (),
+        ("-q",),
+        ("-v",),
+        ("--dry-run",),
+        ("--strict", "-v"),
+        ("--tolerant", "-v"),
+        ("--list",),
+        ("--list", "-v"),
+        ("--fail-fast",),
+        ("-j", "1"),
+        ("--include", EVIL),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_runs(game: Path, tmp_path: Path, options: tuple[str, ...]) -> None:
     shown("msh2gltf", "game", "-o", tmp_path / "out", *options, cwd=game)
 
@@ -81,22 +90,29 @@ def test_one_model(game: Path, tmp_path: Path, name: str, more: tuple[str, ...])
 @pytest.mark.parametrize(
     "options",
     [
-        ("game/static.rlb",), ("game/static.rlb", "--json"),
-        ("game/static.rlb", "--entry", GOOD), ("game/static.rlb", "--entry", GOOD, "--json"),
-        ("game/static.rlb", "--entry", BROKEN), ("--check", "game"), ("--check", "game", "-q"),
-        ("--check", "game", "-v"), ("--check", "game", "--json"), ("--roundtrip", "game"),
-        ("--roundtrip", "game", "--json"), ("--roundtrip", "game", "-q"),
-        (f"game/notes{EVIL}.msh",), (f"none{EVIL}.msh",), (f"--{EVIL}",),
+        ("game/static.rlb",),
+        ("game/static.rlb", "--json"),
+        ("game/static.rlb", "--entry", GOOD),
+        ("game/static.rlb", "--entry", GOOD, "--json"),
+        ("game/static.rlb", "--entry", BROKEN),
+        ("--check", "game"),
+        ("--check", "game", "-q"),
+        ("--check", "game", "-v"),
+        ("--check", "game", "--json"),
+        ("--roundtrip", "game"),
+        ("--roundtrip", "game", "--json"),
+        ("--roundtrip", "game", "-q"),
+        (f"game/notes{EVIL}.msh",),
+        (f"none{EVIL}.msh",),
+        (f"--{EVIL}",),
     ],
     ids=" ".join,
-)  # fmt: skip
+)
 def test_inspection(game: Path, options: tuple[str, ...]) -> None:
     shown("msh-inspect", *options, cwd=game)
 
 
-@pytest.mark.parametrize(
-    "options", [(), ("-q",), ("-v",), ("--no-sidecar",), ("--no-sidecar", "-v")], ids=" ".join
-)
+@pytest.mark.parametrize("options", [(), ("-q",), ("-v",), ("--no-sidecar",), ("--no-sidecar", "-v")], ids=" ".join)
 def test_names_in_gltf(tmp_path: Path, options: tuple[str, ...]) -> None:
     """Nodes, meshes, materials and clips of a glTF file."""
     sample = sample_called("spec__system__R_H_002")
@@ -108,8 +124,17 @@ def test_names_in_gltf(tmp_path: Path, options: tuple[str, ...]) -> None:
     edited = document.save(tmp_path / f"e{EVIL}.glb")
     target = tmp_path / "back.msh"
     shown("gltf2msh", edited, "-o", target, "--force", *options, cwd=tmp_path)
-    shown("gltf2msh", edited, "--sidecar", tmp_path / "m.msh-sidecar", "-o", target, "--force",
-          *[o for o in options if o != "--no-sidecar"], cwd=tmp_path)  # fmt: skip
+    shown(
+        "gltf2msh",
+        edited,
+        "--sidecar",
+        tmp_path / "m.msh-sidecar",
+        "-o",
+        target,
+        "--force",
+        *[o for o in options if o != "--no-sidecar"],
+        cwd=tmp_path,
+    )
 
 
 def test_runs_back(game: Path, tmp_path: Path) -> None:

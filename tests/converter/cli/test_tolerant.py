@@ -39,12 +39,8 @@ def broken(name: str) -> bytes:
 # ------------------------------------------------------------------ strict
 
 
-@pytest.mark.parametrize(
-    "kind", [k for k in CATALOGUE if k.format in MODELS], ids=lambda kind: kind.name
-)
-def test_strict_is_what_the_strict_check_says(
-    kind, tmp_path: Path, capfd: pytest.CaptureFixture
-) -> None:
+@pytest.mark.parametrize("kind", [k for k in CATALOGUE if k.format in MODELS], ids=lambda kind: kind.name)
+def test_strict_is_what_the_strict_check_says(kind, tmp_path: Path, capfd: pytest.CaptureFixture) -> None:
     case = next(iter(kind.make(tmp_path / "cases")))
     wrong = [f for one in checked(case.path) for f in one.findings if f.rule.fails("strict")]
     out = tmp_path / "out.glb"
@@ -94,15 +90,9 @@ def test_a_game_with_broken_models(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--tolerant", "--report", report) == 0
     before, after = snapshot(plain), snapshot(tolerant)
-    added = {
-        f"DATA/{name}.{suffix}"
-        for name in ("Loose/Дом", "MAPS/M1/Land")
-        for suffix in ("glb", "msh-sidecar")
-    }
+    added = {f"DATA/{name}.{suffix}" for name in ("Loose/Дом", "MAPS/M1/Land") for suffix in ("glb", "msh-sidecar")}
     assert {name for name in after if Path(name).suffix} - before.keys() == added
-    assert {k: v for k, v in before.items() if k in after and k != "manifest.json"}.items() <= (
-        after.items()
-    )
+    assert {k: v for k, v in before.items() if k in after and k != "manifest.json"}.items() <= (after.items())
 
     facts = json.loads(report.read_text("utf-8"))
     (row,) = [row for row in facts["items"] if row["id"] == LOOSE]
@@ -115,9 +105,7 @@ def test_a_game_with_broken_models(tmp_path: Path) -> None:
     assert manifest is not None
     findings = manifest.records["DATA/Loose/Дом.glb"].findings
     errors = {f["code"]: f["left_out"] for f in findings if f["severity"] == "error"}
-    assert errors == {
-        c: all_rules()[c].drops for c in ("vertex-finite", "node-parent", "slot-batches")
-    }
+    assert errors == {c: all_rules()[c].drops for c in ("vertex-finite", "node-parent", "slot-batches")}
 
     assert call(cli.msh2gltf, game, "-o", tolerant, "-q", "--tolerant", "--report", report) == 0
     assert json.loads(report.read_text("utf-8"))["counts"] == {"unchanged": 10}
@@ -138,11 +126,7 @@ def test_there_and_back(tmp_path: Path) -> None:
     assert "failed    broken.msh: " in result.stdout
     result = run("msh-inspect", "--roundtrip", tmp_path / "game", "--tolerant")
     assert result.returncode == 0
-    assert result.stdout.splitlines() == [
-        "identical broken.msh",
-        "identical good.msh",
-        "2 of 2 models: byte-identical",
-    ]
+    assert result.stdout.splitlines() == ["identical broken.msh", "identical good.msh", "2 of 2 models: byte-identical"]
 
 
 # ------------------------------------------------------------------ other programs
@@ -170,27 +154,21 @@ def test_validator_is_silent(converted: list[tuple[Path, bytes]]) -> None:
         "gltf-validator is not installed: npm install in tests/validator",
     )
     result = subprocess.run(
-        [node, VALIDATOR / "validate.mjs", *[path for path, _ in converted]],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [node, VALIDATOR / "validate.mjs", *[path for path, _ in converted]], capture_output=True, text=True, check=True
+    )
     lines = result.stdout.splitlines()
     assert len(lines) == len(converted)
     for line in lines:
         assert json.loads(line)["issues"] == [], line
 
 
-@pytest.mark.skipif(
-    not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy"
-)
-def test_broken_models_come_back_through_blender(
-    converted: list[tuple[Path, bytes]], tmp_path: Path
-) -> None:
+@pytest.mark.skipif(not BLENDER, reason="no Blender: MSH_GLTF_BLENDER_PYTHON names no Python with bpy")
+def test_broken_models_come_back_through_blender(converted: list[tuple[Path, bytes]], tmp_path: Path) -> None:
     """Imported and exported with the stock add-on, nothing touched: the broken bytes."""
     script = Path(__file__).parents[2] / "blender/roundtrip.py"
     result = subprocess.run(
-        [BLENDER, script, tmp_path, *[path for path, _ in converted]],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [BLENDER, script, tmp_path, *[path for path, _ in converted]], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr[-2000:]
     for path, data in converted:
         for kind in ("plain", "extras"):

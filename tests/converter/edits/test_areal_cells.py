@@ -28,9 +28,7 @@ from tests.support.areal_edits import (
 from tests.support.areals import areal_at_brute, probes, sample, square, tiny
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=7, unique=True)
-)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=7, unique=True))
 def test_cells_under_equal_brute_force(corners: list[tuple[int, int]]) -> None:
     """Star-shaped polygons round the grid's middle, on and off the borders of cells."""
     middle = np.array((4.1, 3.9))

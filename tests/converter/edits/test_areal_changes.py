@@ -297,9 +297,7 @@ def forget_the_class(faces: Faces) -> None:
         (forget_the_class, r"an object has no class of areals: \d+ faces of 'grass'"),
     ],
 )
-def test_what_does_not_fit_is_refused(
-    edit: Callable[[Faces], None], message: str, faces: Faces
-) -> None:
+def test_what_does_not_fit_is_refused(edit: Callable[[Faces], None], message: str, faces: Faces) -> None:
     edit(faces)
     with pytest.raises(ConversionError, match=message) as caught:
         faces.back()
@@ -323,11 +321,16 @@ def test_merged_vertices_are_only_compared(faces: Faces) -> None:
 
 def test_names_of_classes() -> None:
     for name, extras, number in (
-        ("class_3.001", {"class_id": 5}, 3), ("grass", {"class_id": 5}, 5), ("grass", {}, -1),
-        ("class_4294967295", {}, 4294967295), ("class_4294967296", {}, -1),
-        ("class_99999999999999999999", {"class_id": 7}, 7), ("x", {"class_id": "7"}, -1),
-        ("x", {"class_id": float("nan")}, -1), ("x", None, -1),
-    ):  # fmt: skip
+        ("class_3.001", {"class_id": 5}, 3),
+        ("grass", {"class_id": 5}, 5),
+        ("grass", {}, -1),
+        ("class_4294967295", {}, 4294967295),
+        ("class_4294967296", {}, -1),
+        ("class_99999999999999999999", {"class_id": 7}, 7),
+        ("x", {"class_id": "7"}, -1),
+        ("x", {"class_id": float("nan")}, -1),
+        ("x", None, -1),
+    ):
         assert class_of(name, extras) == number, name
 
 
@@ -374,7 +377,5 @@ def test_near_pairs_are_those_of_all_pairs() -> None:
     i, j = near_pairs(points, 0.1)
     apart = np.abs(points[:, None] - points[None]).max(axis=2)
     a, b = np.nonzero(np.triu(apart <= 0.1, 1))
-    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(
-        zip(a.tolist(), b.tolist(), strict=True)
-    )
+    assert sorted(zip(i.tolist(), j.tolist(), strict=True)) == sorted(zip(a.tolist(), b.tolist(), strict=True))
     assert near_pairs(np.empty((0, 3)), 0.1)[0].size == 0

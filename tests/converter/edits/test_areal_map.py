@@ -56,9 +56,7 @@ def test_moved_corner_keeps_links(level) -> None:
         assert new.links.tobytes() == areals.links.tobytes()
         require_valid(new)
         require_written(new)
-        np.testing.assert_allclose(
-            new.records["area"][users], signed_areas(new)[users].astype(np.float32), rtol=1e-7
-        )
+        np.testing.assert_allclose(new.records["area"][users], signed_areas(new)[users].astype(np.float32), rtol=1e-7)
         rows, wanted = record_bytes(new, areal_payload(new)), record_bytes(areals, before)
         assert [i for i, (a, b) in enumerate(zip(rows, wanted, strict=True)) if a != b] == users
         compare_cells(areals, new, users)
@@ -128,16 +126,8 @@ def test_random_edits(name: str) -> None:
 
 def test_split_edge_is_a_border() -> None:
     """Half an edge is not the neighbour's edge: both sides lose the link."""
-    areals = replace_polygons(
-        row_of(3), {1: [(1, 0, 0), (2, 0, 0), (2, 1, 0), (1, 1, 0), (1, 0.5, 0)]}
-    )
-    assert areals.links[areals.owner == 1].tolist() == [
-        (-1, -1),
-        (2, 3),
-        (-1, -1),
-        (-1, -1),
-        (-1, -1),
-    ]
+    areals = replace_polygons(row_of(3), {1: [(1, 0, 0), (2, 0, 0), (2, 1, 0), (1, 1, 0), (1, 0.5, 0)]})
+    assert areals.links[areals.owner == 1].tolist() == [(-1, -1), (2, 3), (-1, -1), (-1, -1), (-1, -1)]
     assert areals.links[areals.owner == 0].tolist() == [(-1, -1)] * 4
     assert areals.links[areals.owner == 2].tolist()[3] == (1, 1)
     assert areals.records["vertex_count"].tolist() == [4, 5, 4]
@@ -250,7 +240,5 @@ def test_bogus_ids_do_not_become_the_new_areal() -> None:
     ids = areals.cell_ids.copy()
     ids[:] = (0, 1, 0, 0)
     start = np.arange(5)
-    new = add_areal(
-        replace(areals, cell_ids=ids, cell_start=start), square(3, 3, 1), class_id=1, logic=0
-    )
+    new = add_areal(replace(areals, cell_ids=ids, cell_start=start), square(3, 3, 1), class_id=1, logic=0)
     assert lists(new) == [[0], [], [0], [0, 1]]

@@ -9,12 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.edits.areal_map import (
-    add_areal,
-    remove_areals,
-    repair_anchors,
-    replace_polygons,
-)
+from msh_gltf.converter.edits.areal_map import add_areal, remove_areals, repair_anchors, replace_polygons
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import AREALS, ArealMap, anchor_inside
 from tests.support.areal_edits import lists, own, require_written, row_of
@@ -75,20 +70,14 @@ def test_other_refusals() -> None:
         (lambda: add_areal(areals, U, class_id=-1, logic=0), "class_id does not fit: -1"),
         (lambda: add_areal(areals, U, class_id=0, logic=1 << 32), "logic does not fit"),
         (lambda: add_areal(areals, U, class_id=0, logic=0, anchor=(1, 2)), "anchor does not fit"),
-        (
-            lambda: add_areal(areals, U, class_id=0, logic=0, normal=(0, np.inf, 1)),
-            "normal does not fit",
-        ),
+        (lambda: add_areal(areals, U, class_id=0, logic=0, normal=(0, np.inf, 1)), "normal does not fit"),
     ):
         with pytest.raises(ConversionError, match=problem) as caught:
             edit()
         assert caught.value.table == AREALS
     broken = areals.vertices.copy()
     broken[5] = np.nan
-    for edit in (
-        lambda m: replace_polygons(m, {0: square(0, 0, 0.5)}),
-        lambda m: remove_areals(m, [0]),
-    ):
+    for edit in (lambda m: replace_polygons(m, {0: square(0, 0, 0.5)}), lambda m: remove_areals(m, [0])):
         with pytest.raises(ConversionError, match="not a finite number"):
             edit(replace(areals, vertices=broken))
     healed = remove_areals(replace(areals, vertices=broken), [1])

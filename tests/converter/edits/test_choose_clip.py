@@ -80,11 +80,7 @@ def split(document: Editable) -> list[str]:
         {
             "name": name,
             "samplers": whole["samplers"],
-            "channels": [
-                c
-                for c in whole["channels"]
-                if document.json["nodes"][c["target"]["node"]]["name"] == name
-            ],
+            "channels": [c for c in whole["channels"] if document.json["nodes"][c["target"]["node"]]["name"] == name],
         }
         for name in names
     ]
@@ -106,8 +102,7 @@ def test_without_a_sidecar_clips_are_read_whole_or_not_at_all(tmp_path: Path) ->
     first, second, third, *rest = document.json["animations"]
     third["channels"] = [*third["channels"], *first["channels"]]
     third["samplers"] = [
-        s | {"output": document.add(document.arrays[s["output"]][::-1].copy())}
-        for s in third["samplers"]
+        s | {"output": document.add(document.arrays[s["output"]][::-1].copy())} for s in third["samplers"]
     ]
     back = import_gltf(document.save(tmp_path / "e.glb"), None, ALONE)
     assert reported(back) == [(f"animation '{third['name']}'", "is not read")]
@@ -174,8 +169,7 @@ def test_broadcast_keeps_the_stored_clip(tmp_path: Path) -> None:
     clips = document.json["animations"]
     by_node = {clip["channels"][0]["target"]["node"]: clip for clip in clips}
     document.json["animations"] = [
-        clip
-        | {"channels": [c | {"target": c["target"] | {"node": node}} for c in clip["channels"]]}
+        clip | {"channels": [c | {"target": c["target"] | {"node": node}} for c in clip["channels"]]}
         for node in by_node
         for clip in clips
     ]
@@ -284,13 +278,7 @@ def test_channels_that_a_model_cannot_have_are_reported(tmp_path: Path) -> None:
         {"sampler": 0, "target": {"node": last, "path": "translation"}},
         {"sampler": 0, "target": {"node": last - 1, "path": "translation"}},
         {"sampler": 0, "target": {"node": node, "path": "weights"}},
-        {
-            "sampler": 0,
-            "target": {
-                "path": "pointer",
-                "extensions": {"KHR_animation_pointer": {"pointer": pointer}},
-            },
-        },
+        {"sampler": 0, "target": {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": pointer}}}},
     ]
     back = import_gltf(builder.save(tmp_path), None, ALONE)
     assert reported(back) == [
@@ -370,15 +358,11 @@ def test_a_copy_of_the_clip_with_scale_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("scale", "count"), [(1, 0), (2, 1)])
-def test_a_constant_scale_that_is_not_the_nodes_is_reported(
-    tmp_path: Path, scale: int, count: int
-) -> None:
+def test_a_constant_scale_that_is_not_the_nodes_is_reported(tmp_path: Path, scale: int, count: int) -> None:
     document = opened(WALKING, tmp_path)
     (clip,) = document.json["animations"]
     node = clip["channels"][0]["target"]["node"]
-    clip["channels"].append(
-        {"sampler": len(clip["samplers"]), "target": {"node": node, "path": "scale"}}
-    )
+    clip["channels"].append({"sampler": len(clip["samplers"]), "target": {"node": node, "path": "scale"}})
     values = document.add(np.full((2, 3), scale, np.float32))
     times = document.add(np.float32([[0], [1]]))
     clip["samplers"].append({"input": times, "output": values})

@@ -154,9 +154,7 @@ def test_a_row_of_the_wea_that_no_face_had_can_be_assigned(path: Path) -> None:
 
 
 @pytest.mark.parametrize("every", [False, True])
-def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(
-    every: bool, tmp_path: Path
-) -> None:
+def test_faces_of_a_terrain_without_a_material_keep_the_stored_one(every: bool, tmp_path: Path) -> None:
     edit = TerrainEdit(level_called(LEVEL), tmp_path)
     primitives = edit.document.primitives()
     for primitive in primitives if every else primitives[:1]:

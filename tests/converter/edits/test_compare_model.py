@@ -31,11 +31,18 @@ def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options",
     [
-        ["--fps", 30], ["--fps", 23.976], ["--lod", 1], ["--group", 4], ["--parts", "visible"],
-        ["--parts", "visible", "--lod", 2], ["--subframes", 3], ["--keys"], ["--vertex-ids"],
+        ["--fps", 30],
+        ["--fps", 23.976],
+        ["--lod", 1],
+        ["--group", 4],
+        ["--parts", "visible"],
+        ["--parts", "visible", "--lod", 2],
+        ["--subframes", 3],
+        ["--keys"],
+        ["--vertex-ids"],
         ["--paths"],
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("name", [ANIMATED, "spec__odd__B_PLANT_008", "retail__static__i_room_006"])
 def test_every_option_has_a_way_back(name: str, options: list, tmp_path: Path) -> None:
     assert import_gltf(to_gltf(sample_called(name), tmp_path / "m.glb", *options)).unchanged

@@ -78,8 +78,7 @@ def rows_changed(result: ImportResult) -> list[int]:
     return [
         i
         for i in range(len(now.records))
-        if now.records[i].tobytes() + now.names[i].tobytes()
-        != before.records[i].tobytes() + before.names[i].tobytes()
+        if now.records[i].tobytes() + now.names[i].tobytes() != before.records[i].tobytes() + before.names[i].tobytes()
     ]
 
 
@@ -156,11 +155,7 @@ def test_reparented(glb: Path) -> None:
     back = edited(glb, edit)
     assert rows_changed(back) == [0]
     record = points_of(back).records[0]
-    assert (int(record["node"]), int(record["second"]), int(record["opaque0"])) == (
-        4,
-        4,
-        0x80000000,
-    )
+    assert (int(record["node"]), int(record["second"]), int(record["opaque0"])) == (4, 4, 0x80000000)
     assert bytes(points_of(back).names[0]["name"])[20:24] == b"left"
 
 
@@ -196,9 +191,7 @@ def test_all_missing_are_kept_unless_asked(glb: Path) -> None:
     def edit(document: Editable) -> None:
         for node in document.json["nodes"]:
             node["children"] = [
-                i
-                for i in node.get("children", [])
-                if ".point" not in document.json["nodes"][i]["name"]
+                i for i in node.get("children", []) if ".point" not in document.json["nodes"][i]["name"]
             ]
             if not node["children"]:
                 del node["children"]
@@ -226,9 +219,7 @@ def test_rows_follow_their_nodes(glb: Path) -> None:
     assert [int(node) for node in now.records["second"][:4]] == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize(
-    ("name", "why"), [("", "1 to 31 bytes"), ("ы" * 32, "1 to 31 bytes"), ("日本", "CP1251")]
-)
+@pytest.mark.parametrize(("name", "why"), [("", "1 to 31 bytes"), ("ы" * 32, "1 to 31 bytes"), ("日本", "CP1251")])
 def test_names_that_cannot_be(glb: Path, name: str, why: str) -> None:
     def edit(document: Editable) -> None:
         nodes = document.json["nodes"]
@@ -290,9 +281,7 @@ def test_a_game(tmp_path: Path) -> None:
     assert call(cli.gltf2msh, out, "--game", game, "-o", tmp_path / "new", "-q") == 0
     now = read_nres(read_file(tmp_path / "new/a.rlb"), "a.rlb")
     was = read_nres(before, "a.rlb")
-    differ = [
-        a.name for a, b in zip(was.entries, now.entries, strict=True) if a.payload != b.payload
-    ]
+    differ = [a.name for a, b in zip(was.entries, now.entries, strict=True) if a.payload != b.payload]
     assert differ == ["r_h.CPT"]
     assert (tmp_path / "new/LOOSE.CPT").read_bytes() == bytes(now.entries[1].payload)
     assert (tmp_path / "new/Loose.msh").read_bytes() == ROBOT.path.read_bytes()

@@ -118,9 +118,7 @@ def strip(m: Json) -> None:
         (strip, "picture is "),
     ],
 )
-def test_another_look_is_reported(
-    edit: Callable[[Json], None], said: str, extras: bool, tmp_path: Path
-) -> None:
+def test_another_look_is_reported(edit: Callable[[Json], None], said: str, extras: bool, tmp_path: Path) -> None:
     path = tmp_path / "m.glb"
     document = textured(path)
     if not extras:
@@ -181,9 +179,7 @@ def test_pictures_beside_are_compared_by_their_pixels(tmp_path: Path) -> None:
     assert import_gltf(path).unchanged
     picture.write_bytes(as_png(np.full((8, 64, 4), 255, np.uint8)))
     name = document["images"][0]["name"]
-    assert {fact.what for fact in import_gltf(path, options=UNWRITTEN).not_applied} == {
-        f"picture {name} is repainted"
-    }
+    assert {fact.what for fact in import_gltf(path, options=UNWRITTEN).not_applied} == {f"picture {name} is repainted"}
     outside = tmp_path / "run" / "m.gltf"
     outside.parent.mkdir()
     for image in document["images"]:

@@ -60,9 +60,12 @@ def test_clips(edit: Edit) -> None:
 
 @pytest.mark.parametrize(
     ("stream", "what"),
-    [("NORMAL", "normals changed on"), ("_MSH_BLEND", "blend changed on"),
-     ("TEXCOORD_0", "texture coordinates changed on")],
-)  # fmt: skip
+    [
+        ("NORMAL", "normals changed on"),
+        ("_MSH_BLEND", "blend changed on"),
+        ("TEXCOORD_0", "texture coordinates changed on"),
+    ],
+)
 def test_vertices_of_coarse_faces(edit: Edit, stream: str, what: str) -> None:
     """They are the fine level's."""
     primitive = edit.primitives(1)[0]

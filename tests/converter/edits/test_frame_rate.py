@@ -51,9 +51,7 @@ def opened(sample: Sample, folder: Path, *options: object) -> Editable:
 
 def imported(document: Editable, folder: Path, **options: object) -> ImportResult:
     """With the sidecar of ``m.glb``."""
-    return import_gltf(
-        document.save(folder / "e.glb"), folder / "m.msh-sidecar", ImportOptions(**options)
-    )
+    return import_gltf(document.save(folder / "e.glb"), folder / "m.msh-sidecar", ImportOptions(**options))
 
 
 def fps_of(back: ImportResult) -> float:
@@ -105,9 +103,7 @@ def turn_last(document: Editable, keys: slice) -> str:
 @pytest.mark.parametrize("extras", [True, False])
 @pytest.mark.parametrize("rate", RATES)
 @pytest.mark.parametrize("change", [play_at, resample])
-def test_untouched_at_another_rate(
-    tmp_path: Path, change, rate: int, extras: bool, sample: Sample
-) -> None:
+def test_untouched_at_another_rate(tmp_path: Path, change, rate: int, extras: bool, sample: Sample) -> None:
     document = opened(sample, tmp_path)
     change(document, rate)
     if not extras:
@@ -216,9 +212,7 @@ def test_keys_of_foreign_files_are_frames(tmp_path: Path, rate: int, fps: int, f
 
 @pytest.mark.parametrize("rate", [24, 25, 30, 50, 60])
 @pytest.mark.parametrize("seed", range(4))
-def test_foreign_clips_stand_where_they_stood_at_five_times(
-    tmp_path: Path, rate: int, seed: int
-) -> None:
+def test_foreign_clips_stand_where_they_stood_at_five_times(tmp_path: Path, rate: int, seed: int) -> None:
     path = random_file(tmp_path, np.random.default_rng(seed), EVEN, "LINEAR", rate)
     document = Editable(path)
     back = import_gltf(path, None, ALONE)
@@ -271,9 +265,7 @@ def test_a_longer_hold_is_a_longer_clip(tmp_path: Path) -> None:
     document = opened(WALKING, tmp_path)
     hold(document, 10)
     back = imported(document, tmp_path)
-    assert [str(c) for c in back.changes] == [
-        f"animation 'walker': has {FRAMES + 10} frames, had {FRAMES}"
-    ]
+    assert [str(c) for c in back.changes] == [f"animation 'walker': has {FRAMES + 10} frames, had {FRAMES}"]
     old, new = parse(WALKING.source), parse(back.data)
     assert new.frame_count == FRAMES + 10
     assert new.keys.tobytes() == old.keys.tobytes()

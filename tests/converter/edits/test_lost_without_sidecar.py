@@ -69,8 +69,7 @@ def test_one_name_for_two_looks_is_reported(same: bool, other: str, tmp_path: Pa
     b = Builder()
     looks = [{"baseColorFactor": [1, 0, 0, 1]}, {"baseColorFactor": [int(same), 0, 0, 1]}]
     b.json["materials"] = [
-        {"name": name, "pbrMetallicRoughness": look}
-        for name, look in zip(("WALL", other), looks, strict=True)
+        {"name": name, "pbrMetallicRoughness": look} for name, look in zip(("WALL", other), looks, strict=True)
     ]
     for i in range(2):
         b.node(name=f"n{i}", mesh=b.mesh(material=i))

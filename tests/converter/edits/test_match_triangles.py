@@ -13,9 +13,7 @@ def triangles(count: int) -> TriangleList:
     positions = np.arange(9 * count, dtype=np.float32).reshape(count, 3, 3)
     vertex = np.arange(3 * count).reshape(count, 3)
     material = np.zeros(count, np.int64)
-    return TriangleList(
-        positions, None, None, None, material=material, vertex=vertex, lightmap=False
-    )
+    return TriangleList(positions, None, None, None, material=material, vertex=vertex, lightmap=False)
 
 
 def test_lists_without_triangles_are_compared() -> None:

@@ -94,9 +94,7 @@ def test_a_renamed_material_renames_its_row(sample: Sample, extras: bool, tmp_pa
 
     back = edited(path, edit)
     assert back.not_applied == []
-    assert [str(change) for change in back.changes] == [
-        f"row 2 of the .wea: '{name}' became 'Ржавчина'"
-    ]
+    assert [str(change) for change in back.changes] == [f"row 2 of the .wea: '{name}' became 'Ржавчина'"]
     assert back.data == sample.source  # nothing but the name
     assert wear_of(back) == before.replace(name.encode(), "Ржавчина".encode("cp1251"))
     assert copies(back) == [("Ржавчина", name)]
@@ -105,9 +103,7 @@ def test_a_renamed_material_renames_its_row(sample: Sample, extras: bool, tmp_pa
 
 @pytest.mark.parametrize("extras", [True, False])
 @pytest.mark.parametrize("sample", [ROBOT, BIRD], ids=lambda s: s.dialect)
-def test_where_some_are_renamed_their_faces_get_a_new_row(
-    sample: Sample, extras: bool, tmp_path: Path
-) -> None:
+def test_where_some_are_renamed_their_faces_get_a_new_row(sample: Sample, extras: bool, tmp_path: Path) -> None:
     path = export_of(sample, tmp_path)
     before = sample.path.with_suffix(".wea").read_bytes()
     names = read_wear_names(before)
@@ -234,9 +230,7 @@ def test_a_part_that_the_file_does_not_show_keeps_its_name(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["x" * 36, "日本", " rust", "rust\n"])
 @pytest.mark.parametrize("renamed", [True, False])
-def test_a_name_that_cannot_be_written_is_reported(
-    name: str, renamed: bool, tmp_path: Path
-) -> None:
+def test_a_name_that_cannot_be_written_is_reported(name: str, renamed: bool, tmp_path: Path) -> None:
     path = exported(WALKER, tmp_path)
     if renamed:
         back = edited(path, lambda document: rename(document, "armour", name))

@@ -12,15 +12,7 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.arrays import NONE16
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.part_edits import (
-    PLANT,
-    Outcome,
-    cells_of,
-    delete,
-    edited,
-    name_of,
-    parse,
-)
+from tests.support.part_edits import PLANT, Outcome, cells_of, delete, edited, name_of, parse
 
 
 def move(document: Editable, row: int, old: tuple[int, int], new: tuple[int, int], *, by: str):
@@ -306,9 +298,7 @@ def test_parts_follow_their_node(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("source", [(0, 0), (2, 0)])
-def test_the_box_of_the_model_follows_what_lod_0_shows(
-    source: tuple[int, int], tmp_path: Path
-) -> None:
+def test_the_box_of_the_model_follows_what_lod_0_shows(source: tuple[int, int], tmp_path: Path) -> None:
     """A part that comes into LOD 0, group 0 changes it; LOD 0 of others does not."""
     model = parse(sample_called(PLANT).source)
     target = (0, 0) if source == (2, 0) else (0, 3)

@@ -16,17 +16,7 @@ from msh_gltf.converter.pipeline.obj import import_obj
 from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras
-from tests.support.part_edits import (
-    COCKPIT,
-    DELETE,
-    PLANT,
-    cells_of,
-    delete,
-    edited,
-    name_of,
-    parse,
-    part_names,
-)
+from tests.support.part_edits import COCKPIT, DELETE, PLANT, cells_of, delete, edited, name_of, parse, part_names
 from tests.support.runs import first_difference, run, to_gltf
 
 
@@ -169,9 +159,7 @@ def test_an_obj_never_had_the_other_parts(tmp_path: Path) -> None:
 def test_parts_of_a_model_with_nothing_else_are_deleted(tmp_path: Path) -> None:
     """A model of the default cell alone: nothing can be hidden."""
     first = to_gltf(sample_called(PLANT), tmp_path / "v.glb", "--parts", "visible")
-    (tmp_path / "one.msh").write_bytes(
-        import_gltf(first, None, ImportOptions(use_sidecar=False)).data
-    )
+    (tmp_path / "one.msh").write_bytes(import_gltf(first, None, ImportOptions(use_sidecar=False)).data)
     assert run("msh2gltf", tmp_path / "one.msh", "-o", tmp_path / "one.glb").returncode == 0
     document = Editable(tmp_path / "one.glb")
     del next(node for node in document.json["nodes"] if "mesh" in node)["mesh"]

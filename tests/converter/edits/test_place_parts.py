@@ -37,9 +37,7 @@ def export(model: Path, target: Path, dialect: str = "auto") -> Path:
     return target
 
 
-def imported(
-    folder: Path, document: Editable, **options: object
-) -> tuple[ImportResult, dict[Cell, float]]:
+def imported(folder: Path, document: Editable, **options: object) -> tuple[ImportResult, dict[Cell, float]]:
     """What came of an edited file, and the parts that the next export shows elsewhere."""
     document.save(folder / "edited.glb")
     given = ImportOptions(libraries=False, **options)
@@ -59,9 +57,10 @@ def lines(back: ImportResult) -> list[str]:
 
 
 def rows_with_parts(places: Places) -> list[int]:
-    return sorted({c[0] for c in places.cells.values() if c[0] in places.rows} & {
-        row for row in places.rows if places.parts_of(row)
-    })  # fmt: skip
+    return sorted(
+        {c[0] for c in places.cells.values() if c[0] in places.rows}
+        & {row for row in places.rows if places.parts_of(row)}
+    )
 
 
 @pytest.mark.parametrize("kind", EDITS)
@@ -83,10 +82,16 @@ def test_no_part_is_displaced_in_silence(model: Path, kind: str, tmp_path: Path)
 @pytest.mark.parametrize(
     "kind",
     [
-        "scale_all", "move_node_and_parts_apart", "move_a_part", "turn_a_part", "scale_a_part",
-        "apply_transforms", "apply_transforms_of_a_part", "set_origin",
+        "scale_all",
+        "move_node_and_parts_apart",
+        "move_a_part",
+        "turn_a_part",
+        "scale_a_part",
+        "apply_transforms",
+        "apply_transforms_of_a_part",
+        "set_origin",
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("model", MODELS[::3], ids=lambda path: path.stem)
 def test_what_is_shown_arrives_without_a_warning(model: Path, kind: str, tmp_path: Path) -> None:
     first = export(model, tmp_path / "first.glb")
@@ -217,9 +222,7 @@ def test_a_part_of_an_animated_node_goes_where_it_is_at_the_first_frame(tmp_path
     back, away = walker(tmp_path, edit)
     assert away == {}
     assert [one.where for one in back.not_applied] == ["node 'shin_l'"]
-    assert [str(change).partition(":")[0] for change in back.changes] == [
-        "part 'shin_l' lod 1 group 0"
-    ]
+    assert [str(change).partition(":")[0] for change in back.changes] == ["part 'shin_l' lod 1 group 0"]
 
 
 def test_parts_that_the_file_never_had_are_named_when_their_node_is_scaled(tmp_path: Path) -> None:
@@ -252,9 +255,7 @@ def test_without_a_sidecar_parts_stand_where_they_are_shown(tmp_path: Path) -> N
 
 
 def test_an_applied_transform_of_a_part_is_not_one_at_the_origin(tmp_path: Path) -> None:
-    back, away = walker(
-        tmp_path, lambda d: EDITS["apply_transforms_of_a_part"](d, row_of(d, "gun"))
-    )
+    back, away = walker(tmp_path, lambda d: EDITS["apply_transforms_of_a_part"](d, row_of(d, "gun")))
     assert (away, back.warnings) == ({}, [])
 
 

@@ -76,9 +76,7 @@ def file_points(document: Editable, frame: float, fps: float = 24) -> np.ndarray
     def visit(index: int, above: np.ndarray) -> None:
         node = json["nodes"][index] | posed.get(index, {})
         here = above @ matrix(
-            node.get("translation", [0, 0, 0]),
-            node.get("rotation", [0, 0, 0, 1]),
-            node.get("scale", [1, 1, 1]),
+            node.get("translation", [0, 0, 0]), node.get("rotation", [0, 0, 0, 1]), node.get("scale", [1, 1, 1])
         )
         if "mesh" in node and ".lod" not in node.get("name", ""):
             for primitive in json["meshes"][node["mesh"]]["primitives"]:
@@ -130,9 +128,7 @@ def model_points(data: bytes, dialect: str, frame: float) -> np.ndarray:
     for part in scene.parts:
         if (part.lod, part.group) == (0, 0) and not scene.nodes[part.node].cockpit:
             for primitive in scene.meshes[part.mesh].primitives:
-                window = slice(
-                    primitive.vertex_start, primitive.vertex_start + primitive.vertex_count
-                )
+                window = slice(primitive.vertex_start, primitive.vertex_start + primitive.vertex_count)
                 corners = scene.streams.positions[window].astype(np.float64)
                 here = world[part.node]
                 points.append(corners @ here[:3, :3].T + here[:3, 3])
@@ -151,9 +147,7 @@ def assert_same_places(document: Editable, data: bytes, dialect: str, frames: in
 # ------------------------------------------------------------------ files from elsewhere
 
 
-def random_file(
-    folder: Path, rng: np.random.Generator, scales: list[Any], kind: str, fps: float = 24
-) -> Path:
+def random_file(folder: Path, rng: np.random.Generator, scales: list[Any], kind: str, fps: float = 24) -> Path:
     """A tree of five nodes, some scaled, some animated."""
     builder = Builder()
     for i in range(5):
@@ -230,9 +224,7 @@ def animated_nodes(document: Editable) -> set[int]:
 @pytest.mark.parametrize("scale", MIRRORS, ids=str)
 @pytest.mark.parametrize("which", ["root", "animated"])
 @pytest.mark.parametrize("name", ["walker", "spec__odd__B_PLANT_008", "retail__odd__s_rock_009"])
-def test_a_node_of_a_model_is_mirrored(
-    tmp_path: Path, name: str, which: str, scale: tuple[float, ...]
-) -> None:
+def test_a_node_of_a_model_is_mirrored(tmp_path: Path, name: str, which: str, scale: tuple[float, ...]) -> None:
     sample = Sample(name, WALKER, None, WALKER) if name == "walker" else sample_called(name)
     document = Editable(to_gltf(sample, tmp_path / "m.glb"))
     animated = animated_nodes(document)
@@ -243,16 +235,12 @@ def test_a_node_of_a_model_is_mirrored(
     edited = document.save(tmp_path / "e.glb")
     back = import_gltf(edited, tmp_path / "m.msh-sidecar")
     assert not back.kept_all
-    frames = max(
-        len(document.arrays[s["input"]]) for s in document.json["animations"][0]["samplers"]
-    )
+    frames = max(len(document.arrays[s["input"]]) for s in document.json["animations"][0]["samplers"])
     assert_same_places(document, back.data, back.dialect, frames)
 
 
 @pytest.mark.parametrize("name", ["mast_c_m2o1", "Base_TM", "roof_m4o2"])
-def test_degenerate_triangles_do_not_stay_where_a_mirrored_part_was(
-    tmp_path: Path, name: str
-) -> None:
+def test_degenerate_triangles_do_not_stay_where_a_mirrored_part_was(tmp_path: Path, name: str) -> None:
     """Blender drops them; what is put back must not lie where nothing else of the part is."""
     document = Editable(to_gltf(sample_called("spec__odd__Gen_stat_011"), tmp_path / "m.glb"))
     document.node(name)["scale"] = [-1, -1, -1]
@@ -264,9 +252,7 @@ def test_degenerate_triangles_do_not_stay_where_a_mirrored_part_was(
 # ------------------------------------------------------------------ verification
 
 
-def test_verification_sees_a_track_that_was_not_mirrored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verification_sees_a_track_that_was_not_mirrored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = random_file(tmp_path, np.random.default_rng(1), MIRRORS, "LINEAR")
     import_gltf(path, None, ALONE)
     monkeypatch.setattr(
@@ -277,9 +263,7 @@ def test_verification_sees_a_track_that_was_not_mirrored(
         import_gltf(path, None, ALONE)
 
 
-def test_verification_sees_a_node_in_the_wrong_frame(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verification_sees_a_node_in_the_wrong_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = random_file(tmp_path, np.random.default_rng(2), MIRRORS, "LINEAR")
     right = rigid_transforms.rigid_part
 

@@ -132,8 +132,7 @@ def test_two_materials_that_changed_names(edit: Edit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
-    [("岩", "CP1251"), ("x" * 40, "bytes of CP1251"), ("a+b+c", "no third one"), ("a+", "CP1251")],
+    ("name", "why"), [("岩", "CP1251"), ("x" * 40, "bytes of CP1251"), ("a+b+c", "no third one"), ("a+", "CP1251")]
 )
 def test_names_that_no_row_can_have(edit: Edit, name: str, why: str) -> None:
     rename(edit, {ALONE: name})
@@ -201,9 +200,7 @@ def test_a_single_file_gets_them_beside_it(edit: Edit, tmp_path: Path) -> None:
     assert call(cli.gltf2msh, edit.path, "-o", tmp_path / "new" / "Land.msh", "-q") == 0
     names = sorted(path.name for path in (tmp_path / "new").iterdir())
     assert names[:3] == ["Land.msh", "Land1.wea", "Land2.wea"]
-    assert (
-        call(cli.msh2gltf, tmp_path / "new" / "Land.msh", "-o", tmp_path / "again.glb", "-q") == 0
-    )
+    assert call(cli.msh2gltf, tmp_path / "new" / "Land.msh", "-o", tmp_path / "again.glb", "-q") == 0
     assert "lava" in {m["name"] for m in Editable(tmp_path / "again.glb").json["materials"]}
 
 

@@ -224,9 +224,7 @@ def test_flags_come_through_a_rebuild_without_a_sidecar(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [65536, -1, 2.5, "walk", True, [2]])
 @pytest.mark.parametrize("place", ["object", "nested", "material"])
-def test_what_is_not_a_number_of_16_bits_is_reported(
-    value: object, place: str, tmp_path: Path
-) -> None:
+def test_what_is_not_a_number_of_16_bits_is_reported(value: object, place: str, tmp_path: Path) -> None:
     def edit(document: Editable) -> None:
         if place == "material":
             document.json["materials"][0]["extras"]["tri_flags"] = value

@@ -55,8 +55,12 @@ class Disk:
         name, *arguments = command.split()
         done = subprocess.run(
             [SCRIPTS / name, *arguments],
-            cwd=work, env=os.environ | settings, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            cwd=work,
+            env=os.environ | settings,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.calls = int.from_bytes(self.counter.read_bytes(), "little")
         return done
 
@@ -66,15 +70,7 @@ def disk(tmp_path_factory: pytest.TempPathFactory) -> Disk:
     compiler = shutil.which("cc")
     require(compiler, "no C compiler")
     folder = tmp_path_factory.mktemp("disk")
-    command = [
-        str(compiler),
-        "-shared",
-        "-fPIC",
-        "-o",
-        str(folder / "disk.so"),
-        str(SOURCE),
-        "-ldl",
-    ]
+    command = [str(compiler), "-shared", "-fPIC", "-o", str(folder / "disk.so"), str(SOURCE), "-ldl"]
     built = subprocess.run(command, capture_output=True, text=True, check=False)
     require(built.returncode == 0, f"the library does not build here: {built.stderr[:200]}")
     return Disk(folder / "disk.so", folder / "count")
@@ -100,12 +96,7 @@ def whole(
 @pytest.mark.parametrize("seed", range(TIMES))
 @pytest.mark.parametrize("name", COMMANDS)
 def test_disk_gone(
-    name: str,
-    seed: int,
-    before: Path,
-    disk: Disk,
-    whole: Callable[[str], tuple[int, dict[str, str]]],
-    tmp_path: Path,
+    name: str, seed: int, before: Path, disk: Disk, whole: Callable[[str], tuple[int, dict[str, str]]], tmp_path: Path
 ) -> None:
     """From one moment on every call fails, or (every second time) only one does."""
     calls, after = whole(name)
@@ -123,9 +114,7 @@ def test_disk_gone(
         assert snapshot(work) == after, where
     else:
         assert os.strerror(error) in said, (where, said)
-        assert all(line.startswith(("msh2gltf: ", "gltf2msh: ")) for line in said.splitlines()), (
-            said
-        )
+        assert all(line.startswith(("msh2gltf: ", "gltf2msh: ")) for line in said.splitlines()), said
     again = run(*COMMANDS[name].split(), cwd=work)
     assert (again.returncode, again.stderr) == (0, ""), where
     assert snapshot(work) == after, where

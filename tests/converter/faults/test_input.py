@@ -29,9 +29,8 @@ def test_a_file_is_cut_while_it_is_looked_at(tmp_path: Path) -> None:
         "os.truncate(path, 0); print(bytes(data[50_000:50_010]) == bytes(10), len(data))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False,
-        cwd=Path(__file__).parents[3],
-    )  # fmt: skip
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=False, cwd=Path(__file__).parents[3]
+    )
     assert (done.returncode, done.stdout) == (0, "True 100000\n"), done.stderr
 
 

@@ -124,9 +124,7 @@ def test_stopped_by_a_signal(number: signal.Signals, tmp_path: Path) -> None:
         if job.code == 0:
             break
         assert job.code == 128 + number, job.said
-        assert job.said.strip() == (
-            "msh2gltf: interrupted; every file is whole, the same command again completes"
-        )
+        assert job.said.strip() == ("msh2gltf: interrupted; every file is whole, the same command again completes")
         assert snapshot(out) in (first, second)
     assert at > 4
 
@@ -157,15 +155,10 @@ def whole(game: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str
 
 
 @pytest.mark.parametrize(
-    ("number", "send"),
-    [(signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.killpg)],
+    ("number", "send"), [(signal.SIGTERM, os.kill), (signal.SIGTERM, os.killpg), (signal.SIGHUP, os.killpg)]
 )
 def test_a_run_is_stopped(
-    number: signal.Signals,
-    send: Callable[[int, int], None],
-    game: Path,
-    whole: dict[str, str],
-    tmp_path: Path,
+    number: signal.Signals, send: Callable[[int, int], None], game: Path, whole: dict[str, str], tmp_path: Path
 ) -> None:
     """As systemd, ``timeout`` or a closed terminal stop it: workers end, a repeat goes on."""
     out = tmp_path / "out"
@@ -240,9 +233,7 @@ def test_in_place_is_killed(tmp_path: Path) -> None:
     old, states = snapshot(clean), []
 
     def in_place() -> None:
-        run = import_run(
-            Places(out, game, None), ImportOptions(), Here(), lambda *_: progress_bar("", 0, True)
-        )
+        run = import_run(Places(out, game, None), ImportOptions(), Here(), lambda *_: progress_bar("", 0, True))
         assert run.exit_code == 0
 
     at = 0
@@ -286,6 +277,4 @@ def test_abandoned_files_go_with_the_next_run(tmp_path: Path) -> None:
     job.send_signal(signal.SIGCONT)
     job.communicate()
     assert job.returncode == 0
-    assert sorted(p.name for p in tmp_path.iterdir()) == [
-        "x.glb", "x.msh-sidecar", "y.glb", "y.msh-sidecar",
-    ]  # fmt: skip
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.glb", "x.msh-sidecar", "y.glb", "y.msh-sidecar"]

@@ -129,9 +129,7 @@ def repeat(name: str, work: Path, whole: Whole) -> None:
 
 @pytest.mark.parametrize("seed", range(KILLS))
 @pytest.mark.parametrize("name", COMMANDS)
-def test_killed(
-    name: str, seed: int, before: Path, whole: Callable[[str], Whole], tmp_path: Path
-) -> None:
+def test_killed(name: str, seed: int, before: Path, whole: Callable[[str], Whole], tmp_path: Path) -> None:
     """SIGKILL before a random system call of one of the processes."""
     undisturbed, chance = whole(name), random.Random(f"{name} {seed}")
     work = shutil.copytree(before, tmp_path / "work")
@@ -155,9 +153,7 @@ def test_killed(
 
 @pytest.mark.parametrize("seed", range(KILLS // 2))
 @pytest.mark.parametrize("name", COMMANDS)
-def test_interrupted(
-    name: str, seed: int, before: Path, whole: Callable[[str], Whole], tmp_path: Path
-) -> None:
+def test_interrupted(name: str, seed: int, before: Path, whole: Callable[[str], Whole], tmp_path: Path) -> None:
     """Ctrl-C at a random time, as a terminal sends it: to all processes of the command."""
     undisturbed, chance = whole(name), random.Random(f"{name} {seed}")
     work = shutil.copytree(before, tmp_path / "work")

@@ -61,9 +61,7 @@ def link(path: Path, live: bool) -> Path:
 
 @pytest.mark.parametrize("live", [True, False])
 @pytest.mark.parametrize("name", [JOURNAL, MANIFEST])
-def test_files_of_a_run_are_not_opened_through_links(
-    name: str, live: bool, places: tuple[Path, Path]
-) -> None:
+def test_files_of_a_run_are_not_opened_through_links(name: str, live: bool, places: tuple[Path, Path]) -> None:
     """Neither written nor read; one line says what to do, and after that the run succeeds."""
     game, out = places
     outside = link(out / name, live)
@@ -165,8 +163,11 @@ def _writes(node: ast.AST) -> bool:
         return True
     if name != "open" or any(keyword.arg == "opener" for keyword in node.keywords):
         return False
-    said = [one.value for one in [*node.args, *(k.value for k in node.keywords)]
-            if isinstance(one, ast.Constant) and isinstance(one.value, str)]  # fmt: skip
+    said = [
+        one.value
+        for one in [*node.args, *(k.value for k in node.keywords)]
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
     flags = {one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
     modes = [text for text in said if set(text) <= set("rwaxbt+U") and set(text) & set("wax+")]
     return bool(modes) or bool(flags & {"O_CREAT", "O_APPEND", "O_TRUNC"})

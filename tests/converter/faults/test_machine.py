@@ -40,11 +40,7 @@ def test_memory_of_a_worker(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stdout
     assert "large.msh: not enough memory; fewer processes (-j 1) need less" in done.stdout
     assert done.stderr == ""
-    assert sorted(p.name for p in out.iterdir()) == [
-        "manifest.json",
-        "small.glb",
-        "small.msh-sidecar",
-    ]
+    assert sorted(p.name for p in out.iterdir()) == ["manifest.json", "small.glb", "small.msh-sidecar"]
     done = shell(f"{limited[:-5]}/large.glb", game / "large.msh", out)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("msh2gltf: error: not enough memory")
@@ -136,8 +132,9 @@ def test_no_temporary_directory(tmp_path: Path) -> None:
         done
         cd "$2/work"; TMPDIR="$2/work" "$BIN/msh-inspect" --roundtrip "$1"; echo "exit code $?"
         """,
-        MODEL, tmp_path,
-    )  # fmt: skip
+        MODEL,
+        tmp_path,
+    )
     if done.returncode == 78:
         # the project itself lies below /tmp: only a full one can be had
         done = None
@@ -150,8 +147,9 @@ def test_no_temporary_directory(tmp_path: Path) -> None:
         mkdir -p "$2/full"; mount -t tmpfs -o size=40k tmpfs "$2/full" || exit 77
         TMPDIR="$2/full" "$BIN/msh-inspect" --roundtrip "$1"; echo "exit code $?"; ls -A "$2/full"
         """,
-        MODEL, tmp_path,
-    )  # fmt: skip
+        MODEL,
+        tmp_path,
+    )
     assert "cannot be written (No space left on device)" in full.stdout
     assert full.stdout.endswith("exit code 1\n")
     assert full.stderr == ""
@@ -189,8 +187,9 @@ def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
         "$BIN/msh2gltf" "$2/g" -o "$2/out" -q; echo "exit code $?"
         grep modified "$2/out/manifest.json"
         """,
-        MODEL, tmp_path,
-    )  # fmt: skip
+        MODEL,
+        tmp_path,
+    )
     assert done.stderr == ""
     assert done.stdout.startswith("exit code 0\n")
 

@@ -48,8 +48,7 @@ def edited(game: Path, whole: Path, tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(
-    ("there", "output"),
-    [("x.msh-sidecar", "x.glb"), ("x.bin", "x.gltf"), ("x.mtl", "x.obj"), ("f", "f/x.glb")],
+    ("there", "output"), [("x.msh-sidecar", "x.glb"), ("x.bin", "x.gltf"), ("x.mtl", "x.obj"), ("f", "f/x.glb")]
 )
 def test_directories_for_files(there: str, output: str, tmp_path: Path) -> None:
     """And a file for a directory: nothing is written at all."""
@@ -75,9 +74,7 @@ def test_a_directory_leaves_old_files_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("blocked", ["manifest.json", "static.rlb", ".msh-gltf-journal"])
-def test_a_run_with_something_in_the_way(
-    blocked: str, game: Path, whole: Path, tmp_path: Path
-) -> None:
+def test_a_run_with_something_in_the_way(blocked: str, game: Path, whole: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.mkdir()
     place = out / blocked
@@ -111,8 +108,11 @@ def test_file_systems_of_their_own(game: Path, whole: Path, tmp_path: Path) -> N
         mount --bind "$2/y" "$2/x.glb"; "$BIN/msh2gltf" "$4" -o "$2/x.glb" --force
         echo "exit code $?"; ls -A "$2"
         """,
-        game, tmp_path, whole, MODEL,
-    )  # fmt: skip
+        game,
+        tmp_path,
+        whole,
+        MODEL,
+    )
     assert done.stdout.startswith("exit code 0\nsame\nexit code 2\n")
     assert "x.glb: cannot be written (Device or resource busy)" in done.stderr
     assert done.stdout.split()[-4:] == ["full", "out", "x.glb", "y"]
@@ -132,8 +132,10 @@ def test_full_when_the_manifest_is_written(game: Path, whole: Path, tmp_path: Pa
         "$BIN/msh2gltf" "$1" -o "$2/out" -q; echo "again exit code $?"
         diff -r -I '^ "id": "[0-9a-f]' "$2/out" "$3" && echo same
         """,
-        game, tmp_path, whole,
-    )  # fmt: skip
+        game,
+        tmp_path,
+        whole,
+    )
     assert "manifest.json: cannot be written (No space left on device)" in done.stdout
     assert "exit code 1\nagain exit code 0\nsame\n" in done.stdout
     assert done.stderr == ""
@@ -162,7 +164,7 @@ def test_upper_and_lower_case(tmp_path: Path) -> None:
         mkdir "$1/d"; chattr +F "$1/d" || exit 77; touch "$1/d/A"; [ -e "$1/d/a" ] || exit 77
         """,
         tmp_path,
-    )  # fmt: skip
+    )
     assert done.returncode == 0
 
 
@@ -171,9 +173,7 @@ def test_upper_and_lower_case(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("blocked", ["", "originals", "changes", "originals/DIGEST"])
 @pytest.mark.parametrize("by", ["file", "directory", "link", "dangling link"])
-def test_an_original_that_cannot_be_kept(
-    blocked: str, by: str, edited: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_an_original_that_cannot_be_kept(blocked: str, by: str, edited: tuple[Path, Path], tmp_path: Path) -> None:
     """The archive stays as it is, and nothing is written through a link."""
     game, out = edited
     before = snapshot(game)
@@ -221,8 +221,10 @@ def test_a_full_disk(edited: tuple[Path, Path], tmp_path: Path) -> None:
             "$BIN/msh-mod" restore "$3/disk/game"
             diff -r --exclude=.msh-gltf "$1" "$3/disk/game" && echo restored
             """,
-            game, out, tmp_path,
-        )  # fmt: skip
+            game,
+            out,
+            tmp_path,
+        )
         said = full.stdout + full.stderr
         assert "cannot be written (No space left on device)" in said
         assert "\nsame\n" in full.stdout, said
@@ -242,8 +244,10 @@ def test_a_disk_that_is_read_only(edited: tuple[Path, Path], tmp_path: Path) -> 
         "$BIN/msh-mod" status "$3/disk/game"; echo "status $?"
         diff -r "$1" "$3/disk/game" && echo same
         """,
-        game, out, tmp_path,
-    )  # fmt: skip
+        game,
+        out,
+        tmp_path,
+    )
     said = done.stdout + done.stderr
     assert "cannot be written (Read-only file system)" in said
     assert "exit code 0" not in done.stdout
@@ -265,9 +269,7 @@ def test_permissions_are_kept(edited: tuple[Path, Path], tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("kind", ["symbolic", "hard"])
-def test_links_are_not_written_through(
-    kind: str, edited: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_links_are_not_written_through(kind: str, edited: tuple[Path, Path], tmp_path: Path) -> None:
     """The other name keeps what it had, and the user is informed."""
     game, out = edited
     picture = tmp_path / "wall.png"

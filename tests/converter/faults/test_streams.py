@@ -32,9 +32,7 @@ def test_the_reader_goes_away(command: str, tmp_path: Path) -> None:
     """Silence, and the code that ``cat`` has."""
     (tmp_path / "model.msh").write_bytes(MODEL.read_bytes())
     done = shell(
-        'cd "$1"; export PATH="$BIN:$PATH"; { sleep 0.1; eval "$2"; echo $? > code; } | true',
-        tmp_path,
-        command,
+        'cd "$1"; export PATH="$BIN:$PATH"; { sleep 0.1; eval "$2"; echo $? > code; } | true', tmp_path, command
     )
     assert done.stderr == ""
     assert (tmp_path / "code").read_text() == "141\n"
@@ -42,9 +40,7 @@ def test_the_reader_goes_away(command: str, tmp_path: Path) -> None:
 
 
 def test_the_reader_reads_a_little(tmp_path: Path) -> None:
-    done = shell(
-        'set -o pipefail; for i in 1 2; do "$BIN/msh2gltf" "$1" -o -; done | head -c 4', MODEL
-    )
+    done = shell('set -o pipefail; for i in 1 2; do "$BIN/msh2gltf" "$1" -o -; done | head -c 4', MODEL)
     assert done.stdout == "glTF"
     assert done.stderr == ""
 

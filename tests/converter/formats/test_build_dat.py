@@ -101,9 +101,7 @@ def test_text_is_cp1251_or_latin1() -> None:
 @given(
     st.binary()
     | st.lists(
-        st.sampled_from(
-            b'Mine;Plant 2;Foo 1;"a\\b";a; ;//;3;-1;\r;\n;\r\n;";Mine 1\n;Mine x\n'.split(b";")
-        )
+        st.sampled_from(b'Mine;Plant 2;Foo 1;"a\\b";a; ;//;3;-1;\r;\n;\r\n;";Mine 1\n;Mine x\n'.split(b";"))
     ).map(b"".join)
 )
 def test_any_bytes_survive(data: bytes) -> None:
@@ -158,9 +156,7 @@ def test_findings_name_the_line(data: bytes, expected: list) -> None:
 
 
 def test_what_is_still_read_of_a_corrupted_file() -> None:
-    data = (
-        b'Foo 1\n"f"\nMine x\n"a"\nb\n"c"\nPlant 2\np\n"q"\n"stray"\nMine 1\n"twice"\nHangar 5\n"h"'
-    )
+    data = b'Foo 1\n"f"\nMine x\n"a"\nb\n"c"\nPlant 2\np\n"q"\n"stray"\nMine 1\n"twice"\nHangar 5\n"h"'
     build_dat, _ = read_build_dat(data, "test.lst")
     assert build_dat.categories == {"Mine": ["a", "c"], "Plant": ["q"], "Hangar": ["h"]}
 
@@ -339,9 +335,7 @@ def test_edits_parse_equal(file, category: str, new: list[str], data) -> None:
     edited = parse(write_build_dat(build_dat.set_paths(category, new)))
     assert edited.categories == truth | {category: new}
     kept = [line for line in source.splitlines() if line.strip()[:1] in (b"", b"/")]
-    after = [
-        line for line in b"".join(edited.lines).splitlines() if line.strip()[:1] in (b"", b"/")
-    ]
+    after = [line for line in b"".join(edited.lines).splitlines() if line.strip()[:1] in (b"", b"/")]
     if category in truth:
         assert after == kept  # comments and empty lines, in order
 

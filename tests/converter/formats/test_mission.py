@@ -53,23 +53,28 @@ def clans(draw: st.DrawFn) -> Clan:
     zones = np.frombuffer(draw(st.binary(min_size=size, max_size=size)), ZONE_DTYPE)
     record = draw(records(new_clan_record().dtype))
     relations = draw(st.lists(st.tuples(TEXTS, WORDS), max_size=2))
-    return Clan(
-        record, draw(TEXTS), draw(TEXTS), counts, zones, draw(TEXTS), draw(WORDS), relations
-    )
+    return Clan(record, draw(TEXTS), draw(TEXTS), counts, zones, draw(TEXTS), draw(WORDS), relations)
 
 
 OBJECTS = st.builds(
-    PlacedObject, records(OBJECT_DTYPE), TEXTS, TEXTS,
+    PlacedObject,
+    records(OBJECT_DTYPE),
+    TEXTS,
+    TEXTS,
     st.lists(st.builds(Property, WORDS, WORDS, WORDS, WORDS, TEXTS), max_size=2),
-)  # fmt: skip
-ROUTES = st.builds(
-    Route, WORDS, tables(np.dtype([("point", "<f4", (3,))])).map(lambda t: t["point"])
 )
+ROUTES = st.builds(Route, WORDS, tables(np.dtype([("point", "<f4", (3,))])).map(lambda t: t["point"]))
 MISSIONS = st.builds(
-    Mission, st.lists(ROUTES, max_size=2), st.lists(clans(), max_size=2),
-    st.lists(OBJECTS, max_size=3), tables(LODE_DTYPE), TEXTS, WORDS, TEXTS,
+    Mission,
+    st.lists(ROUTES, max_size=2),
+    st.lists(clans(), max_size=2),
+    st.lists(OBJECTS, max_size=3),
+    tables(LODE_DTYPE),
+    TEXTS,
+    WORDS,
+    TEXTS,
     object_version=st.integers(1, 10),
-)  # fmt: skip
+)
 
 
 @given(MISSIONS)
@@ -82,9 +87,7 @@ def test_any_mission_comes_back_byte_for_byte(mission: Mission) -> None:
     if mission.object_version == 10:
         for one, other in zip(again.objects, mission.objects, strict=True):
             assert one.record.tobytes() == other.record.tobytes()
-            assert (one.path, one.name, one.properties) == (
-                other.path, other.name, other.properties,
-            )  # fmt: skip
+            assert (one.path, one.name, one.properties) == (other.path, other.name, other.properties)
 
 
 @pytest.mark.parametrize("version", range(1, 11))

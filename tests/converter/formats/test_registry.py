@@ -19,8 +19,7 @@ from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 
 GAME = {
-    "s_tree": ("STAT", [("", ""), ("static.rlb", "TREE.MSH"), ("static.rlb", "old.msh"),
-                        ("static.rlb", "other.wea")]),
+    "s_tree": ("STAT", [("", ""), ("static.rlb", "TREE.MSH"), ("static.rlb", "old.msh"), ("static.rlb", "other.wea")]),
     "base": ("EXTO", [("Fortif.rlb", "base.msh"), ("Fortif.rlb", "base.wea")]),
     "fr_1": ("FORT", [("Objects.RLB", "BASE"), ("Fortif.rlb", "b1.bas"), ("a.rlb", "own.wea")]),
     "fr_2": ("FORT", [("objects.rlb", "fr_1")]),
@@ -30,7 +29,7 @@ GAME = {
     "loop_b": ("FORT", [("objects.rlb", "loop_a"), ("x.rlb", "x.msh")]),
     "sun": ("SUNO", [("", "")]),
     "odd": ("FORT", [("objects.rlb", "nobody"), ("other.rlb", "base")]),
-}  # fmt: skip
+}
 
 
 def registry() -> Registry:

@@ -17,9 +17,13 @@ from tests.importers.test_texm import libraries
 
 #: Largest error of a channel, by format; 255 = it is not stored.
 PRECISION = {
-    0: (0, 0, 0, 255), 565: (4, 2, 4, 255), 556: (4, 4, 2, 255), 4444: (9, 9, 9, 9),
-    888: (0, 0, 0, 255), 8888: (0, 0, 0, 0),
-}  # fmt: skip
+    0: (0, 0, 0, 255),
+    565: (4, 2, 4, 255),
+    556: (4, 4, 2, 255),
+    4444: (9, 9, 9, 9),
+    888: (0, 0, 0, 255),
+    8888: (0, 0, 0, 0),
+}
 
 
 def every_texture() -> list[Texm]:

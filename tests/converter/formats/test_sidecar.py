@@ -13,17 +13,9 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.control_points import ControlPoint
-from msh_gltf.converter.formats.sidecar import (
-    Description,
-    Sidecar,
-    read_sidecar,
-    sha256,
-    write_sidecar,
-)
+from msh_gltf.converter.formats.sidecar import Description, Sidecar, read_sidecar, sha256, write_sidecar
 
-ABOUT = Description(
-    "башня.msh", sha256(b"model"), "retail", "because", "samples", 2, 0, "1", ["м", ""]
-)
+ABOUT = Description("башня.msh", sha256(b"model"), "retail", "because", "samples", 2, 0, "1", ["м", ""])
 
 
 @given(st.binary(max_size=50), st.text(max_size=9))
@@ -41,8 +33,17 @@ def test_layout() -> None:
     magic, version, text_size, source_size, digest = struct.unpack_from("<8sIIQ32s", data)
     assert (magic, version, source_size) == (b"MSHSIDE\x1a", 1, 5)
     # without points it is what it was before there were any
-    later = ("points", "shown", "library", "tolerant", "visible_only", "companions", "inside",
-             "attached", "shown_in_obj")  # fmt: skip
+    later = (
+        "points",
+        "shown",
+        "library",
+        "tolerant",
+        "visible_only",
+        "companions",
+        "inside",
+        "attached",
+        "shown_in_obj",
+    )
     about = {k: v for k, v in asdict(ABOUT).items() if k not in later}
     assert json.loads(data[56 : 56 + text_size]) == about
     assert data[56 + text_size :] == b"model"

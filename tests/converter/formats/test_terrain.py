@@ -44,10 +44,15 @@ def test_tables_equal_the_truth(level) -> None:
     np.testing.assert_array_equal(terrain.positions, truth["pos"])
     np.testing.assert_array_equal(terrain.blend, truth["weight"])
     for name, key in (
-        ("vertex", "face"), ("flags", "flags"), ("first", "mat1"), ("second", "mat2"),
-        ("link", "link"), ("selectors", "edge_class"), ("normal", "face_normal"),
+        ("vertex", "face"),
+        ("flags", "flags"),
+        ("first", "mat1"),
+        ("second", "mat2"),
+        ("link", "link"),
+        ("selectors", "edge_class"),
+        ("normal", "face_normal"),
         ("opaque27", "unk27"),
-    ):  # fmt: skip
+    ):
         np.testing.assert_array_equal(terrain.faces[name], truth[key])
     np.testing.assert_array_equal(terrain.draw_order["face"], truth["draw_face"])
     np.testing.assert_array_equal(terrain.draw_order["flags"], truth["draw_flags"])

@@ -52,13 +52,21 @@ def test_any_tree_comes_back_byte_for_byte(tree, random, type: int) -> None:
 
 def test_what_is_shown() -> None:
     parts = [
-        ("u_walker", 0, -1, 5), ("e_tur", 1, 3, 0), ("E_GUN_1", 2, 2, 0), ("e_plate", 2, 2, 0),
-        ("i_comp", 3, 0, 0), ("e_gun_2", 4, 5, 1), ("i_clip", 5, 0, 0),
-    ]  # fmt: skip
+        ("u_walker", 0, -1, 5),
+        ("e_tur", 1, 3, 0),
+        ("E_GUN_1", 2, 2, 0),
+        ("e_plate", 2, 2, 0),
+        ("i_comp", 3, 0, 0),
+        ("e_gun_2", 4, 5, 1),
+        ("i_clip", 5, 0, 0),
+    ]
     unit = read_unit(make.unit(parts), "a.dat")
     assert [unit.key(row) for row in range(len(unit)) if unit.is_shown(row)] == [
-        "u_walker", "e_tur", "E_GUN_1", "e_gun_2",
-    ]  # fmt: skip
+        "u_walker",
+        "e_tur",
+        "E_GUN_1",
+        "e_gun_2",
+    ]
     assert unit.parents.tolist() == [-1, 0, 0, 0, 0, 0, 5]
     assert (unit.label(1), unit.attach(1), unit.archive(1)) == ("the e_tur", 3, "objects.rlb")
 

@@ -20,10 +20,14 @@ def main() -> None:
         run_state_machine_as_test(
             machine,
             settings=settings(
-                max_examples=count, stateful_step_count=12, deadline=None, database=None,
-                suppress_health_check=list(HealthCheck), phases=[Phase.generate],
+                max_examples=count,
+                stateful_step_count=12,
+                deadline=None,
+                database=None,
+                suppress_health_check=list(HealthCheck),
+                phases=[Phase.generate],
             ),
-        )  # fmt: skip
+        )
         print(f"{machine.__name__}: {count} sequences, {perf_counter() - started:.0f} s")
 
 

@@ -131,17 +131,22 @@ class Commands(RuleBasedStateMachine):
         if path.is_file():
             shutil.copy(path, path.with_name("added.glb"))
 
-    @rule(out=st.sampled_from(OUTS), options=st.sampled_from([
-        [], ["--force"], ["--only", "models"], ["--include", "*e_tur_01*"],
-        ["--include", "*e_tur_01*", "--force"],
-    ]))  # fmt: skip
+    @rule(
+        out=st.sampled_from(OUTS),
+        options=st.sampled_from(
+            [[], ["--force"], ["--only", "models"], ["--include", "*e_tur_01*"], ["--include", "*e_tur_01*", "--force"]]
+        ),
+    )
     def export(self, out: str, options: list[str]) -> None:
         self.run(cli.msh2gltf, self.game, "-o", self.folder / out, "-q", "-j", "1", *options)
 
-    @rule(out=st.sampled_from(OUTS), kill=kills, options=st.sampled_from([
-        [], [], ["--force"], ["--add"], ["--require-all"],
-        ["--own-materials"], ["--dry-run"],
-    ]))  # fmt: skip
+    @rule(
+        out=st.sampled_from(OUTS),
+        kill=kills,
+        options=st.sampled_from(
+            [[], [], ["--force"], ["--add"], ["--require-all"], ["--own-materials"], ["--dry-run"]]
+        ),
+    )
     def in_place(self, out: str, kill: int | None, options: list[str]) -> None:
         place = ("--game", self.game, "--in-place", "-q", "-j", "1")
         self.run(cli.gltf2msh, self.folder / out, *place, *options, kill=kill)

@@ -21,11 +21,40 @@ from tests.support.gltf_edit import Editable
 from tests.support.runs import run
 from tests.support.strace import traced
 
-_PATHS = ("../outside/x", "/outside/x", "a/../../outside/x", ".msh-gltf/edits.jsonl", "..", "C:\\x",
-          "static.rlb/../../outside/x", "link/x", "", "\u0000", "DATA/" * 900)  # fmt: skip
-_WRITES = ("openat", "open", "creat", "rename", "renameat", "renameat2", "unlink", "unlinkat",
-           "rmdir", "mkdir", "mkdirat", "link", "linkat", "symlink", "symlinkat", "truncate",
-           "chmod", "fchmodat", "utimensat")  # fmt: skip
+_PATHS = (
+    "../outside/x",
+    "/outside/x",
+    "a/../../outside/x",
+    ".msh-gltf/edits.jsonl",
+    "..",
+    "C:\\x",
+    "static.rlb/../../outside/x",
+    "link/x",
+    "",
+    "\u0000",
+    "DATA/" * 900,
+)
+_WRITES = (
+    "openat",
+    "open",
+    "creat",
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+    "mkdir",
+    "mkdirat",
+    "link",
+    "linkat",
+    "symlink",
+    "symlinkat",
+    "truncate",
+    "chmod",
+    "fchmodat",
+    "utimensat",
+)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -77,8 +106,16 @@ def hostile_manifest(folder: Path, chance: random.Random) -> tuple[str, ...]:
 
 
 def hostile_links(folder: Path, chance: random.Random) -> tuple[str, ...]:
-    names = ("textures", "turrets.rlb", "manifest.json", ".msh-gltf-journal", ".msh-gltf-lock",
-             "turrets.rlb/e_tur_02.glb", "static.rlb/added.glb", "written.json")  # fmt: skip
+    names = (
+        "textures",
+        "turrets.rlb",
+        "manifest.json",
+        ".msh-gltf-journal",
+        ".msh-gltf-lock",
+        "turrets.rlb/e_tur_02.glb",
+        "static.rlb/added.glb",
+        "written.json",
+    )
     for name in chance.sample(names, 3):
         path = folder / "out_a" / name
         if path.is_dir() and not path.is_symlink():
@@ -92,14 +129,7 @@ def hostile_links(folder: Path, chance: random.Random) -> tuple[str, ...]:
     if chance.random() < 0.5:
         options = chance.choice([(), ("--force",)])
         return ("msh2gltf", str(folder / "game"), "-o", str(folder / "out_a"), *options)
-    return (
-        "gltf2msh",
-        str(folder / "out_a"),
-        "--game",
-        str(folder / "game"),
-        "--in-place",
-        "--add",
-    )
+    return ("gltf2msh", str(folder / "out_a"), "--game", str(folder / "game"), "--in-place", "--add")
 
 
 def hostile_history(folder: Path, chance: random.Random) -> tuple[str, ...]:
@@ -122,11 +152,15 @@ def hostile_history(folder: Path, chance: random.Random) -> tuple[str, ...]:
         (vault / name).unlink(missing_ok=True)
         (vault / name).symlink_to(folder / chance.choice(["outside", "outside/x", "none"]))
     game = str(folder / "game")
-    return chance.choice([
-        ("msh-mod", "undo", game), ("msh-mod", "restore", game), ("msh-mod", "status", game),
-        ("gltf2msh", str(folder / "out_a"), "--game", game, "--in-place"),
-        ("msh-mod", "install", str(folder / "mod.zip"), game),
-    ])  # fmt: skip
+    return chance.choice(
+        [
+            ("msh-mod", "undo", game),
+            ("msh-mod", "restore", game),
+            ("msh-mod", "status", game),
+            ("gltf2msh", str(folder / "out_a"), "--game", game, "--in-place"),
+            ("msh-mod", "install", str(folder / "mod.zip"), game),
+        ]
+    )
 
 
 def hostile_mod(folder: Path, chance: random.Random) -> tuple[str, ...]:
@@ -150,8 +184,11 @@ def hostile_mod(folder: Path, chance: random.Random) -> tuple[str, ...]:
 
 
 KINDS: tuple[Callable[[Path, random.Random], tuple[str, ...]], ...] = (
-    hostile_manifest, hostile_links, hostile_history, hostile_mod,
-)  # fmt: skip
+    hostile_manifest,
+    hostile_links,
+    hostile_history,
+    hostile_mod,
+)
 
 
 def written(log: str) -> set[str]:
@@ -187,9 +224,7 @@ def attempt(seed: int) -> str:
             wrong.append(f"exit code {done.returncode}")
         if "Traceback" in done.stderr or "internal error" in done.stderr:
             wrong.append(done.stderr[-600:])
-        if (folder / "outside/x").read_bytes() != b"nobody's" or len(
-            os.listdir(folder / "outside")
-        ) != 1:
+        if (folder / "outside/x").read_bytes() != b"nobody's" or len(os.listdir(folder / "outside")) != 1:
             wrong.append("outside has changed")
         return f"seed {seed}: {command}: {wrong}" if wrong else ""
 

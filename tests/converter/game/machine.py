@@ -48,10 +48,7 @@ class Game(RuleBasedStateMachine):
         self.root = self.folder / "game"
         (self.root / "DATA").mkdir(parents=True)
         for number, path in enumerate(ARCHIVES):
-            entries = [
-                entry(TEST, name, bytes([i + number]) * (7 * i + seed))
-                for i, name in enumerate(NAMES)
-            ]
+            entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES)]
             (self.root / path).write_bytes(archive(entries, forgotten=b"\x01gap\xff"))
         (self.root / PLAIN).write_bytes(b"plain file" * (seed + 1))
         (self.root / "objects.rlb").write_bytes(archive([]))
@@ -102,10 +99,7 @@ class Game(RuleBasedStateMachine):
 
     @rule(
         owner=st.sampled_from(OWNERS),
-        edits=st.lists(
-            st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), payloads),
-            max_size=3,
-        ),
+        edits=st.lists(st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), payloads), max_size=3),
         new=st.none() | st.tuples(st.sampled_from(ARCHIVES), st.sampled_from(NEW), payloads),
         plain=st.none() | payloads,
         kill=st.none() | st.integers(0, 60),

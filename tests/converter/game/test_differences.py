@@ -17,14 +17,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
-from msh_gltf.converter.game.differences import (
-    Conflict,
-    apply,
-    difference,
-    digests,
-    overlap,
-    touched,
-)
+from msh_gltf.converter.game.differences import Conflict, apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
 from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.game.table_changes import make_exactly, rows_written, unpack_changes
@@ -35,10 +28,7 @@ from tests.support.maps import LEVELS
 FILES = sorted(p for p in DATA.rglob("*") if p.suffix in (".msh", ".map", ".wea", ".lib"))
 MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and not s.truth["legacy"]][::2]
 #: The five edits that a mod is typically made of, and what each may take, bytes.
-TYPICAL = {
-    "move node": 400, "move vertices": 1500, "assign material": 300, "change uv": 400,
-    "move key": 1000,
-}  # fmt: skip
+TYPICAL = {"move node": 400, "move vertices": 1500, "assign material": 300, "change uv": 400, "move key": 1000}
 TOPOLOGY = ("delete triangles", "add triangles", "new object", "delete part", "duplicate node")
 
 
@@ -240,13 +230,16 @@ def bombs() -> list[bytes]:
     many = {"n": 2**32 - 1, "s": 4096, "c": 3_000_000, "k": "3.0"}
     whole = pack(Packed("0" * 64, "1" * 64, 320_000_000, {"kind": "whole"}, delta))
     return [
-        of(b'{"kind":"new"}', zeros), of(b'{"kind":"new"}', zeros, 1 << 20), whole,
+        of(b'{"kind":"new"}', zeros),
+        of(b'{"kind":"new"}', zeros, 1 << 20),
+        whole,
         pack(Packed("0" * 64, "1" * 64, 1 << 20, {"kind": "whole"}, delta)),
         pack(Packed("2" * 64, "1" * 64, 1 << 20, _tables(table), delta)),
         pack(Packed("2" * 64, "1" * 64, 1 << 20, _tables(many), bytes(UNPACKED_FLOOR - 5000))),
-        of(b"[" * 200_000, b""), of(b'{"a":' + b"[" * 900 + b"]" * 900 + b"}", b""),
+        of(b"[" * 200_000, b""),
+        of(b'{"a":' + b"[" * 900 + b"]" * 900 + b"}", b""),
         of(b"[" + b"[]," * 6_000_000 + b"0]", b""),
-    ]  # fmt: skip
+    ]
 
 
 def _tables(table: dict[str, object]) -> dict[str, object]:

@@ -25,16 +25,33 @@ from tests.support.maps import LEVELS, level_called
 TIMES = int(os.environ.get("MSH_GLTF_EXAMPLES", "1"))
 MODELS = [s.path for s in SAMPLES if s.path.parent == DATA and not s.truth["legacy"]][1::2]
 KINDS = (
-    "move node", "turn node", "move vertices", "change uv", "change normals", "move key",
-    "assign material", "rename node", "delete triangles", "add triangles", "change flags",
-    "new object", "delete part", "reparent node", "scale part object", "change lightmap uv",
-    "change colours", "animate node", "lengthen clip", "change label", "flip triangles",
-    "duplicate node", "delete node and its parts", "move part to another cell",
-)  # fmt: skip
+    "move node",
+    "turn node",
+    "move vertices",
+    "change uv",
+    "change normals",
+    "move key",
+    "assign material",
+    "rename node",
+    "delete triangles",
+    "add triangles",
+    "change flags",
+    "new object",
+    "delete part",
+    "reparent node",
+    "scale part object",
+    "change lightmap uv",
+    "change colours",
+    "animate node",
+    "lengthen clip",
+    "change label",
+    "flip triangles",
+    "duplicate node",
+    "delete node and its parts",
+    "move part to another cell",
+)
 MATERIALS = [
-    entry
-    for entry in read_nres((LIBS / "Material.lib").read_bytes(), "x").entries
-    if entry.type_id == MATERIAL_TYPE
+    entry for entry in read_nres((LIBS / "Material.lib").read_bytes(), "x").entries if entry.type_id == MATERIAL_TYPE
 ]
 
 
@@ -169,11 +186,7 @@ def test_two_edits_of_a_wear_merge_or_conflict() -> None:
             assert [f.code for f in found.check()] == [f.code for f in wear.check()]
             before, one, other = (Wear(v.decode("cp1251")).materials for v in (base, *versions))
             for row, name in enumerate(found.materials):
-                changed = [
-                    v[row]
-                    for v in (one, other)
-                    if row < len(v) and v[row] not in before[row : row + 1]
-                ]
+                changed = [v[row] for v in (one, other) if row < len(v) and v[row] not in before[row : row + 1]]
                 assert name in (changed or before[row : row + 1])
     assert seen == {True, False}
 

@@ -120,9 +120,7 @@ def test_a_conflict_names_table_and_row_and_both_mods(
     assert snapshot(game) == done
 
 
-def test_another_edition_is_named(
-    tmp_path: Path, game: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_edition_is_named(tmp_path: Path, game: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mod = Author(tmp_path, "First").move(TURRET, 1).mod()
     other = Author(tmp_path, "Edition").move(TURRET, 7).mod()
     assert call(cli.msh_mod, "install", other, game) == 0
@@ -149,9 +147,7 @@ def test_a_mod_holds_nothing_of_the_game(tmp_path: Path) -> None:
     for change in read_mod(mod).changes:
         file = (prepared() / "game" / change.file).read_bytes()
         base = next(
-            bytes(entry.payload)
-            for entry in read_nres(file, "").entries
-            if entry.name_bytes.hex() == change.name
+            bytes(entry.payload) for entry in read_nres(file, "").entries if entry.name_bytes.hex() == change.name
         )
         windows = {base[i : i + 64] for i in range(len(base) - 63)}
         rich = {window for window in windows if len(set(window)) > 8}
@@ -216,8 +212,14 @@ def test_what_is_not_a_mod_is_refused(tmp_path: Path) -> None:
         (tmp_path / "bad.zip").write_bytes(data)
         with pytest.raises(ConversionError):
             read_mod(tmp_path / "bad.zip")
-    for facts in ("[]", "{", "[" * 100_000, {"format": 2}, {"format": 1, **texts},
-                  {"format": 1, **texts, "changes": changes}):  # fmt: skip
+    for facts in (
+        "[]",
+        "{",
+        "[" * 100_000,
+        {"format": 2},
+        {"format": 1, **texts},
+        {"format": 1, **texts, "changes": changes},
+    ):
         with pytest.raises(ConversionError):
             read_mod(made(tmp_path / "bad.zip", facts, {}))
 

@@ -177,8 +177,7 @@ def test_what_another_program_changed_stays(game: Path) -> None:
     said = put_away(game)
     first = digest(BEFORE)
     assert said[-1] == (
-        "a.rlb keeps what another program changed; its first original: "
-        f"msh-mod restore GAME a.rlb --to {first[:12]}"
+        f"a.rlb keeps what another program changed; its first original: msh-mod restore GAME a.rlb --to {first[:12]}"
     )
     assert entries(game) == [ONE, b"patched", TWO, FOUR]
     put_away(game, [FILE], to=first[:12])
@@ -234,6 +233,4 @@ def test_status_says_who_and_when(game: Path) -> None:
         (PLAIN, "", 2, "out:2", "", False),
     }
     assert [one["number"] for one in found.transactions] == [1, 2]
-    assert found.sizes["originals"] == sum(
-        path.stat().st_size for path in (game / VAULT / "originals").iterdir()
-    )
+    assert found.sizes["originals"] == sum(path.stat().st_size for path in (game / VAULT / "originals").iterdir())

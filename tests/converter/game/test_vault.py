@@ -26,8 +26,7 @@ TEST = int.from_bytes(b"TEST", "little")
 FILE = "a.rlb"
 #: Its second and third entry share a name; forgotten bytes lie after the last one.
 BEFORE = archive(
-    [entry(TEST, name, name * 9) for name in (b"one", b"two", b"two", b"four")],
-    forgotten=b"\1forgotten\xff",
+    [entry(TEST, name, name * 9) for name in (b"one", b"two", b"two", b"four")], forgotten=b"\1forgotten\xff"
 )
 
 
@@ -169,9 +168,7 @@ def test_a_foreign_patch_of_our_entry_is_theirs_now(game: Path) -> None:
     patch(game, 0, b"patched")
     with GameEdits(game, "edit", "out:1") as door:
         door.open(FILE)
-        assert door.messages == [
-            "a.rlb was changed by another program, which stays; it replaced ours of one"
-        ]
+        assert door.messages == ["a.rlb was changed by another program, which stays; it replaced ours of one"]
     change(game, "out:1")
     assert entries(game) == [b"patched", b"two" * 9, b"two" * 9, b"four" * 9]
 
@@ -314,10 +311,20 @@ def in_one_line(act: Callable[[], object]) -> None:
 
 
 PATHS = [
-    "../outside.txt", "DATA/../../outside.txt", "/etc/hostname", "{tmp}/outside.txt",
-    "link/outside.txt", ".msh-gltf/edits.jsonl", ".MSH-GLTF/README.txt", "./a.rlb", "", "a\0b",
-    "..", "DATA/..", "DATA/.msh-gltf/x",
-]  # fmt: skip
+    "../outside.txt",
+    "DATA/../../outside.txt",
+    "/etc/hostname",
+    "{tmp}/outside.txt",
+    "link/outside.txt",
+    ".msh-gltf/edits.jsonl",
+    ".MSH-GLTF/README.txt",
+    "./a.rlb",
+    "",
+    "a\0b",
+    "..",
+    "DATA/..",
+    "DATA/.msh-gltf/x",
+]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -413,9 +420,7 @@ def test_a_file_that_the_history_calls_ours_is_kept_before_it_goes(game: Path) -
     plain = (game / "DATA/plain.bin").read_bytes()
     write(game / VAULT / "originals" / digest(b"other"), b"other")
     made = row(after=digest(plain), added=[layer()])
-    wrote = row(
-        base=digest(b"other"), before=digest(b"other"), after=digest(BEFORE), added=[layer()]
-    )
+    wrote = row(base=digest(b"other"), before=digest(b"other"), after=digest(BEFORE), added=[layer()])
     give(game, record({"DATA/plain.bin": made, FILE: wrote}))
     with GameEdits(game, "restore", "msh-mod") as door:
         restore(door)
@@ -446,9 +451,7 @@ def test_an_intent_that_nobody_had_loses_nothing(is_ready: bool, after: bytes, g
         assert data in kept or (game / file).read_bytes() == data, file
 
 
-@pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"record": 1, "order": []}', "[" * 10_000, "\0", '{"order": ["x"]}']
-)
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"record": 1, "order": []}', "[" * 10_000, "\0", '{"order": ["x"]}'])
 def test_a_broken_intent_is_named(text: str, game: Path) -> None:
     give(game)
     (game / VAULT / "intent.json").write_text(text, "utf-8")
@@ -465,9 +468,7 @@ FILES = ("edits.jsonl", "intent.json", "writer", "README.txt")
 @pytest.mark.skipif(sys.platform == "win32", reason="links")
 @pytest.mark.parametrize("name", ["", *FOLDERS, *FILES])
 @pytest.mark.parametrize("to", ["there", "nothing"])
-def test_links_in_the_vault_are_not_followed(
-    name: str, to: str, game: Path, tmp_path: Path
-) -> None:
+def test_links_in_the_vault_are_not_followed(name: str, to: str, game: Path, tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     if name in FILES:
         (tmp_path / "there").rmdir()

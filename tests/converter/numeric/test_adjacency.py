@@ -36,8 +36,9 @@ def brute_force(corners: np.ndarray) -> tuple[list[list[int]], list[list[int]]]:
     return link, sel
 
 
-GRID = hnp.arrays(np.float32, st.tuples(st.integers(0, 9), st.just(3), st.just(3)),
-                  elements=st.sampled_from([-1.0, -0.0, 0.0, 1.0]))  # fmt: skip
+GRID = hnp.arrays(
+    np.float32, st.tuples(st.integers(0, 9), st.just(3), st.just(3)), elements=st.sampled_from([-1.0, -0.0, 0.0, 1.0])
+)
 
 
 def unpack(selectors: np.ndarray) -> np.ndarray:

@@ -14,9 +14,7 @@ from msh_gltf.converter.numeric.arrays import concatenate_records, cross_product
 
 CORNERS = st.sampled_from([np.float32, np.float64]).flatmap(
     lambda kind: hnp.arrays(
-        kind,
-        st.tuples(st.integers(0, 5), st.just(3), st.just(3)),
-        elements=st.floats(-1e6, 1e6, width=32),
+        kind, st.tuples(st.integers(0, 5), st.just(3), st.just(3)), elements=st.floats(-1e6, 1e6, width=32)
     )
 )
 
@@ -35,9 +33,7 @@ def test_joined(dtype: np.dtype, counts: list[int], data: st.DataObject) -> None
     """Every byte stays, those of signalling NaNs too; also where a part is a stride of a table."""
     parts = []
     for count in counts:
-        raw = data.draw(
-            st.binary(min_size=2 * count * dtype.itemsize, max_size=2 * count * dtype.itemsize)
-        )
+        raw = data.draw(st.binary(min_size=2 * count * dtype.itemsize, max_size=2 * count * dtype.itemsize))
         parts.append(np.frombuffer(raw, dtype)[::2])
     assert concatenate_records(parts).dtype == dtype
     assert concatenate_records(parts).tobytes() == b"".join(part.tobytes() for part in parts)

@@ -8,14 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.numeric.face_flags import (
-    FaceFlag,
-    describe,
-    edges,
-    passes,
-    to_compact,
-    to_full,
-)
+from msh_gltf.converter.numeric.face_flags import FaceFlag, describe, edges, passes, to_compact, to_full
 
 # Position in the string = number of the full bit, counted from bit 0; the letter or digit is the
 # number of the compact bit in hex, "." = none. Typed from terrain-map-loading, not from the code.
@@ -47,9 +40,7 @@ def test_every_full_bit(bit: int) -> None:
 
 @pytest.mark.parametrize("bit", range(16))
 def test_every_main_bit(bit: int) -> None:
-    flags, rest_main, rest_material = to_full(
-        np.array([1 << bit], np.uint16), np.zeros(1, np.uint8)
-    )
+    flags, rest_main, rest_material = to_full(np.array([1 << bit], np.uint16), np.zeros(1, np.uint8))
     assert (flags.dtype, rest_main.dtype, rest_material.dtype) == (np.uint32, np.uint16, np.uint8)
     where = MAIN.find(f"{bit:x}")
     assert int(flags[0]) == (0 if where < 0 else 1 << where)
@@ -59,9 +50,7 @@ def test_every_main_bit(bit: int) -> None:
 
 @pytest.mark.parametrize("bit", range(8))
 def test_every_material_bit(bit: int) -> None:
-    flags, rest_main, rest_material = to_full(
-        np.zeros(1, np.uint16), np.array([1 << bit], np.uint8)
-    )
+    flags, rest_main, rest_material = to_full(np.zeros(1, np.uint16), np.array([1 << bit], np.uint8))
     where = MATERIAL.find(f"{bit:x}")
     assert int(flags[0]) == (0 if where < 0 else 1 << where)
     assert int(rest_main[0]) == 0

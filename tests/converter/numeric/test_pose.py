@@ -64,15 +64,8 @@ def test_parents_first() -> None:
 UNIT = st.lists(st.floats(-1, 1), min_size=4, max_size=4).filter(lambda q: sum(map(abs, q)) > 0.1)
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(-1, 6), UNIT, st.lists(st.floats(-9, 9), min_size=3, max_size=3)),
-        max_size=7,
-    )
-)
-def test_compose_is_a_product_of_matrices(
-    nodes: list[tuple[int, list[float], list[float]]],
-) -> None:
+@given(st.lists(st.tuples(st.integers(-1, 6), UNIT, st.lists(st.floats(-9, 9), min_size=3, max_size=3)), max_size=7))
+def test_compose_is_a_product_of_matrices(nodes: list[tuple[int, list[float], list[float]]]) -> None:
     """Two poses at once, parents in any order; against 4 x 4 matrices."""
     parents = [NONE16 if up < 0 or up >= len(nodes) else up for up, _, _ in nodes]
     parents = [up if up in pose.parents_first(parents) else NONE16 for up in parents]
@@ -93,9 +86,7 @@ def test_compose_is_a_product_of_matrices(
                 own[:3, :3] = pose.rotation_matrix(both[0][k, node])
                 own[:3, 3] = both[1][k, node]
                 matrix, node = own @ matrix, parents[node]
-            np.testing.assert_allclose(
-                pose.rotation_matrix(world_r[k, i]), matrix[:3, :3], atol=1e-9
-            )
+            np.testing.assert_allclose(pose.rotation_matrix(world_r[k, i]), matrix[:3, :3], atol=1e-9)
             np.testing.assert_allclose(world_t[k, i], matrix[:3, 3], atol=1e-9)
 
 

@@ -37,10 +37,7 @@ def test_every_quaternion_word() -> None:
     words = np.arange(-32767, 32768, dtype=np.int16)
     np.testing.assert_array_equal(q.encode_unit(q.decode_unit(words)), words)
     # the source's formula: a product with the binary32 reciprocal, not a division
-    assert (
-        q.decode_unit(words).tobytes()
-        == (words.astype(np.float32) * np.float32(1 / 32767)).tobytes()
-    )
+    assert q.decode_unit(words).tobytes() == (words.astype(np.float32) * np.float32(1 / 32767)).tobytes()
 
 
 def test_normalising_in_between_is_not_harmless() -> None:
@@ -54,8 +51,7 @@ def test_normalising_in_between_is_not_harmless() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "word"),
-    [(0.5, 1), (-0.5, -1), (1.5, 2), (2.5, 3), (0.49999999999999994, 0), (-2.5, -3), (0.0, 0)],
+    ("value", "word"), [(0.5, 1), (-0.5, -1), (1.5, 2), (2.5, 3), (0.49999999999999994, 0), (-2.5, -3), (0.0, 0)]
 )
 def test_rounds_half_away_from_zero(value: float, word: int) -> None:
     assert q.encode_uv([value / 1024])[0][0] == word

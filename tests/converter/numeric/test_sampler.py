@@ -30,9 +30,7 @@ def loaded(sample: Sample) -> sampler.Tracks:
 def scalar_model(sample: Sample) -> scalar.ScalarModel:
     model = read_msh(sample.path, sample.entry)
     raw = {e.type_id: bytes(e.payload) for e in model.archive.entries}
-    return scalar.ScalarModel(
-        raw[1], raw[8], raw[19], model.frame_count, sample.dialect == "retail"
-    )
+    return scalar.ScalarModel(raw[1], raw[8], raw[19], model.frame_count, sample.dialect == "retail")
 
 
 def bits(values: object) -> np.ndarray:
@@ -118,11 +116,21 @@ def test_interpolator_twin(q0: tuple, q1: tuple, alpha: float) -> None:
 @pytest.mark.parametrize(
     ("time", "frame"),
     [
-        (0.0, 0), (0.5, 0), (1.0, 0), (1.5, 1), (2.0, 2), (2.5, 2), (3.0, 2),
-        (-0.5, 2**32 - 1), (-0.49, 2**32 - 1), (4294967808.0, 512),  # the low 32 bits count
-        (1e30, 0), (float("inf"), 0), (float("nan"), 0),  # integer indefinite: low half 0
+        (0.0, 0),
+        (0.5, 0),
+        (1.0, 0),
+        (1.5, 1),
+        (2.0, 2),
+        (2.5, 2),
+        (3.0, 2),
+        (-0.5, 2**32 - 1),
+        (-0.49, 2**32 - 1),
+        (4294967808.0, 512),  # the low 32 bits count
+        (1e30, 0),
+        (float("inf"), 0),
+        (float("nan"), 0),  # integer indefinite: low half 0
     ],
-)  # fmt: skip
+)
 def test_frame_rounding(time: float, frame: int) -> None:
     """Worked vectors of docs/reference/animation.md, the runtime's arithmetic."""
     assert sampler.frame_index([time])[0] == frame

@@ -51,9 +51,7 @@ def cut(points: np.ndarray, low: int, high: int) -> list[tuple[int, int, int]]:
     def is_ear(i: int) -> bool:
         a, b, c = left[i - 1], left[i], left[(i + 1) % len(left)]
         return side(a, b, c) > 0 and not any(
-            side(a, b, k) >= 0 and side(b, c, k) >= 0 and side(c, a, k) >= 0
-            for k in left
-            if k not in (a, b, c)
+            side(a, b, k) >= 0 and side(b, c, k) >= 0 and side(c, a, k) >= 0 for k in left if k not in (a, b, c)
         )
 
     fan = [(low, low + k, low + k + 1) for k in range(1, high - low - 1)]
@@ -83,9 +81,7 @@ def test_polygons_without_triangles_have_none() -> None:
 
 @pytest.mark.parametrize("way", [1, -1])
 @pytest.mark.parametrize("normal", [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, -2, 3], [-3, 1, 0.5]])
-def test_a_polygon_in_space_that_is_not_convex_is_covered_once(
-    normal: list[float], way: int
-) -> None:
+def test_a_polygon_in_space_that_is_not_convex_is_covered_once(normal: list[float], way: int) -> None:
     """A dart and its mirror image, on any plane: all triangles turn as the polygon does."""
     dart = np.array([[0, 0], [2, 0], [2, 2], [1, 0.2], [0, 2]], np.float64)[::way]
     out = np.array(normal) / np.linalg.norm(normal)

@@ -34,17 +34,11 @@ def test_a_new_model_is_dressed(tmp_path: Path) -> None:
     pixels = np.random.default_rng(6).integers(0, 256, (16, 32, 4), np.uint8)
     Image.fromarray(pixels).save(tmp_path / "WALL.png")
     (tmp_path / "tower.obj").write_text(
-        "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
-        "usemtl brick.001\nf 1/1 2/2 3/3\n"
+        "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl brick.001\nf 1/1 2/2 3/3\n"
     )
-    assert (
-        run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode
-        == 0
-    )
+    assert run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode == 0
     assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
-    (code,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "docs/materials.md").read_text("utf-8"), re.S
-    )
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/materials.md").read_text("utf-8"), re.S)
     code = code.replace('"wall"', '"m_wall_001"')
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", code],
@@ -78,9 +72,7 @@ def test_new_materials() -> None:
     for entry in library.entries:
         like = read_material(entry, "x")
         assert write_material(new_material(like, "copy")) == entry.payload
-        made = new_material(
-            like, "new", "T.0", diffuse=(1, 0.5, 0), alpha=0.4, self_light=(0, 0, 0.25), kind=8
-        )
+        made = new_material(like, "new", "T.0", diffuse=(1, 0.5, 0), alpha=0.4, self_light=(0, 0, 0.25), kind=8)
         assert (made.name, made.texture, made.kind) == ("new", "T.0", MaterialKind.ADDITIVE)
         several += len(like.phases) > 1
         old, new = bytearray(entry.payload), write_material(made)

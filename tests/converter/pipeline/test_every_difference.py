@@ -84,9 +84,7 @@ def third_outcomes(model: Path, kinds: list[str], seed: int, mode: str) -> list[
         given = document.save(folder / "first.glb")
         shutil.copy(first.with_suffix(".msh-sidecar"), folder)
         try:
-            back = import_gltf(
-                given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False)
-            )
+            back = import_gltf(given, None, ImportOptions(use_sidecar=mode != "alone", libraries=False))
         except ConversionError as error:
             refused = Difference(f"refused: {error}", frozenset(touched))
             return [] if refused.is_named([str(error)], touched) else [refused]
@@ -156,11 +154,7 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
 
 
 @settings(
-    derandomize=True,
-    database=None,
-    deadline=None,
-    max_examples=SEQUENCES,
-    suppress_health_check=list(HealthCheck),
+    derandomize=True, database=None, deadline=None, max_examples=SEQUENCES, suppress_health_check=list(HealthCheck)
 )
 @given(
     model=st.sampled_from(MODELS),
@@ -168,9 +162,7 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
     seed=st.integers(0, 2**32 - 1),
     mode=st.sampled_from(MODES),
 )
-def test_edits_in_a_row_are_shown_or_named(
-    model: Path, kinds: list[str], seed: int, mode: str
-) -> None:
+def test_edits_in_a_row_are_shown_or_named(model: Path, kinds: list[str], seed: int, mode: str) -> None:
     try:
         require_no_third_outcome(model, kinds, seed, mode)
     except NotHere:

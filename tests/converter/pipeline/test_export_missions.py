@@ -28,11 +28,7 @@ from tests.support.validator import issues
 def objects(view: GltfView) -> dict[int, int]:
     """Nodes of the placed objects by their row."""
     roots = view["scenes"][0]["nodes"]
-    return {
-        view.extras(node)["index"]: node
-        for node in roots
-        if view.extras(node).get("kind") == "object"
-    }
+    return {view.extras(node)["index"]: node for node in roots if view.extras(node).get("kind") == "object"}
 
 
 def view_of(parts: GameParts, folder: Path, **options: Any) -> GltfView:
@@ -46,14 +42,19 @@ def view(tmp_path: Path) -> GltfView:
 
 def test_every_object_has_a_node_with_its_record(view: GltfView) -> None:
     found = {row: view.extras(node) for row, node in objects(view).items()}
-    assert [view["nodes"][node]["name"] for node in objects(view).values()] == [
-        "Base", "Герой", "Guard", "S_ROCK",
-    ]  # fmt: skip
+    assert [view["nodes"][node]["name"] for node in objects(view).values()] == ["Base", "Герой", "Guard", "S_ROCK"]
     assert found[0] == {
-        "kind": "object", "index": 0, "object_kind": 0, "path": BASE, "clan": 1,
-        "logical_id": 100, "start": 0, "host": -1, "vertex": -1,
+        "kind": "object",
+        "index": 0,
+        "object_kind": 0,
+        "path": BASE,
+        "clan": 1,
+        "logical_id": 100,
+        "start": 0,
+        "host": -1,
+        "vertex": -1,
         "properties": {"LogicalID": 100, "ClanID": 1},
-    }  # fmt: skip
+    }
     assert found[1]["hosted"] == 1
     assert (found[1]["host"], found[1]["vertex"]) == (100, 3)
     assert "hosted" not in found[2]
@@ -112,9 +113,7 @@ def test_a_guest_stands_unturned_at_the_vertex_of_its_host(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("host", [(100, 999), (55, 0), (101, 0)])
-def test_a_host_without_the_vertex_leaves_the_unit_at_its_place(
-    tmp_path: Path, host: tuple[int, int]
-) -> None:
+def test_a_host_without_the_vertex_leaves_the_unit_at_its_place(tmp_path: Path, host: tuple[int, int]) -> None:
     parts = GameParts()
     parts.placed[1] |= {"host": host, "place": (101.0, 102.0, 9.0)}
     view = view_of(parts, tmp_path)

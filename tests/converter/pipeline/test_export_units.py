@@ -71,12 +71,9 @@ def test_every_component_has_a_node_with_its_record(view: GltfView) -> None:
     (root,) = view["scenes"][0]["nodes"]
     found = {i: view.extras(n) for i, n in view.below(root, "component").items()}
     assert found == {
-        row: {
-            "kind": "component", "index": row, "key": key, "class": part, "attach": attach,
-            "label": f"the {key}",
-        }
+        row: {"kind": "component", "index": row, "key": key, "class": part, "attach": attach, "label": f"the {key}"}
         for row, (key, part, attach, _) in enumerate(GameParts().units[ROBOT])
-    }  # fmt: skip
+    }
 
 
 def test_a_gun_hangs_on_the_socket_of_its_parent(view: GltfView) -> None:
@@ -100,9 +97,7 @@ def test_the_clip_of_the_chassis_moves_its_gun(tmp_path: Path) -> None:
     chassis, gun = component(view, 0), component(view, 1)
     socket, root = child(view, chassis, 3), child(view, gun, 0)
     for frame in (0, 5, 20):
-        np.testing.assert_allclose(
-            view.game_world(root, frame), view.game_world(socket, frame), atol=1e-4
-        )
+        np.testing.assert_allclose(view.game_world(root, frame), view.game_world(socket, frame), atol=1e-4)
     assert np.abs(view.game_world(root, 5) - view.game_world(root, 0)).max() > 1e-2
 
 
@@ -119,9 +114,12 @@ def test_internal_parts_are_shown_on_request(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("part", "code"),
-    [(("e_gun_9", 4, SOCKET, 0), "unit-key"), (("e_gun_1", 4, 999, 0), "unit-socket"),
-     (("e_gun_1", 4, -2, 0), "unit-socket")],
-)  # fmt: skip
+    [
+        (("e_gun_9", 4, SOCKET, 0), "unit-key"),
+        (("e_gun_1", 4, 999, 0), "unit-socket"),
+        (("e_gun_1", 4, -2, 0), "unit-socket"),
+    ],
+)
 def test_a_part_without_a_place_or_a_model_is_not_shown_and_reported(
     tmp_path: Path, part: make.Part, code: str
 ) -> None:

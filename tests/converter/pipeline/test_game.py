@@ -78,9 +78,20 @@ def test_paths_are_found_in_any_case(game: Game) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["", ".", "..", "..\\secret.rlb", "units/../../secret.rlb", "C:\\secret.rlb", "a\0b",
-     "link.rlb", "loop", "readme.txt/x", "units/дома/nothing"],
-)  # fmt: skip
+    [
+        "",
+        ".",
+        "..",
+        "..\\secret.rlb",
+        "units/../../secret.rlb",
+        "C:\\secret.rlb",
+        "a\0b",
+        "link.rlb",
+        "loop",
+        "readme.txt/x",
+        "units/дома/nothing",
+    ],
+)
 def test_no_path_leaves_the_game(game: Game, path: str) -> None:
     try:
         os.symlink("../secret.rlb", game.root / "link.rlb")
@@ -108,8 +119,13 @@ def test_the_game_is_found_from_below(game: Game, tmp_path: Path) -> None:
 def test_objects_of_the_corpus_lead_to_the_recorded_models() -> None:
     root = Path(CORPUS or "") / "missions"
     game = Game(root / "game")
-    reasons = {"": "", "no model": "", "cycle": "", "archive missing": "game has no such archive",
-               "member missing": "archive has no such entry"}  # fmt: skip
+    reasons = {
+        "": "",
+        "no model": "",
+        "cycle": "",
+        "archive missing": "game has no such archive",
+        "member missing": "archive has no such entry",
+    }
     for truth in json.loads((root / "truth/objects.json").read_text("utf-8"))["keys"]:
         found = game.object(truth["key"])
         model = found.model

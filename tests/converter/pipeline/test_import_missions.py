@@ -99,9 +99,7 @@ def test_a_moved_and_turned_building_changes_its_record_alone(edited: Edited) ->
     record = now.objects[0].record
     np.testing.assert_allclose(record["position"], (110, 120, 7))
     np.testing.assert_allclose(record["turns"], (0, 0, 0.5), atol=1e-6)
-    assert [one.record.tobytes() for one in now.objects[1:]] == [
-        one.record.tobytes() for one in before.objects[1:]
-    ]
+    assert [one.record.tobytes() for one in now.objects[1:]] == [one.record.tobytes() for one in before.objects[1:]]
 
 
 def test_scenery_is_scaled_and_units_are_not(edited: Edited) -> None:
@@ -149,9 +147,7 @@ def test_the_id_of_a_copy_is_unused_and_its_property_follows(edited: Edited) -> 
 def test_a_deleted_unit_leaves_the_other_records_alone(edited: Edited) -> None:
     edited.delete(edited.object(2))
     out, before, now = edited.back()
-    assert [one.record.tobytes() for one in now.objects] == [
-        before.objects[row].record.tobytes() for row in (0, 1, 3)
-    ]
+    assert [one.record.tobytes() for one in now.objects] == [before.objects[row].record.tobytes() for row in (0, 1, 3)]
     assert [str(change) for change in out.changes] == ["object 'Guard': is deleted"]
 
 
@@ -244,9 +240,7 @@ def test_an_unknown_path_is_an_error_with_the_known_names(edited: Edited) -> Non
         ("properties", {"LogicalID": 100, "ClanID": 1, "New": 1}, "no type and range"),
     ],
 )
-def test_a_value_that_cannot_be_is_reported(
-    edited: Edited, key: str, value: object, what: str
-) -> None:
+def test_a_value_that_cannot_be_is_reported(edited: Edited, key: str, value: object, what: str) -> None:
     row = 0 if key == "properties" else 2
     edited.object(row)["extras"]["msh"][key] = value
     if key == "host":
@@ -377,9 +371,7 @@ def test_a_node_that_is_no_object_is_reported(edited: Edited, node: Node) -> Non
     edited.add(node)
     out, _, _ = edited.back()
     assert out.data == edited.source.read_bytes()
-    assert [(one.where, one.what) for one in out.not_applied] == [
-        (f"node {node['name']!r}", "is new")
-    ]
+    assert [(one.where, one.what) for one in out.not_applied] == [(f"node {node['name']!r}", "is new")]
 
 
 def test_a_file_without_custom_properties_is_refused(edited: Edited) -> None:
@@ -413,9 +405,7 @@ def test_a_mission_is_written_to_a_file_of_its_ending(edited: Edited, tmp_path: 
     assert [path.name for path in tmp_path.glob("x.*")] == ["x.tma"]
 
 
-def test_a_missing_sidecar_is_asked_for(
-    edited: Edited, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_missing_sidecar_is_asked_for(edited: Edited, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     edited.file.save(edited.path)
     next(tmp_path.glob("*.msh-sidecar")).unlink()
     assert call(cli.gltf2msh, edited.path, "-o", tmp_path / "x.tma", "-q") == 2

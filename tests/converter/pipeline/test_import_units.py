@@ -169,9 +169,7 @@ def test_a_unit_without_its_chassis_is_refused(edited: Edited) -> None:
         edited.back()
 
 
-@pytest.mark.parametrize(
-    ("key", "value"), [("class", 9), ("class", "x"), ("attach", "x"), ("label", "守" * 3)]
-)
+@pytest.mark.parametrize(("key", "value"), [("class", 9), ("class", "x"), ("attach", "x"), ("label", "守" * 3)])
 def test_a_value_that_cannot_be_is_reported(edited: Edited, key: str, value: object) -> None:
     edited.extras(1)[key] = value
     if key == "label":  # texts that readers rely on are checked

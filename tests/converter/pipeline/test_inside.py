@@ -142,11 +142,9 @@ def _second_clip(file: Inside) -> None:
     sampler, node = _sampler(file, "translation"), rock(file, 2)
     values = file.file.add(file.file.arrays[sampler["output"]] + 5)
     target = {"node": file.nodes.index(node), "path": "translation"}
-    file.file.json["animations"].append({
-        "name": "second",
-        "channels": [{"sampler": 0, "target": target}],
-        "samplers": [{**sampler, "output": values}],
-    })  # fmt: skip
+    file.file.json["animations"].append(
+        {"name": "second", "channels": [{"sampler": 0, "target": target}], "samplers": [{**sampler, "output": values}]}
+    )
 
 
 def _ground(file: Inside) -> Any:
@@ -179,43 +177,43 @@ def _set(node: Any, **values: object) -> None:
 EDITS: dict[str, tuple[Edit, str, str]] = {
     "positions": (lambda f: _shift(f, rock(f), "POSITION", 1), "rock.msh", "Base_m1o2"),
     "texture": (lambda f: _shift(f, rock(f), "TEXCOORD_0", 0.1), "rock.msh", "texture coordinates"),
-    "lightmap": (
-        lambda f: _shift(f, f.node(LIT, 0), "TEXCOORD_1", 0.01), "s_lit.msh", "coordinates changed",
-    ),
+    "lightmap": (lambda f: _shift(f, f.node(LIT, 0), "TEXCOORD_1", 0.01), "s_lit.msh", "coordinates changed"),
     "normals": (_normals, "rock.msh", "normals changed"),
     "colours": (_colours, "s_painted.msh", "colours changed"),
     "material": (_material, "rock.msh", "materials changed"),
-    "no material": (lambda f: f.primitive(rock(f)).pop("material"), "rock.msh",
-                    "without a material"),
+    "no material": (lambda f: f.primitive(rock(f)).pop("material"), "rock.msh", "without a material"),
     "renamed material": (_renamed_material, "rock.msh", "materials changed"),
     "faces": (_less, "rock.msh", "8 triangles became 7"),
     "moved": (lambda f: rock(f, 7).update(translation=[9, 9, 9]), "rock.msh", "translation"),
-    "still moved": (lambda f: f.node(LIT, 3).update(translation=[9, 9, 9]), "s_lit.msh",
-                    "translation changed"),
-    "still turned": (lambda f: f.node(LIT, 3).update(rotation=[0, 1, 0, 0]), "s_lit.msh",
-                     "rotation changed"),
+    "still moved": (lambda f: f.node(LIT, 3).update(translation=[9, 9, 9]), "s_lit.msh", "translation changed"),
+    "still turned": (lambda f: f.node(LIT, 3).update(rotation=[0, 1, 0, 0]), "s_lit.msh", "rotation changed"),
     "scaled": (lambda f: f.node(LIT, 3).update(scale=[2, 2, 2]), "s_lit.msh", "scaled"),
     "renamed": (lambda f: _rename(rock(f), "new"), "rock.msh", "renamed to 'new'"),
     "deleted": (lambda f: f.remove(rock(f, 7)), "rock.msh", "node 'CP_7' is missing"),
     "copied": (_copy, "rock.msh", "node 'foot_m3o2#3.001' is new"),
     "reparented": (lambda f: f.move(rock(f, 3), rock(f, 1)), "rock.msh", "moved under 'Base_m1o2'"),
-    "added": (lambda f: f.add({"name": "cube", "mesh": 0}, rock(f)), "rock.msh",
-              "node 'cube', part 'cube' lod 0 group 0 is new"),
+    "added": (
+        lambda f: f.add({"name": "cube", "mesh": 0}, rock(f)),
+        "rock.msh",
+        "node 'cube', part 'cube' lod 0 group 0 is new",
+    ),
     "an empty": (lambda f: f.add({"name": "dot"}, rock(f)), "rock.msh", "'dot' is new"),
     "flags": (lambda f: _set(rock(f), flags=77), "rock.msh", "flags"),
     "label": (lambda f: _set(rock(f), label="x"), "rock.msh", "label"),
     "triangle flags": (lambda f: _set(rock(f), tri_flags=9), "rock.msh", "flags changed"),
     "batch flags": (
         lambda f: _set(f.file.json["materials"][f.primitive(rock(f))["material"]], batch_flags=9),
-        "rock.msh", "materials changed",
+        "rock.msh",
+        "materials changed",
     ),
     "in one place": (_in_one, "model 'rock.msh' in node 'S_ROCK'", "coordinates changed on 8 of 8"),
-    "all deleted": (lambda f: f.places("e_gun_1")[0].update(children=[]), "node 'e_gun_1'",
-                    "lacks all nodes"),
-    "point moved": (lambda f: f.point("S_ROCK").update(translation=[7, 7, 7]), "rock.msh",
-                    "control point 'aim.point' moved"),
-    "point turned": (lambda f: f.point("S_ROCK").update(rotation=[1, 0, 0, 0]), "rock.msh",
-                     "turned or lengthened"),
+    "all deleted": (lambda f: f.places("e_gun_1")[0].update(children=[]), "node 'e_gun_1'", "lacks all nodes"),
+    "point moved": (
+        lambda f: f.point("S_ROCK").update(translation=[7, 7, 7]),
+        "rock.msh",
+        "control point 'aim.point' moved",
+    ),
+    "point turned": (lambda f: f.point("S_ROCK").update(rotation=[1, 0, 0, 0]), "rock.msh", "turned or lengthened"),
     "point renamed": (lambda f: _rename(f.point("S_ROCK"), "eye"), "rock.msh", "renamed to 'eye'"),
     "point flags": (lambda f: _set(f.point("S_ROCK"), flags=4), "rock.msh", "flags 0x0 became"),
     "point deleted": (lambda f: f.remove(f.point("S_ROCK")), "rock.msh", "'aim.point' is missing"),
@@ -224,25 +222,24 @@ EDITS: dict[str, tuple[Edit, str, str]] = {
     "slower": (_slower, "rock.msh", "frames, had 26"),
     "channels deleted": (_stopped, "rock.msh", "node 'foot_m2o3' "),
     "a second clip": (_second_clip, "rock.msh", "moves node 'foot_m2o3' too"),
-    "a still node animated": (lambda f: _animated(f, f.node(LIT, 3)), "s_lit.msh",
-                              "translation changed"),
-    "an object animated": (lambda f: _animated(f, f.places("S_ROCK")[1]), "node 'S_ROCK#2'",
-                           "is animated"),
-    "scale animated": (lambda f: _animated(f, f.node(LIT, 3), "scale"), "node '",
-                       "has animated scale"),
-    "ground without material": (lambda f: f.primitive(_ground(f)).pop("material"), "terrain",
-                                "without a material"),
+    "a still node animated": (lambda f: _animated(f, f.node(LIT, 3)), "s_lit.msh", "translation changed"),
+    "an object animated": (lambda f: _animated(f, f.places("S_ROCK")[1]), "node 'S_ROCK#2'", "is animated"),
+    "scale animated": (lambda f: _animated(f, f.node(LIT, 3), "scale"), "node '", "has animated scale"),
+    "ground without material": (lambda f: f.primitive(_ground(f)).pop("material"), "terrain", "without a material"),
     "ground moved": (_move_ground, "terrain", "is moved"),
     "ground deleted": (_delete_ground, "terrain", "is missing"),
     "ground heights": (lambda f: _shift(f, _ground(f), "POSITION", 0.5), "terrain", "fine level"),
     "ground micro": (lambda f: _shift(f, _ground(f), "TEXCOORD_1", 0.3), "terrain", "fine level"),
     "ground blend": (lambda f: _shift(f, _ground(f), "_MSH_BLEND", 0.5), "terrain", "blend"),
-    "ground normals": (lambda f: f.values(_ground(f), "NORMAL").__setitem__(
-        slice(None), [1, 0, 0]), "terrain", "normals changed"),
+    "ground normals": (
+        lambda f: f.values(_ground(f), "NORMAL").__setitem__(slice(None), [1, 0, 0]),
+        "terrain",
+        "normals changed",
+    ),
     "ground repainted": (_repaint_ground, "terrain", "materials changed"),
     "ground rows": (_other_ground, "terrain", "materials changed"),
     "ground renamed": (lambda f: _rename(_ground(f), "hill"), "terrain", "renamed to 'hill'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDITS)
@@ -311,10 +308,7 @@ def test_a_node_that_is_deleted_in_one_object_names_the_object(made: Path, tmp_p
     file = opened(made, tmp_path)
     file.remove(rock(file, 7, place=1))
     (one,) = file.back().not_applied
-    assert (one.where, one.what) == (
-        "model 'rock.msh' in node 'S_ROCK#2'",
-        "node 'CP_7' is missing",
-    )
+    assert (one.where, one.what) == ("model 'rock.msh' in node 'S_ROCK#2'", "node 'CP_7' is missing")
 
 
 def test_a_component_that_is_deleted_in_one_object_is_reported(made: Path, tmp_path: Path) -> None:
@@ -343,9 +337,7 @@ def test_a_copy_is_compared_too(made: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("edited", [False, True])
 @pytest.mark.parametrize(("name", "key"), [("still", "s_spare"), ("mission", "S_ROCK")])
-def test_an_asset_that_was_added_is_compared(
-    made: Path, tmp_path: Path, name: str, key: str, edited: bool
-) -> None:
+def test_an_asset_that_was_added_is_compared(made: Path, tmp_path: Path, name: str, key: str, edited: bool) -> None:
     """Of the one model the sidecar knows nothing; an asset has neither clips nor points."""
     shutil.copytree(made / "GAME", tmp_path / "GAME")
     file = opened(made, tmp_path / "GAME", name)
@@ -384,9 +376,7 @@ def test_of_a_foreign_model_the_top_is_reported(made: Path, tmp_path: Path) -> N
     assert out.kept_all
 
 
-def test_without_animation_a_warning_says_that_clips_are_not_compared(
-    made: Path, tmp_path: Path
-) -> None:
+def test_without_animation_a_warning_says_that_clips_are_not_compared(made: Path, tmp_path: Path) -> None:
     for name in ("mission", "robot"):
         file = opened(made, tmp_path, name)
         del file.file.json["animations"]
@@ -396,9 +386,7 @@ def test_without_animation_a_warning_says_that_clips_are_not_compared(
 
 
 @pytest.mark.parametrize("name", ["mission", "robot"])
-def test_a_clip_that_is_held_to_the_end_of_another_is_no_edit(
-    made: Path, tmp_path: Path, name: str
-) -> None:
+def test_a_clip_that_is_held_to_the_end_of_another_is_no_edit(made: Path, tmp_path: Path, name: str) -> None:
     """As Blender exports the clips of several models, which are one animation."""
     file = opened(made, tmp_path, name)
     for sampler in file.file.json["animations"][0]["samplers"]:

@@ -49,9 +49,7 @@ def test_a_unit_is_shown_as_a_tree(game: Path, capsys: pytest.CaptureFixture) ->
     assert "i_comp internal  slot 0   the i_comp  inside" in text
 
 
-def test_a_directory_with_a_mission_is_the_mission(
-    game: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_directory_with_a_mission_is_the_mission(game: Path, capsys: pytest.CaptureFixture) -> None:
     path = game / "MISSIONS/Single.01/data.tma"
     assert shown(capsys, path.parent) == shown(capsys, path)
     assert shown(capsys, "--diff", path.parent, path.parent) == "no differences\n"
@@ -181,9 +179,7 @@ def test_the_command_prints_differences(game: Path, capsys: pytest.CaptureFixtur
 
 def used_by(game: Path, name: str) -> dict[str, list[tuple[int, str, str]]]:
     return {
-        f"{thing['kind']} {thing['name']}": [
-            (user["depth"], user["kind"], user["name"]) for user in thing["users"]
-        ]
+        f"{thing['kind']} {thing['name']}": [(user["depth"], user["kind"], user["name"]) for user in thing["users"]]
         for thing in describe_uses(name, game)
     }
 
@@ -197,9 +193,7 @@ def test_a_model_is_followed_to_the_missions(game: Path) -> None:
 
 
 def test_a_unit_and_a_key_are_found(game: Path) -> None:
-    assert used_by(game, BASE)["unit UNITS/BUILDS/base.dat"] == [
-        (1, "mission", "MISSIONS/Single.01/data.tma")
-    ]
+    assert used_by(game, BASE)["unit UNITS/BUILDS/base.dat"] == [(1, "mission", "MISSIONS/Single.01/data.tma")]
     assert used_by(game, "b_base")["object key b_base"][0] == (1, "object key", "fr_base")
 
 

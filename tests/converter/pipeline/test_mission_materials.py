@@ -57,8 +57,6 @@ def test_a_colour_becomes_an_edit_of_the_library(exported: Path, tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", PLACED)
-def test_where_libraries_are_not_written_it_is_reported(
-    exported: Path, tmp_path: Path, name: str
-) -> None:
+def test_where_libraries_are_not_written_it_is_reported(exported: Path, tmp_path: Path, name: str) -> None:
     result = recoloured(exported, tmp_path, name, libraries=False)
     assert [one.where for one in result.not_applied] == ["material 'armour'"]

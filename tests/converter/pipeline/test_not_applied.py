@@ -68,16 +68,7 @@ def test_runs_report_them_and_keep_what_the_game_has(tmp_path: Path) -> None:
     shutil.copy(ROCK.path, game / "rock.msh")
     assert run("msh2gltf", game, "-o", out).returncode == 0
     with_stray_part(next(out.rglob("*.glb")))
-    back = (
-        "gltf2msh",
-        out,
-        "--game",
-        game,
-        "--report",
-        tmp_path / "r.json",
-        "-o",
-        tmp_path / "new",
-    )
+    back = ("gltf2msh", out, "--game", game, "--report", tmp_path / "r.json", "-o", tmp_path / "new")
     refused = run(*back, "--require-all")
     assert refused.returncode == 1
     assert not (tmp_path / "new").exists() or not list((tmp_path / "new").iterdir())

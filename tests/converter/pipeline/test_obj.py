@@ -66,11 +66,7 @@ def test_rebuilt_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
 def test_losses_are_said(tmp_path: Path) -> None:
     path = to_obj(sample_called(ANIMATED), tmp_path / "m.obj")
     (kept,) = [w for w in import_obj(path).warnings if "not in an OBJ" in w]
-    (lost,) = [
-        w
-        for w in import_obj(path, None, ImportOptions(use_sidecar=False)).warnings
-        if "are lost" in w
-    ]
+    (lost,) = [w for w in import_obj(path, None, ImportOptions(use_sidecar=False)).warnings if "are lost" in w]
     for words in (kept, lost):
         assert "hierarchy, animation, other LODs and groups" in words
 
@@ -206,10 +202,7 @@ def test_a_deleted_object(document: Editable) -> None:
 def test_a_new_object(document: Editable) -> None:
     document.lines += ["v 1 2 3", "v 2 2 3", "v 2 3 3", "o antenna", "f -3 -2 -1"]
     back = document.save()
-    assert [str(c) for c in back.changes] == [
-        "node 'antenna': is new",
-        "part 'antenna' lod 0 group 0: is new",
-    ]
+    assert [str(c) for c in back.changes] == ["node 'antenna': is new", "part 'antenna' lod 0 group 0: is new"]
     scene = scene_of(back)
     (node,) = [i for i, n in enumerate(scene.nodes) if n.name == "antenna"]
     assert scene.nodes[node].parent == -1

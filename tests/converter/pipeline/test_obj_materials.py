@@ -103,12 +103,8 @@ def test_a_picture_of_your_own(edit: Edit) -> None:
     assert back.library[0].picture is not None
 
 
-@pytest.mark.parametrize(
-    "place", ["../hangar.png", "//server/share/x.png", "\\\\server\\share\\x.png", "/etc/x.png"]
-)
-def test_pictures_elsewhere_are_reported_and_not_opened(
-    edit: Edit, tmp_path: Path, place: str
-) -> None:
+@pytest.mark.parametrize("place", ["../hangar.png", "//server/share/x.png", "\\\\server\\share\\x.png", "/etc/x.png"])
+def test_pictures_elsewhere_are_reported_and_not_opened(edit: Edit, tmp_path: Path, place: str) -> None:
     edit.replace("wall", "hangar.wall.0.png", place)
     back = edit.back()
     assert (said(back), back.library) == ([], [])
@@ -177,9 +173,7 @@ def test_without_a_game(tmp_path: Path) -> None:
     line = next(line for line in edit.mtl.read_text("utf-8").splitlines() if line[:2] == "Kd")
     edit.replace("wall", line, "Kd 1 0 0")
     back = edit.back()
-    assert [(one.name, one.values["colour"]) for one in back.new_materials] == [
-        ("wall", bytes([255, 0, 0]))
-    ]
+    assert [(one.name, one.values["colour"]) for one in back.new_materials] == [("wall", bytes([255, 0, 0]))]
 
 
 def test_a_new_model_brings_its_materials(tmp_path: Path) -> None:

@@ -22,9 +22,13 @@ from tests.support.inside_game import Inside, Node, convert, make, robot_of
 
 #: How a root is found: the row of its object, and the number of its node, -1 = the component.
 ROOTS = {
-    "a building": (0, -1), "the mesh of a building": (0, 0), "a robot": (2, -1),
-    "the mesh of a robot": (2, 0), "the mesh of a rock": (3, 0), "the mesh of a house": (5, 0),
-}  # fmt: skip
+    "a building": (0, -1),
+    "the mesh of a building": (0, 0),
+    "a robot": (2, -1),
+    "the mesh of a robot": (2, 0),
+    "the mesh of a rock": (3, 0),
+    "the mesh of a house": (5, 0),
+}
 MOVED, TURNED = (3.0, -0.5, 2.0), (0.0, 0.6, 0.0, 0.8)
 Edit = Callable[[Inside], Any]
 
@@ -68,9 +72,7 @@ def object_of(file: Inside, row: int) -> Node:
 def root_of(file: Inside, root: str) -> Node:
     row, number = ROOTS[root]
     node = object_of(file, row)
-    while file.extras(node).get("kind") == "object" or (
-        number == 0 and file.extras(node).get("kind") == "component"
-    ):
+    while file.extras(node).get("kind") == "object" or (number == 0 and file.extras(node).get("kind") == "component"):
         node = file.nodes[node["children"][0]]
     return node
 
@@ -131,9 +133,7 @@ def require_same(one: ImportResult, other: ImportResult) -> None:
     ],
 )
 @pytest.mark.parametrize("root", ROOTS)
-def test_an_edit_of_a_root_is_that_of_its_object(
-    file: Inside, other: Inside, root: str, edit: Node, own: Node
-) -> None:
+def test_an_edit_of_a_root_is_that_of_its_object(file: Inside, other: Inside, root: str, edit: Node, own: Node) -> None:
     """Whether the object's own node is moved, too, or not."""
     row, _ = ROOTS[root]
     move, there = matrix(edit), matrix(object_of(file, row)) @ matrix(own)
@@ -222,10 +222,7 @@ def test_another_path_and_a_root_that_is_moved(file: Inside) -> None:
     file.extras(object_of(file, 0))["path"] = ROBOT
     root_of(file, "the mesh of a building")["translation"] = MOVED
     out = file.back()
-    assert lines(out) == [
-        f"object 'Base': {BASE} became {ROBOT.lower()}",
-        "object 'Base': moved",
-    ]
+    assert lines(out) == [f"object 'Base': {BASE} became {ROBOT.lower()}", "object 'Base': moved"]
 
 
 def test_an_object_of_another_path_may_show_nothing(file: Inside) -> None:
@@ -243,9 +240,7 @@ def test_children_that_a_deleted_root_let_go_keep_the_object(file: Inside) -> No
     out = file.back()
     assert out.kept_all
     where = {one.where: one for one in out.not_applied}
-    assert where["node 'fr_base'"].instead.endswith(
-        "to delete the object, delete its own node and all below it"
-    )
+    assert where["node 'fr_base'"].instead.endswith("to delete the object, delete its own node and all below it")
     assert any(one.what == "is new" for one in out.not_applied)
 
 
@@ -270,9 +265,7 @@ def test_a_turned_guest_is_reported(file: Inside, edit: Node, own: bool) -> None
 
 
 @pytest.mark.parametrize("turned", [False, True])
-def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(
-    file: Inside, turned: bool
-) -> None:
+def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(file: Inside, turned: bool) -> None:
     base, guest = object_of(file, 0), object_of(file, 1)
     move = matrix({"translation": MOVED, "rotation": TURNED if turned else (0, 0, 0, 1)})
     for node in (base, guest):
@@ -282,16 +275,16 @@ def test_a_guest_that_goes_with_its_building_is_no_edit_of_its_own(
 
 
 UNIT_EDITS: dict[str, tuple[Edit, str, str]] = {
-    "the chassis moved": (lambda f: _part(f, 0).update(translation=MOVED), "u_robot",
-                          "a unit has no place"),
-    "the chassis turned": (lambda f: _part(f, 0).update(rotation=TURNED), "u_robot",
-                           "a unit has no place"),
-    "an internal part moved": (lambda f: _part(f, 2).update(translation=MOVED), "i_comp",
-                               "only a part on a socket has a place"),
+    "the chassis moved": (lambda f: _part(f, 0).update(translation=MOVED), "u_robot", "a unit has no place"),
+    "the chassis turned": (lambda f: _part(f, 0).update(rotation=TURNED), "u_robot", "a unit has no place"),
+    "an internal part moved": (
+        lambda f: _part(f, 2).update(translation=MOVED),
+        "i_comp",
+        "only a part on a socket has a place",
+    ),
     "an exchanged gun moved": (lambda f: _exchange(f), "e_gun_1", "is moved on its socket"),
-    "a socket scaled": (lambda f: f.above(_part(f, 1)).update(scale=(2, 2, 2)), "e_gun_1",
-                        "is scaled by a node"),
-}  # fmt: skip
+    "a socket scaled": (lambda f: f.above(_part(f, 1)).update(scale=(2, 2, 2)), "e_gun_1", "is scaled by a node"),
+}
 
 
 def _part(file: Inside, row: int) -> Node:

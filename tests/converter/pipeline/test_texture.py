@@ -99,9 +99,7 @@ def test_pictures_come_back(pixels: np.ndarray, format: int | None) -> None:
 
 
 @every_library
-def test_the_commands_show_the_recorded_pixels(
-    paths: list[Path], truth: Path, tmp_path: Path
-) -> None:
+def test_the_commands_show_the_recorded_pixels(paths: list[Path], truth: Path, tmp_path: Path) -> None:
     """Every format of the libraries, from the library's entry and from a loose file."""
     formats = set()
     with np.load(truth) as recorded:
@@ -144,10 +142,7 @@ def test_names_and_words(tmp_path: Path) -> None:
     """Default names, and what is said."""
     save(tmp_path / "wall.png", noise(8, 8, alpha=False))
     out = run("gltf2msh", "wall.png", cwd=tmp_path)
-    assert out.stdout.splitlines() == [
-        "wall.png: 8 x 8, format 888, 4 levels",
-        "  wrote wall.0 (372 bytes)",
-    ]
+    assert out.stdout.splitlines() == ["wall.png: 8 x 8, format 888, 4 levels", "  wrote wall.0 (372 bytes)"]
     out = run("msh2gltf", "wall.0", cwd=tmp_path)
     assert out.stdout.splitlines()[0] == "wall.0: 8 x 8, format 888, 4 levels"
     assert out.stdout.splitlines()[1].startswith("  wrote wall.0.png (")
@@ -165,9 +160,7 @@ def test_names_and_words(tmp_path: Path) -> None:
 def test_standard_output(tmp_path: Path) -> None:
     pixels = noise(4, 4)
     wall = save(tmp_path / "wall.png", pixels)
-    piped = subprocess.run(
-        [SCRIPTS / "gltf2msh", wall, "-o", "-"], capture_output=True, check=True
-    ).stdout
+    piped = subprocess.run([SCRIPTS / "gltf2msh", wall, "-o", "-"], capture_output=True, check=True).stdout
     (tmp_path / "wall.0").write_bytes(piped)
     back = subprocess.run(
         [SCRIPTS / "msh2gltf", tmp_path / "wall.0", "-o", "-"], capture_output=True, check=True
@@ -294,9 +287,7 @@ def test_alpha_that_a_picture_lost_is_reported_once(library: Path, tmp_path: Pat
     for pixels in (noise(8, 8), noise(16, 16, alpha=False), noise(8, 8, alpha=False)):
         out = run("gltf2msh", save(source, pixels), "--into", library)
         assert out.returncode == 0, out.stderr
-        lost.append(
-            "clear.0 had alpha (format 8888), and the picture has none: what was" in out.stderr
-        )
+        lost.append("clear.0 had alpha (format 8888), and the picture has none: what was" in out.stderr)
     assert lost == [False, True, False]
 
 
@@ -325,8 +316,7 @@ def deep(colour: int, channels: int) -> bytes:
     rows = zlib.compress(bytes(1 + 8 * channels) * 4)
     chunks = [(b"IHDR", head), (b"IDAT", rows), (b"IEND", b"")]
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in chunks
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
 
 
@@ -347,7 +337,7 @@ def deep(colour: int, channels: int) -> bytes:
         (lambda p: save(p, noise(4, 4)), ("--into", "x", "-o", "y"), "exclude each other"),
         (lambda p: save(p, noise(4, 4)), ("-o", "Textures.lib"), "--into puts it into a library"),
     ],
-)  # fmt: skip
+)
 def test_what_is_refused(make, arguments: tuple[object, ...], said: str, tmp_path: Path) -> None:
     make(tmp_path / "wall.png")
     before = sorted(tmp_path.iterdir())

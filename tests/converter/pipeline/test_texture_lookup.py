@@ -67,9 +67,15 @@ def test_a_texture_is_read_once() -> None:
         return stored.read(start, count)
 
     library.entries[0] = Entry(
-        entry.type_id, entry.attr1, entry.attr2, entry.attr3, entry.raw_name, entry.data_offset,
-        entry.sort_index, Later(stored.size, read),
-    )  # fmt: skip
+        entry.type_id,
+        entry.attr1,
+        entry.attr2,
+        entry.attr3,
+        entry.raw_name,
+        entry.data_offset,
+        entry.sort_index,
+        Later(stored.size, read),
+    )
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert libraries.picture(TEXTURES, entry.name) is not None
     assert reads == [stored.size]
@@ -93,9 +99,7 @@ def test_whole_games(name: str) -> None:
     known = {key.casefold(): value for key, value in facts["materials"].items()}
     shown = 0
     for model in [*facts["models"], facts["loose_model"]]:
-        truth = json.loads(
-            (game / "truth" / model["truth"]).with_suffix(".json").read_text("utf-8")
-        )
+        truth = json.loads((game / "truth" / model["truth"]).with_suffix(".json").read_text("utf-8"))
         for _, row in truth["wear"]:
             look = libraries.material(row)
             expected = known.get(row.casefold(), known["default"])

@@ -20,22 +20,12 @@ from tests.support.corpus import DATA
 from tests.support.corruption.base import NAN, Nres
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
-from tests.support.tolerant import (
-    LEFT_OUT,
-    OF_GEOMETRY,
-    OF_MODELS,
-    convert,
-    first_case,
-    ids,
-    load,
-)
+from tests.support.tolerant import LEFT_OUT, OF_GEOMETRY, OF_MODELS, convert, first_case, ids, load
 
 # ------------------------------------------------------------------ maps
 
 
-@pytest.mark.parametrize(
-    "kind", [k for k in LEFT_OUT if k.format == "terrain"], ids=lambda k: k.name
-)
+@pytest.mark.parametrize("kind", [k for k in LEFT_OUT if k.format == "terrain"], ids=lambda k: k.name)
 def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
     for case in kind.make(tmp_path / "cases"):
         data = case.path.read_bytes()
@@ -56,19 +46,14 @@ def test_terrains_lose_their_broken_faces_only(kind, tmp_path: Path) -> None:
             for row in list(wanted):
                 corners = faces.get(row, 8, "3H")
                 inside = all(corner < len(points) for corner in corners)
-                if (
-                    not inside
-                    or not (np.abs([points.get(c, 0, "3f") for c in corners]) <= 1e12).all()
-                ):
+                if not inside or not (np.abs([points.get(c, 0, "3f") for c in corners]) <= 1e12).all():
                     wanted.remove(row)
             assert {r for _, rows in got.primitives[level] for r in rows.tolist()} == wanted
             before = {r for _, rows in valid.primitives[level] for r in rows.tolist()}
             assert wanted <= before
             rows = sorted(wanted)
             assert np.array_equal(got.vertex[rows], valid.vertex[rows])
-            assert np.array_equal(
-                got.positions[got.vertex[rows]], valid.positions[valid.vertex[rows]]
-            )
+            assert np.array_equal(got.positions[got.vertex[rows]], valid.positions[valid.vertex[rows]])
         assert np.isfinite(got.positions).all()
 
 
@@ -145,12 +130,10 @@ def turned(edit: Editable) -> None:
 #: What an edit may meet: it goes in unless it changes a broken table or one that rows point into.
 EDITS = {
     renamed: {kind.code for kind in OF_MODELS} - {"table-stride"},
-    moved: {"vertex-count", "node-parent", "node-cycle", "node-map", "node-fallback", "key-finite",
-            "string-run"},
+    moved: {"vertex-count", "node-parent", "node-cycle", "node-map", "node-fallback", "key-finite", "string-run"},
     turned: (OF_GEOMETRY - {"table-stride"})
-    | {"vertex-count", "node-parent", "node-cycle", "slot-triangles", "triangle-link",
-       "string-run"},
-}  # fmt: skip
+    | {"vertex-count", "node-parent", "node-cycle", "slot-triangles", "triangle-link", "string-run"},
+}
 
 
 @pytest.mark.parametrize("kind", OF_MODELS, ids=ids(OF_MODELS))
@@ -173,13 +156,9 @@ def test_edits(change, kind, tmp_path: Path) -> None:
     assert back.changes
     assert not back.kept_all
     assert "what is broken was kept as it is, as --tolerant left it out" in back.warnings
-    before, after = (
-        read_model(read_nres(data, "x"), "x"),
-        read_model(read_nres(back.data, "x"), "x"),
-    )
+    before, after = (read_model(read_nres(data, "x"), "x"), read_model(read_nres(back.data, "x"), "x"))
     errors = [
-        [(f.code, f.row, str(f.value)) for f in leave_out(m)[1] if f.severity == "error"]
-        for m in (before, after)
+        [(f.code, f.row, str(f.value)) for f in leave_out(m)[1] if f.severity == "error"] for m in (before, after)
     ]
     assert errors[0] == errors[1]
     again = convert(back.data, tmp_path / "b.glb")

@@ -28,14 +28,14 @@ def test_words_of_an_object_count(edited: Edited) -> None:
     edited.object(3)["extras"] |= {"host": -1, "vertex": -1, "path": "u_robot"}
     out, before, now = edited.back(game=str(edited.source.parents[2]))
     assert [str(change) for change in out.changes] == [
-        "object 'Guard': clan 1 became 0", "object 'Guard': logical_id 102 became 7",
-        "object 'Guard': start 0 became 1", "object 'S_ROCK': S_ROCK became u_robot",
-    ]  # fmt: skip
+        "object 'Guard': clan 1 became 0",
+        "object 'Guard': logical_id 102 became 7",
+        "object 'Guard': start 0 became 1",
+        "object 'S_ROCK': S_ROCK became u_robot",
+    ]
     assert not out.not_applied
     assert now.objects[3].reference == "u_robot"
-    assert [one.record.tobytes() for one in now.objects[:2]] == [
-        one.record.tobytes() for one in before.objects[:2]
-    ]
+    assert [one.record.tobytes() for one in now.objects[:2]] == [one.record.tobytes() for one in before.objects[:2]]
 
 
 def test_words_of_zones_lodes_and_routes_count(edited: Edited) -> None:
@@ -91,9 +91,7 @@ def test_a_path_of_nothing_on_an_object_is_refused(edited: Edited, value: object
 
 def test_on_a_part_of_a_model_it_is_reported(edited: Edited) -> None:
     """In Blender a click selects the mesh, not the empty of the object."""
-    part = next(
-        n for n in edited.file.json["nodes"] if "node" in n.get("extras", {}).get("msh", {})
-    )
+    part = next(n for n in edited.file.json["nodes"] if "node" in n.get("extras", {}).get("msh", {}))
     part["extras"]["path"] = "S_ROCK"
     out, _, _ = edited.back()
     assert [(one.what, one.instead) for one in out.not_applied] == [
@@ -138,6 +136,7 @@ def test_other_kinds_follow_from_the_path(edited: Edited) -> None:
     edited.object(3)["extras"]["msh"]["object_kind"] = 7
     out, _, _ = edited.back()
     assert [(one.where, one.what) for one in out.not_applied] == [
-        ("object 'Guard'", "object_kind became 3"), ("object 'S_ROCK'", "object_kind became 7"),
-    ]  # fmt: skip
+        ("object 'Guard'", "object_kind became 3"),
+        ("object 'S_ROCK'", "object_kind became 7"),
+    ]
     assert out.data == edited.source.read_bytes()

@@ -48,9 +48,7 @@ def test_an_old_pair_can_be_edited(kept: Path, tmp_path: Path) -> None:
     node = document.node("mast_c_m5o2")
     node["translation"] = [1 + x for x in node.get("translation", [0, 0, 0])]
     back = import_gltf(document.save(tmp_path / "mast.glb"))
-    assert [(c.where, c.what) for c in back.changes] == [
-        ("node 'mast_c_m5o2'", "translation changed")
-    ]
+    assert [(c.where, c.what) for c in back.changes] == [("node 'mast_c_m5o2'", "translation changed")]
     old, new = (read_model(read_nres(data, "m"), "m") for data in (SOURCE, back.data))
     tables = {difference["table"] for difference in diff_models(old, new)}
     assert tables == {"Res2 (slots), header", "Res8 (key pool)"}
@@ -126,9 +124,7 @@ def sidecars(folder: Path) -> dict[str, object]:
 
 @every_run
 @pytest.mark.parametrize("name", SINGLE)
-def test_old_files_made_with_other_options_come_back(
-    recorded: Path, name: str, tmp_path: Path
-) -> None:
+def test_old_files_made_with_other_options_come_back(recorded: Path, name: str, tmp_path: Path) -> None:
     source = unpacked(recorded, tmp_path) / "single" / name
     done = run("gltf2msh", source, "-o", tmp_path / "back.msh")
     assert done.returncode == 0, done.stderr

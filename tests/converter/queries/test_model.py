@@ -47,9 +47,7 @@ def rows_of(walk) -> list[Row]:
     columns = [walk.node, walk.slot, walk.batch, walk.triangle]
     return [
         (*numbers, tuple(vertex))
-        for *numbers, vertex in zip(
-            *(c.tolist() for c in columns), walk.vertex.tolist(), strict=True
-        )
+        for *numbers, vertex in zip(*(c.tolist() for c in columns), walk.vertex.tolist(), strict=True)
     ]
 
 
@@ -216,12 +214,7 @@ def test_pick(sample) -> None:
 def test_an_incomplete_triple_advances_the_descriptor() -> None:
     model, dialect, raw = rock()
     slot = next(s for s in range(raw.count(2, 68)) if raw.read(2, "<4H", 68 * s)[3] >= 2)
-    node, place = next(
-        (n, p)
-        for n in range(raw.count(1, 38))
-        for p in range(15)
-        if raw.cell(n, *divmod(p, 5)) == slot
-    )
+    node, place = next((n, p) for n in range(raw.count(1, 38)) for p in range(15) if raw.cell(n, *divmod(p, 5)) == slot)
     start, _, batch, _ = raw.read(2, "<4H", 68 * slot)
     for cut in (1, 2):
         count = raw.read(13, "<H", 20 * batch + 8)[0] - cut

@@ -34,8 +34,7 @@ class Brute:
     def __init__(self, terrain: Terrain, level: int = FINE) -> None:
         self.rows = [int(i) for i in terrain.faces_of(level)]
         self.corner = {
-            i: [tuple(map(float, terrain.positions[v])) for v in terrain.faces["vertex"][i]]
-            for i in self.rows
+            i: [tuple(map(float, terrain.positions[v])) for v in terrain.faces["vertex"][i]] for i in self.rows
         }
         self.rise = {i: float(terrain.faces["normal"][i][2]) / 32767 for i in self.rows}
         self.flags = {i: int(terrain.faces["flags"][i]) for i in self.rows}

@@ -59,12 +59,7 @@ def test_small_edits_touch_only_their_rows(edit, expected: dict, tmp_path: Path)
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "retail__odd__s_rock_009",
-        "spec__odd__B_PLANT_008",
-        "retail__static__i_room_006",
-        "mixed__odd__Gen_stat_059",
-    ],
+    ["retail__odd__s_rock_009", "spec__odd__B_PLANT_008", "retail__static__i_room_006", "mixed__odd__Gen_stat_059"],
 )
 def test_a_new_slot_keeps_all_others(name: str, tmp_path: Path) -> None:
     """A face goes: every other slot keeps its geometry, bounds, tails and links, only moved."""
@@ -85,9 +80,7 @@ def slot_content(model: MshModel, slot: int) -> tuple:
     record = model.slots[slot]
     tail = record.tobytes()[8:]
     out: list[object] = [tail, int(record["tri_count"]), int(record["batch_count"])]
-    for row in range(
-        int(record["batch_start"]), int(record["batch_start"] + record["batch_count"])
-    ):
+    for row in range(int(record["batch_start"]), int(record["batch_start"] + record["batch_count"])):
         batch = model.batches[row]
         start, count = int(batch["index_start"]), int(batch["index_count"])
         index = model.indices[start : start + count].astype(int) + int(batch["base_vertex"])
@@ -114,9 +107,20 @@ def new_shape(d: Editable) -> None:
 def test_new_node_appends(tmp_path: Path) -> None:
     changed = tables_changed(new_shape, tmp_path)
     assert set(changed) == {
-        "Res1", "Res2", "Res3", "Res4", "Res5", "Res15", "Res13", "Res6", "Res7", "Res8", "Res9",
-        "Res10", "header",
-    }  # fmt: skip
+        "Res1",
+        "Res2",
+        "Res3",
+        "Res4",
+        "Res5",
+        "Res15",
+        "Res13",
+        "Res6",
+        "Res7",
+        "Res8",
+        "Res9",
+        "Res10",
+        "header",
+    }
 
 
 def test_deleted_clip_makes_static_nodes(tmp_path: Path) -> None:
@@ -216,9 +220,8 @@ def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
                 del node["children"]
     for scene in document.json["scenes"]:
         scene["nodes"] = [
-            n for n in scene["nodes"]
-            if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
-        ]  # fmt: skip
+            n for n in scene["nodes"] if document.json["nodes"][n].get("extras", {}).get("msh", {}).get("node") != gone
+        ]
     document.json["scenes"] = [s for s in document.json["scenes"] if s["nodes"]]
     back = import_gltf(document.save(tmp_path / "e.glb"), tmp_path / "m.msh-sidecar")
     assert any(c.where == f"node {name!r}" and c.what == "is missing" for c in back.changes)
@@ -230,9 +233,7 @@ def test_deleted_node_renumbers_what_names_nodes(tmp_path: Path) -> None:
     assert new.graph.points["node"].tolist() == expected
     assert new.graph.links.tobytes() == old.graph.links.tobytes()
     portal = (new.batches["word0"] & 8).astype(bool)
-    assert (new.batches["word6"][portal] < len(new.nodes)).all() or (
-        new.batches["word6"][portal] == NONE16
-    ).any()
+    assert (new.batches["word6"][portal] < len(new.nodes)).all() or (new.batches["word6"][portal] == NONE16).any()
     keep = [n for n in range(len(old.nodes)) if n != gone]
     for row, n in enumerate(keep):
         parent = int(old.nodes["parent"][n])
@@ -318,9 +319,7 @@ def test_deleting_the_last_part_takes_its_rows(sample: Sample, tmp_path: Path) -
     assert sizes == {len(new.positions)}
     gone = len(np.unique(corner_vertices(old))) - len(np.unique(corner_vertices(new)))
     assert len(new.positions) >= len(old.positions) - gone
-    if not {"overlap_windows", "orphan_batch", "orphan_slot", "shared_slots"} & set(
-        sample.truth["variants"]
-    ):
+    if not {"overlap_windows", "orphan_batch", "orphan_slot", "shared_slots"} & set(sample.truth["variants"]):
         assert len(new.positions) == len(old.positions) - gone
 
 

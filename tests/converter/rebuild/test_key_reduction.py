@@ -107,9 +107,7 @@ def test_canonical_map(frames: list[int], count: int, expected: list[int]) -> No
 
 
 @pytest.mark.parametrize(("steps", "kept"), [(0.4, False), (0.8, True), (1.2, True), (-0.8, True)])
-def test_a_key_stays_where_leaving_it_out_shows_by_more_than_half_a_step(
-    steps: float, kept: bool
-) -> None:
+def test_a_key_stays_where_leaving_it_out_shows_by_more_than_half_a_step(steps: float, kept: bool) -> None:
     """The middle of a slow turn is some quantisation steps off the way between its neighbours."""
     angles = np.array([0.0, 0.05, 0.1])
     quaternions = np.stack([np.cos(angles), 0 * angles, 0 * angles, np.sin(angles)], axis=1)

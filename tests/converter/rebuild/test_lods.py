@@ -30,8 +30,7 @@ def boxes(scene: Scene) -> dict[tuple[int, int, int], np.ndarray]:
         corners = np.concatenate(
             [
                 scene.streams.positions[
-                    p.vertex_start
-                    + scene.streams.indices[p.index_start : p.index_start + p.index_count]
+                    p.vertex_start + scene.streams.indices[p.index_start : p.index_start + p.index_count]
                 ]
                 for p in scene.meshes[part.mesh].primitives
             ]
@@ -84,9 +83,7 @@ def test_a_part_that_is_turned_in_its_node_stays_in_the_nodes_box() -> None:
         matrices[:, :3] = random.normal(size=(len(scene.parts), 3, 4))
         matrices[:, 3, 3] = 1
         scene.parts[:] = [
-            part._replace(matrix=matrix)
-            for part, matrix in zip(scene.parts, matrices, strict=True)
-            if part.lod == 0
+            part._replace(matrix=matrix) for part, matrix in zip(scene.parts, matrices, strict=True) if part.lod == 0
         ]
         generate_lods(scene, RATIOS, set())
         found = boxes(scene)
@@ -104,9 +101,7 @@ def test_a_part_that_is_turned_in_its_node_stays_in_the_nodes_box() -> None:
     size=st.sampled_from([1e-3, 1.0, 4e3]),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_no_vertex_leaves_nearly_flat_sheets(
-    rows: int, bend: float, size: float, seed: int
-) -> None:
+def test_no_vertex_leaves_nearly_flat_sheets(rows: int, bend: float, size: float, seed: int) -> None:
     """Planes that are nearly parallel meet far away: where a simplifier places vertices."""
     random = np.random.default_rng(seed)
     x, y = np.meshgrid(np.arange(rows), np.arange(rows))

@@ -59,9 +59,7 @@ def rows_of(path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("dialect", ["spec", "retail"])
-@pytest.mark.parametrize(
-    "names", [["WALL", "roof", "WALL.001"], ["Стена", "B GLASS"], ["a", "b", "c", "d", "e", "f"]]
-)
+@pytest.mark.parametrize("names", [["WALL", "roof", "WALL.001"], ["Стена", "B GLASS"], ["a", "b", "c", "d", "e", "f"]])
 def test_every_triangle_keeps_its_material(tmp_path: Path, names: list[str], dialect: str) -> None:
     source = foreign(tmp_path / "from", names)
     out = run("gltf2msh", source, "-o", tmp_path / "tower.msh", "--dialect", dialect)

@@ -22,16 +22,7 @@ from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.header import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.converter.scene.scene import (
-    ImportedScene,
-    Material,
-    Mesh,
-    Node,
-    Part,
-    Primitive,
-    Scene,
-    Streams,
-)
+from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from msh_gltf.exporters.msh import write_model
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.rebuilt import ALONE, parse
@@ -65,9 +56,7 @@ def check_canonical(model: MshModel) -> None:
         np.testing.assert_array_equal(slot["aabb_max"], points.max(0))
         away = np.linalg.norm(points.astype(float) - slot["sphere_center"].astype(float), axis=1)
         assert away.max() <= float(slot["sphere_radius"])
-        assert float(np.nextafter(slot["sphere_radius"], np.float32(-1))) < away.max() or (
-            slot["sphere_radius"] == 0
-        )
+        assert float(np.nextafter(slot["sphere_radius"], np.float32(-1))) < away.max() or (slot["sphere_radius"] == 0)
     triangles = model.triangles
     assert triangles is not None
     link = triangles["link"].astype(int)
@@ -86,9 +75,7 @@ def test_rebuild_without_a_sidecar(sample: Sample, tmp_path: Path) -> None:
     assert back.rebuilt
     model = parse(back.data)
     check_canonical(model)
-    assert [e.name for e in model.archive.entries] == [
-        f"Res{e.type_id}" for e in model.archive.entries
-    ]
+    assert [e.name for e in model.archive.entries] == [f"Res{e.type_id}" for e in model.archive.entries]
     if len(model.archive.entries) == len(ORDER):
         assert [e.type_id for e in model.archive.entries] == ORDER
     (tmp_path / "b.msh").write_bytes(back.data)
@@ -161,9 +148,7 @@ def meshes(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Manifold, open, non-manifold, with duplicate and degenerate triangles."""
     vertices = draw(st.integers(3, 8))
     grid = st.sampled_from([-1.0, 0.0, 0.5, 2.0])
-    positions = np.array(
-        draw(st.lists(st.tuples(grid, grid, grid), min_size=vertices, max_size=vertices))
-    )
+    positions = np.array(draw(st.lists(st.tuples(grid, grid, grid), min_size=vertices, max_size=vertices)))
     index = st.integers(0, vertices - 1)
     count = draw(st.integers(1, 12))
     faces = np.array(draw(st.lists(st.tuples(index, index, index), min_size=count, max_size=count)))
@@ -199,26 +184,31 @@ def test_result_is_independent_of_the_hash_seed(tmp_path: Path) -> None:
     )
     digests = {
         subprocess.run(
-            [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PATH": ""},
-            capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3],
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).parents[3],
         ).stdout
         for seed in ("0", "1", "77")
-    }  # fmt: skip
+    }
     assert len(digests) == 1
 
 
 def strip(count: int, materials: int = 1) -> Identified:
     """A row of separate triangles."""
     i = np.arange(count, dtype=np.float64)
-    corners = np.stack([np.stack([i, 0 * i, 0 * i], 1), np.stack([i + 0.5, 0 * i, 0 * i], 1),
-                        np.stack([i, 0 * i + 1, 0 * i], 1)], axis=1)  # fmt: skip
+    corners = np.stack(
+        [np.stack([i, 0 * i, 0 * i], 1), np.stack([i + 0.5, 0 * i, 0 * i], 1), np.stack([i, 0 * i + 1, 0 * i], 1)],
+        axis=1,
+    )
     out = scene_of(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3), np.zeros(0, int))
     share = count // materials
     out.scene.meshes[0].primitives = [
-        Primitive(m, 0, 3 * count, 3 * m * share, 3 * (share if m < materials - 1
-                                                        else count - m * share))
+        Primitive(m, 0, 3 * count, 3 * m * share, 3 * (share if m < materials - 1 else count - m * share))
         for m in range(materials)
-    ]  # fmt: skip
+    ]
     return out
 
 

@@ -117,9 +117,7 @@ def test_random_edits_keep_every_rule(level, tmp_path: Path) -> None:
         chance = np.random.default_rng(seed)
         number = len(edit.positions)
         up = chance.random(number) < 0.05
-        for primitive in edit.primitives(
-            1
-        ):  # a corner that both levels use may lose its fine faces
+        for primitive in edit.primitives(1):  # a corner that both levels use may lose its fine faces
             up[edit.index(primitive)] = False
         edit.positions[up, 1] += chance.normal(0, 2, int(up.sum())).astype("<f4")
         total = 0
@@ -244,9 +242,7 @@ def test_without_custom_attributes(edit: Edit) -> None:
     for mesh in edit.document.json["meshes"]:
         mesh.pop("extras", None)
         for primitive in mesh["primitives"]:
-            primitive["attributes"] = {
-                k: v for k, v in primitive["attributes"].items() if k != "_MSH_BLEND"
-            }
+            primitive["attributes"] = {k: v for k, v in primitive["attributes"].items() if k != "_MSH_BLEND"}
     assert edit.back().kept_all
     edit.positions[inner_vertex(edit), 1] += 3
     back = edit.back()
@@ -268,9 +264,7 @@ def test_a_moved_object(edit: Edit) -> None:
 def test_a_face_across_a_border(edit: Edit) -> None:
     vertex = inner_vertex(edit)
     edit.positions[vertex, 0] += 400
-    with pytest.raises(
-        ConversionError, match=r"a face crosses its square's border: a face|face \d"
-    ):
+    with pytest.raises(ConversionError, match=r"a face crosses its square's border: a face|face \d"):
         edit.back()
 
 
@@ -322,9 +316,7 @@ def test_another_object_joins_the_fine_level(edit: Edit) -> None:
     document = edit.document.json
     vertex = inner_vertex(edit)
     place = edit.positions[vertex].astype("f8")
-    corners = [
-        edit.append(POSITION=(place + d).tolist()) for d in ((0, 9, 0), (0, 9, 2), (2, 9, 0))
-    ]
+    corners = [edit.append(POSITION=(place + d).tolist()) for d in ((0, 9, 0), (0, 9, 2), (2, 9, 0))]
     index = edit.document.add(np.array(corners, "<u2").reshape(-1, 1))
     primitive = {"attributes": edit.attributes, "indices": index, "material": 0}
     document["meshes"].append({"name": "roof", "primitives": [primitive]})
@@ -335,9 +327,7 @@ def test_another_object_joins_the_fine_level(edit: Edit) -> None:
     before, after = Tables(edit.source), Tables(back.data)
     assert len(after.faces) == len(before.faces) + 1
     assert len(after.positions) == len(before.positions) + 3
-    new = next(
-        f for f, v in zip(after.faces, after.vertex, strict=True) if max(v) >= len(before.positions)
-    )
+    new = next(f for f, v in zip(after.faces, after.vertex, strict=True) if max(v) >= len(before.positions))
     flags = int.from_bytes(new[:4], "little")
     assert flags & ~4 == 0x100600
     assert new[6:8] == b"\xff\xff"
@@ -351,9 +341,7 @@ def test_odd_links_stay_where_nothing_happened(edit: Edit, tmp_path: Path) -> No
     at = edit.source.index(tables.tables[21])
     vertex = inner_vertex(edit)
     far = next(
-        i
-        for i, v in enumerate(tables.vertex)
-        if np.abs(tables.positions[v[0]] - tables.positions[vertex]).max() > 300
+        i for i, v in enumerate(tables.vertex) if np.abs(tables.positions[v[0]] - tables.positions[vertex]).max() > 300
     )
     source[at + 28 * far + 14 : at + 28 * far + 20] = b"\xff\xff" * 3
     source[at + 28 * far + 26] = 0xBF  # and two upper bits that nobody knows
@@ -388,9 +376,8 @@ def test_report_and_inspection(edit: Edit, tmp_path: Path) -> None:
     x_first=st.booleans(),
 )
 def test_generated_terrains(
-    seed: int, across: int, down: int, steps: int, blend: bool, x_first: bool,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:  # fmt: skip
+    seed: int, across: int, down: int, steps: int, blend: bool, x_first: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Terrains of any shape come back byte for byte, and keep the rules when they are edited."""
     folder = tmp_path_factory.mktemp("made")
     data = make_terrain(seed, across=across, down=down, steps=steps, blend=blend, x_first=x_first)

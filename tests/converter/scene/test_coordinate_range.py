@@ -16,12 +16,9 @@ from tests.support.runs import call
 @pytest.mark.parametrize("suffix", ["glb", "gltf", "obj"])
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("retail__system__R_H_002.msh", 3), ("maps/spec__AutoMAP_00/Land.msh", 3),
-     ("retail__system__R_H_002.msh", 8)],
-)  # fmt: skip
-def test_far_numbers(
-    name: str, kind: int, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    [("retail__system__R_H_002.msh", 3), ("maps/spec__AutoMAP_00/Land.msh", 3), ("retail__system__R_H_002.msh", 8)],
+)
+def test_far_numbers(name: str, kind: int, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     if suffix == "obj" and name.startswith("maps"):
         pytest.skip("only models become OBJ")
     box = Nres.read((DATA / name).read_bytes())

@@ -11,14 +11,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.scene.extras import (
-    OBJECTS,
-    FileInfo,
-    NodeExtras,
-    read_extras,
-    schema,
-    to_extras,
-)
+from msh_gltf.converter.scene.extras import OBJECTS, FileInfo, NodeExtras, read_extras, schema, to_extras
 from tests.support.runs import call
 
 ROOT = Path(__file__).parents[3]

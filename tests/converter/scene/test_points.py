@@ -54,9 +54,7 @@ def test_points_are_below_their_nodes(robot: Path, tmp_path: Path) -> None:
     view = GltfView(shown(robot, tmp_path / "robot.glb"))
     plain = GltfView(shown(robot, tmp_path / "plain.glb", "--no-sidecar"))
     above = {c: i for i, node in enumerate(view["nodes"]) for c in node.get("children", [])}
-    found = [
-        i for i, n in enumerate(view["nodes"]) if n.get("extras", {}).get("msh", {}).get("kind")
-    ]
+    found = [i for i, n in enumerate(view["nodes"]) if n.get("extras", {}).get("msh", {}).get("kind")]
     assert [view["nodes"][i]["name"] for i in found] == NAMES
     assert len({node["name"] for node in view["nodes"]}) == len(view["nodes"])
     for row, i in enumerate(found):
@@ -103,10 +101,7 @@ def test_a_node_that_is_called_like_a_point(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("points", "said"),
     [
-        (
-            [("a", 99, (0, 0, 0), (0, 0, 1))],
-            "control point 'a' has no place: no node 99 in the model",
-        ),
+        ([("a", 99, (0, 0, 0), (0, 0, 1))], "control point 'a' has no place: no node 99 in the model"),
         ([("a", -1, (0, 0, 0), (0, 0, 1))], "no node -1 in the model"),
         ([("a", 0, (float("nan"), 0, 0), (0, 0, 1))], "numbers that no place has: nan 0 0 0 0 1"),
         ([("a", 0, (0, float("inf"), 0), (0, 0, 1))], "numbers that no place has"),

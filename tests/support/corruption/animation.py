@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.corruption.base import (
-    INF,
-    NAN,
-    NONE,
-    NotHere,
-    Nres,
-    Table,
-    of_model,
-    sound_nodes,
-)
+from tests.support.corruption.base import INF, NAN, NONE, NotHere, Nres, Table, of_model, sound_nodes
 
 
 def _mapped(box: Nres, least: int = 0) -> tuple[Table, int]:

@@ -262,8 +262,7 @@ def vertex_huge(land: Map) -> None:
 def linked_edge_moved(land: Map) -> None:
     land.linked()
     for row in range(len(land.records)):
-        if any(struct.unpack_from("<i", land.data, land.links(row) + 8 * e)[0] >= 0
-               for e in range(land.corners(row))):  # fmt: skip
+        if any(struct.unpack_from("<i", land.data, land.links(row) + 8 * e)[0] >= 0 for e in range(land.corners(row))):
             at = land.records[row] + 56
             for corner in range(land.corners(row)):
                 (x,) = struct.unpack_from("<f", land.data, at + 12 * corner)

@@ -43,10 +43,7 @@ def _write_registry(folder: Path, sample: Made, change: Callable[[Nres], None]) 
 
 
 def _registries() -> list[Made]:
-    rows = {
-        "a": ("FORT", [("objects.rlb", "b")]),
-        "b": ("EXTO", [("static.rlb", "b.msh"), ("static.rlb", "b.wea")]),
-    }
+    rows = {"a": ("FORT", [("objects.rlb", "b")]), "b": ("EXTO", [("static.rlb", "b.msh"), ("static.rlb", "b.wea")])}
     return [Made("two", make.registry(rows))]
 
 

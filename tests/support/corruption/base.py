@@ -157,18 +157,14 @@ class Nres:
         name = f"Res{type}x".encode().ljust(36, b"\0")
         new = Entry(type, a1, a2, a3, name, bytearray(data), len(self.entries))
         self.entries.append(new)
-        order = sorted(
-            range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper()
-        )
+        order = sorted(range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper())
         for entry, index in zip(self.entries, order, strict=True):
             entry.sort = index
         return new
 
     def remove(self, type: int) -> None:
         self.entries.remove(self.entry(type))
-        order = sorted(
-            range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper()
-        )
+        order = sorted(range(len(self.entries)), key=lambda i: self.entries[i].name.partition(b"\0")[0].upper())
         for entry, index in zip(self.entries, order, strict=True):
             entry.sort = index
 
@@ -179,10 +175,23 @@ class Nres:
 
 #: Type -> bytes of a record, and where the first is.
 STRIDES = {
-    1: (38, 0), 2: (68, 140), 3: (12, 0), 4: (4, 0), 5: (4, 0), 6: (2, 0), 7: (16, 0), 8: (24, 0),
-    9: (32, 0), 11: (4, 0), 13: (20, 0), 14: (4, 0), 15: (8, 0), 18: (4, 0), 19: (2, 0),
+    1: (38, 0),
+    2: (68, 140),
+    3: (12, 0),
+    4: (4, 0),
+    5: (4, 0),
+    6: (2, 0),
+    7: (16, 0),
+    8: (24, 0),
+    9: (32, 0),
+    11: (4, 0),
+    13: (20, 0),
+    14: (4, 0),
+    15: (8, 0),
+    18: (4, 0),
+    19: (2, 0),
     21: (28, 0),
-}  # fmt: skip
+}
 
 
 @dataclass

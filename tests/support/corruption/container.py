@@ -239,9 +239,7 @@ def _append(box: Nres, type_id: bytes, name: bytes, data: bytes) -> None:
     entry = Entry(kind, 0, 0, 0, name.ljust(36, b"\0"), bytearray(data), 0)
     box.entries.append(entry)
     names = [entry.name.partition(b"\0")[0].upper() for entry in box.entries]
-    for entry, index in zip(
-        box.entries, sorted(range(len(names)), key=names.__getitem__), strict=True
-    ):
+    for entry, index in zip(box.entries, sorted(range(len(names)), key=names.__getitem__), strict=True):
         entry.sort = index
 
 

@@ -36,9 +36,7 @@ def _writer(name: str) -> Callable[..., Path]:
 
 
 of_build = kinds("BuildDat", lambda: [Text(DATA / "BuildDat.lst")], _writer("BuildDat.lst"))
-of_wear = kinds(
-    "WEAR", lambda: [Text(path) for path in sorted(DATA.glob("*.wea"))], _writer("model.wea")
-)
+of_wear = kinds("WEAR", lambda: [Text(path) for path in sorted(DATA.glob("*.wea"))], _writer("model.wea"))
 
 
 def _header(lines: list[bytes]) -> int:

@@ -6,16 +6,7 @@ import copy
 
 import numpy as np
 
-from tests.support.random_edits.base import (
-    Edited,
-    Json,
-    NotHere,
-    edit,
-    name_of,
-    turn,
-    turned,
-    vector,
-)
+from tests.support.random_edits.base import Edited, Json, NotHere, edit, name_of, turn, turned, vector
 
 
 def _clip(d: Edited) -> Json:
@@ -122,9 +113,7 @@ def animate_node(d: Edited, chance: np.random.Generator) -> list[str]:
         "output": d.add(values.astype(np.float32)),
     }
     if own:
-        d.json.setdefault("animations", []).append(
-            {"name": "Action", "channels": [], "samplers": []}
-        )
+        d.json.setdefault("animations", []).append({"name": "Action", "channels": [], "samplers": []})
     clip = d.json["animations"][-1 if own else 0]
     clip["samplers"].append(sampler)
     target = {"node": i, "path": "translation"}

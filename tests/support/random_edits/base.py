@@ -156,9 +156,7 @@ class Edited(Editable):
     def forget(self, indices: list[int]) -> None:
         """Drop the channels of nodes that are gone."""
         for clip in self.json.get("animations", []):
-            clip["channels"] = [
-                c for c in clip["channels"] if c["target"].get("node") not in indices
-            ]
+            clip["channels"] = [c for c in clip["channels"] if c["target"].get("node") not in indices]
         self.json["animations"] = [c for c in self.json.get("animations", []) if c["channels"]]
 
     def save(self, path: Path, *, indent: int | None = None) -> Path:

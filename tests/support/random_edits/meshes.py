@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.support.random_edits.base import (
-    Edited,
-    NotHere,
-    edit,
-    name_of,
-    owner_name,
-    vector,
-)
+from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector
 
 
 @edit

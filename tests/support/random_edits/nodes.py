@@ -7,16 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.random_edits.base import (
-    Edited,
-    NotHere,
-    edit,
-    name_of,
-    owner_name,
-    turn,
-    turned,
-    vector,
-)
+from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, turn, turned, vector
 
 
 @edit
@@ -179,9 +170,7 @@ def _cube(d: Edited, chance: np.random.Generator, **more: Any) -> int:
     if np.linalg.det(points[1:] - points[0]) < 0:
         face = [f[::-1] for f in face]
     corners = points[face].reshape(-1, 3)
-    normal = np.cross(
-        points[face][:, 1] - points[face][:, 0], points[face][:, 2] - points[face][:, 0]
-    )
+    normal = np.cross(points[face][:, 1] - points[face][:, 0], points[face][:, 2] - points[face][:, 0])
     normal = np.repeat(normal / np.linalg.norm(normal, axis=1, keepdims=True), 3, axis=0)
     uv = chance.uniform(0, 1, (12, 2))
     attributes = {
@@ -189,10 +178,7 @@ def _cube(d: Edited, chance: np.random.Generator, **more: Any) -> int:
         "NORMAL": d.add(normal.astype(np.float32)),
         "TEXCOORD_0": d.add(uv.astype(np.float32)),
     }
-    primitive = {
-        "attributes": attributes,
-        "indices": d.add(np.arange(12, dtype=np.uint16)[:, None]),
-    }
+    primitive = {"attributes": attributes, "indices": d.add(np.arange(12, dtype=np.uint16)[:, None])}
     d.json.setdefault("meshes", []).append({"name": "Pyramid", "primitives": [primitive | more]})
     return len(d.json["meshes"]) - 1
 
@@ -202,9 +188,7 @@ def new_object(d: Edited, chance: np.random.Generator) -> list[str]:
     material = int(chance.integers(len(d.json["materials"])))
     mesh = _cube(d, chance, material=material)
     below = d.some_node(chance) if chance.random() < 0.7 else None
-    d.append(
-        {"name": "Pyramid", "mesh": mesh, "translation": vector(chance, d.size).tolist()}, below
-    )
+    d.append({"name": "Pyramid", "mesh": mesh, "translation": vector(chance, d.size).tolist()}, below)
     return ["Pyramid"]
 
 

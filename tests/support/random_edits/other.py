@@ -6,24 +6,13 @@ import copy
 
 import numpy as np
 
-from tests.support.random_edits.base import (
-    Edited,
-    edit,
-    extras_of,
-    name_of,
-    owner_name,
-)
+from tests.support.random_edits.base import Edited, edit, extras_of, name_of, owner_name
 
 
 def stored_node(d: Edited, chance: np.random.Generator) -> int:
     """A node of the file whose custom properties are still there."""
     return d.some(
-        chance,
-        lambda i: (
-            not d.is_part(i)
-            and "node" in d.nodes[i].get("extras", {}).get("msh", {})
-            and i in d.origin
-        ),
+        chance, lambda i: not d.is_part(i) and "node" in d.nodes[i].get("extras", {}).get("msh", {}) and i in d.origin
     )
 
 

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.support.gltf_shown import PART_NAME
-from tests.support.random_edits.base import (
-    Edited,
-    NotHere,
-    edit,
-    name_of,
-    owner_name,
-    vector,
-)
+from tests.support.random_edits.base import Edited, NotHere, edit, name_of, owner_name, vector
 
 
 @edit
@@ -42,9 +35,7 @@ def move_part_into_the_first_cell(d: Edited, chance: np.random.Generator) -> lis
 
     def fits(i: int) -> bool:
         owner = owner_name(d, i)
-        return d.is_part(i) and any(
-            name_of(d, k) == owner and "mesh" not in d.nodes[k] for k in d.listed()
-        )
+        return d.is_part(i) and any(name_of(d, k) == owner and "mesh" not in d.nodes[k] for k in d.listed())
 
     i = d.some(chance, fits)
     owner = next(k for k in d.listed() if name_of(d, k) == owner_name(d, i) and not d.is_part(k))
@@ -64,11 +55,7 @@ def move_part_to_another_node(d: Edited, chance: np.random.Generator) -> list[st
 
     def fits(k: int) -> bool:
         row = d.nodes[k].get("extras", {}).get("msh", {}).get("node")
-        return (
-            not d.is_part(k)
-            and part_of(d, k, match) not in taken
-            and ("node" not in extras or row is not None)
-        )
+        return not d.is_part(k) and part_of(d, k, match) not in taken and ("node" not in extras or row is not None)
 
     other = d.some(chance, fits)
     if "node" in extras:
