@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 import signal
 import sys
+import tempfile
 import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -306,3 +309,36 @@ def _same(target: Target, data: bytes, place: str) -> bool:
     except BaseException as error:
         return place_of(error) == place
     return False
+
+
+_numbers = count()
+
+
+@cache
+def scratch() -> Path:
+    """A folder for this process; in memory where the system has such a place."""
+    memory = Path("/dev/shm")
+    _kept.append(tempfile.TemporaryDirectory("", "fuzz-", memory if memory.is_dir() else None))
+    return Path(_kept[0].name)
+
+
+_kept: list[Any] = []
+
+
+def as_file(data: bytes, suffix: str, folder: Path | None = None) -> Path:
+    """The bytes as a new file; the one before goes, and what was written for it."""
+    path = (folder or scratch()) / f"input{next(_numbers)}{suffix}"
+    for old in _written:
+        old.unlink(missing_ok=True)
+    _written.clear()
+    write(path, data)
+    return path
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a file that goes with the next input: directories are listed, and must stay small."""
+    _written.append(path)
+    path.write_bytes(data)
+
+
+_written: list[Path] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fuzz.assembly import _registry_seeds, _unit_seeds
-from tests.fuzz.engine import PIPELINE, Target
+from tests.fuzz.engine import PIPELINE, Target, as_file, scratch, write
 from tests.fuzz.mutate import (
     FLOATS,
     dump,
@@ -23,7 +23,7 @@ from tests.fuzz.mutate import (
     number,
     split_glb,
 )
-from tests.fuzz.targets import areal_maps, as_file, is_json, read_container, scratch, terrains, tiny_models, write
+from tests.fuzz.targets import areal_maps, is_json, read_container, terrains, tiny_models
 
 _MISSION, _UNIT, _REGISTRY = "MISSIONS/M/data.tma", "UNITS/robot.dat", "objects.rlb"
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from msh_gltf.converter.findings import Mode
 from msh_gltf.converter.formats.kinds import Kind
-from tests.fuzz.engine import PIPELINE, Target
+from tests.fuzz.engine import PIPELINE, Target, as_file, scratch, write
 from tests.fuzz.mutate import (
     dump,
     join_glb,
@@ -26,15 +26,12 @@ from tests.fuzz.targets import (
     _OBJ,
     DATA,
     areal_maps,
-    as_file,
     gltf_seeds,
     is_json,
     models,
     read_container,
-    scratch,
     terrains,
     tiny_models,
-    write,
 )
 
 LIBS = DATA / "libs"

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import tempfile
 from functools import cache
-from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.engine import ROOT, Target, outside
+from tests.fuzz.engine import ROOT, Target, as_file, outside, scratch
 from tests.fuzz.mutate import (
     join_nres,
     mutate_bytes,
@@ -24,37 +23,6 @@ from tests.fuzz.mutate import (
 )
 
 DATA = ROOT / "tests/data"
-_numbers = count()
-
-
-@cache
-def scratch() -> Path:
-    """A folder for this process; in memory where the system has such a place."""
-    memory = Path("/dev/shm")
-    _kept.append(tempfile.TemporaryDirectory("", "fuzz-", memory if memory.is_dir() else None))
-    return Path(_kept[0].name)
-
-
-_kept: list[Any] = []
-
-
-def as_file(data: bytes, suffix: str, folder: Path | None = None) -> Path:
-    """The bytes as a new file; the one before goes, and what was written for it."""
-    path = (folder or scratch()) / f"input{next(_numbers)}{suffix}"
-    for old in _written:
-        old.unlink(missing_ok=True)
-    _written.clear()
-    write(path, data)
-    return path
-
-
-def write(path: Path, data: bytes) -> None:
-    """Write a file that goes with the next input: directories are listed, and must stay small."""
-    _written.append(path)
-    path.write_bytes(data)
-
-
-_written: list[Path] = []
 
 
 @cache
@@ -420,24 +388,21 @@ def _manifest_seeds() -> list[bytes]:
     outputs = (Output("a/m.msh-sidecar", 5, "ab"), Output("a/m.glb", 7, "cd"))
     finding = {"code": "entry-twice", "severity": "warning", "text": "x"}
     for index in (None, 3):
-        made.put(
-            Record(
-                "a.rlb",
-                index,
-                f"m{index}.msh",
-                "6d",
-                "model",
-                "2020-01-01T00:00:00Z",
-                9,
-                "00",
-                "11",
-                "spec",
-                "a",
-                "box",
-                (outputs[0], Output(f"a/{index}.glb", 1, "ee")),
-                (finding,),
-            )
+        head = (
+            "a.rlb",
+            index,
+            f"m{index}.msh",
+            "6d",
+            "model",
+            "2020-01-01T00:00:00Z",
+            9,
+            "00",
+            "11",
+            "spec",
+            "a",
+            "box",
         )
+        made.put(Record(*head, (outputs[0], Output(f"a/{index}.glb", 1, "ee")), (finding,)))
     made.archives = {"a.rlb": Folder("a.rlb", "a", {"MESH": 2})}
     made.skipped = [Skipped(*["x"] * len(Skipped.__dataclass_fields__))]
     with tempfile.TemporaryDirectory() as folder:
