@@ -6,6 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).parent.parent
 #: What the marker ``slow`` is on, and why it takes long; tests/README.md has the same table.
@@ -32,6 +33,9 @@ SLOW = {
     "test_extension_build.py": "fetch wheels, build the extension twice",
 }
 
+# a busy machine is slow, and no test is about time
+settings.register_profile("project", deadline=None, suppress_health_check=list(HealthCheck))
+settings.load_profile("project")
 # a shell that runs pytest in the background lets it ignore Ctrl-C, and so would every command that
 # the tests start and interrupt
 signal.signal(signal.SIGINT, signal.default_int_handler)

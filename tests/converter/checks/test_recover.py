@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.checks import all_rules
@@ -441,7 +441,7 @@ def test_many_rows_are_cut_short() -> None:
 SMALL = sorted((s for s in models() if s.path.stat().st_size < 60_000), key=lambda s: s.path.stat().st_size)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150)
 @given(
     st.sampled_from([s.id for s in SMALL]),
     st.integers(0, 2**32),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
@@ -175,7 +175,7 @@ def random_file(folder: Path, rng: np.random.Generator, scales: list[Any], kind:
 
 
 @pytest.mark.parametrize("kind", ["LINEAR", "STEP", "CUBICSPLINE"])
-@settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1))
 def test_even_scales_and_mirrors(kind: str, seed: int) -> None:
     with TemporaryDirectory() as folder:
@@ -184,7 +184,7 @@ def test_even_scales_and_mirrors(kind: str, seed: int) -> None:
         assert_same_places(Editable(path), back.data, back.dialect, FRAMES)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_uneven_scales_convert_exactly_or_are_refused(seed: int) -> None:
     scales = [*EVEN[:3], (1, 2, 1), (1, 1, -3)]

@@ -178,7 +178,7 @@ def test_optional_table_and_sizes() -> None:
             read_terrain(new_archive(cut, "x"), "x")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.permutations([1, 2, 3, 4, 5, 11, 14, 18, 21, 99]), st.binary(max_size=40))
 def test_any_order_and_unknown_entries(order: list[int], unknown: bytes) -> None:
     """Order is not meaning, but it is kept, like everything that nobody knows."""

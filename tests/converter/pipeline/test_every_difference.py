@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
@@ -153,9 +153,7 @@ def test_an_edit_is_shown_or_named(kind: str) -> None:
         require_no_third_outcome(model, [kind], seed, mode)
 
 
-@settings(
-    derandomize=True, database=None, deadline=None, max_examples=SEQUENCES, suppress_health_check=list(HealthCheck)
-)
+@settings(derandomize=True, database=None, max_examples=SEQUENCES)
 @given(
     model=st.sampled_from(MODELS),
     kinds=st.lists(st.sampled_from(list(EDITS)), min_size=2, max_size=4),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
@@ -72,7 +72,6 @@ def pictures(draw: st.DrawFn) -> np.ndarray:
     return palette[random.integers(0, len(palette), (height, width))]
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pixels=pictures(), format=st.sampled_from([None, *BITS]))
 def test_pictures_come_back(pixels: np.ndarray, format: int | None) -> None:
     """PNG -> Texm -> PNG: exact by default and with 8888, within channel depth elsewhere."""

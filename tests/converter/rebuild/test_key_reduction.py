@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.numeric.arrays import NONE16
@@ -33,7 +33,6 @@ def sampled(run: Run, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return got.quaternion[0], got.position[0]
 
 
-@settings(deadline=None)
 @example(4444, 25, False)
 @example(1550, 41, True)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.booleans())

@@ -94,7 +94,7 @@ def test_a_part_that_is_turned_in_its_node_stays_in_the_nodes_box() -> None:
             assert (box[1] <= whole[1] + slack).all(), (name, node, group)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=st.integers(3, 9),
     bend=st.sampled_from([0.0, 1e-7, 1e-5, 1e-3, 0.1, 1.0]),

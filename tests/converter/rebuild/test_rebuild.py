@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model import check_model
@@ -156,7 +156,6 @@ def meshes(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return positions, faces, materials
 
 
-@settings(deadline=None)
 @given(meshes(), st.sampled_from(list(Dialect)))
 def test_random_meshes(mesh: tuple, dialect: Dialect) -> None:
     positions, faces, _ = mesh

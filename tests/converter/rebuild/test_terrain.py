@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter import cli
@@ -366,7 +366,7 @@ def test_report_and_inspection(edit: Edit, tmp_path: Path) -> None:
     assert len(LEVELS) >= 3
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**32 - 1),
     across=st.integers(1, 4),
