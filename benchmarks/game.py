@@ -16,8 +16,11 @@ import numpy as np
 
 from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
 from msh_gltf.converter.edits.identify_nodes import identify
-from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from msh_gltf.converter.formats.kinds import models_in
+from msh_gltf.converter.formats.model import model_at, write_model
+from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, Entry, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
@@ -31,11 +34,6 @@ from msh_gltf.converter.scene.scene import (
     Streams,
     Track,
 )
-from msh_gltf.exporters.msh import write_model
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.content import models_in
-from msh_gltf.importers.msh import model_at
-from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.terrain_maker import make_terrain
 
 MODELS = 435

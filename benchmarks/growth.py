@@ -21,11 +21,11 @@ import numpy as np
 from benchmarks import game
 from benchmarks.inside import way_out
 from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, timed
-from msh_gltf.converter.formats.archive import Entry
+from msh_gltf.converter.formats.nres import Entry, write_nres
+from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.scene import Channel, ImportedNode, Mesh, Primitive, Track
-from msh_gltf.exporters.nres import new_archive, write_nres
 
 PICTURE = ROOT / "docs" / "pictures" / "growth.svg"
 WAYS = {"out": "#2f6db3", "rebuild": "#b3562f"}

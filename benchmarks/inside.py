@@ -12,6 +12,11 @@ from benchmarks import floor, game, libraries
 from benchmarks.commands import large_game
 from benchmarks.measure import WORK, as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
+from msh_gltf.converter.formats.kinds import models_in
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.formats.terrain import read_terrain
 from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf
@@ -19,11 +24,6 @@ from msh_gltf.converter.pipeline.export_model import load_model
 from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.content import models_in
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.terrain import read_terrain
 from tests.support import scalar_sampler
 from tests.support.terrain_maker import make_terrain
 

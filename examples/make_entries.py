@@ -7,7 +7,8 @@ from pathlib import Path
 
 from make_models import Model
 
-from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.nres import Entry
+from msh_gltf.converter.formats.nres_edits import name_field
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.options import ImportOptions
 

@@ -14,25 +14,17 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.converter.formats.areal_map import ArealMap
-from msh_gltf.converter.formats.tables import (
-    AREAL_DTYPE,
-    AREAL_LINK_DTYPE,
-    AREAL_MAP_TYPE,
-    FACE_DTYPE,
-    HEADER_DTYPE,
-    NODE_DTYPE,
-    SLOT_DTYPE,
-    TerrainStream,
-)
+from msh_gltf.converter.formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, ArealMap, areal_payload
+from msh_gltf.converter.formats.kinds import AREAL_MAP_TYPE
+from msh_gltf.converter.formats.nres import Entry, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.formats.tables import HEADER_DTYPE, NODE_DTYPE, SLOT_DTYPE
+from msh_gltf.converter.formats.terrain import FACE_DTYPE, TerrainStream
 from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.numeric.bounds import hull, sphere_radius
 from msh_gltf.converter.numeric.quantize import encode_normals, encode_unit, encode_uv
 from msh_gltf.converter.rebuild.terrain_tables import draw_group
-from msh_gltf.exporters.areal_map import areal_payload
-from msh_gltf.exporters.nres import new_archive, write_nres
 
 SQUARES, STEPS, SIZE = 8, 4, 64.0
 SIDE = SQUARES * STEPS

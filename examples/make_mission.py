@@ -12,12 +12,13 @@ import numpy as np
 from make_entries import entry, made
 from make_models import ARMOUR, GLOW, JOINT, Model, Shape, walker
 
-from msh_gltf.converter.formats.assembly_tables import COMPONENT_DTYPE, LODE_DTYPE, REGISTRY_ROW_DTYPE, ZONE_DTYPE
 from msh_gltf.converter.formats.mission import (
     BUILDING,
+    LODE_DTYPE,
     ROCK,
     UNIT,
     VEGETATION,
+    ZONE_DTYPE,
     Clan,
     Mission,
     PlacedObject,
@@ -25,14 +26,15 @@ from msh_gltf.converter.formats.mission import (
     Route,
     new_clan_record,
     new_object_record,
+    write_mission,
 )
-from msh_gltf.converter.formats.unit import CHASSIS, GUN, TURRET, Unit
+from msh_gltf.converter.formats.nres import write_nres
+from msh_gltf.converter.formats.nres_edits import new_archive
+from msh_gltf.converter.formats.registry import REGISTRY_ROW_DTYPE
+from msh_gltf.converter.formats.terrain import read_terrain
+from msh_gltf.converter.formats.unit import CHASSIS, COMPONENT_DTYPE, GUN, TURRET, Unit, write_unit
+from msh_gltf.converter.pipeline.open_files import open_nres
 from msh_gltf.converter.queries.terrain import TerrainQueries
-from msh_gltf.exporters.mission import write_mission
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.exporters.unit import write_unit
-from msh_gltf.importers.nres import open_nres
-from msh_gltf.importers.terrain import read_terrain
 
 #: Key -> type and files.
 OBJECTS = {
@@ -115,8 +117,8 @@ def unit(*parts: tuple[str, int, int, int]) -> bytes:
 
 def node_of(game: Path, archive: str, name: str, node: str) -> int:
     """The row of a node of a model."""
+    from msh_gltf.converter.pipeline.open_files import read_msh
     from msh_gltf.converter.scene.dialect import Dialect, node_names
-    from msh_gltf.importers.msh import read_msh
 
     return node_names(read_msh(game / archive, name), Dialect.RETAIL).index(node)
 

@@ -15,13 +15,18 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, Material, MaterialKind
-from msh_gltf.converter.formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
-from msh_gltf.converter.formats.texture import new_texm
-from msh_gltf.exporters.material import write_material as bytes_of_material
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.exporters.texm import write_texm
+from msh_gltf.converter.formats.material import (
+    MATERIAL_HEADER_DTYPE,
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    PHASE_DTYPE,
+    Material,
+    MaterialKind,
+)
+from msh_gltf.converter.formats.material import write_material as bytes_of_material
+from msh_gltf.converter.formats.nres import Entry, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.formats.texture import new_texm, write_texm
 
 SIZE = 64
 ROWS, COLUMNS = np.mgrid[0:SIZE, 0:SIZE]

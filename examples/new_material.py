@@ -13,12 +13,16 @@ import sys
 from pathlib import Path
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.material import MATERIAL_TYPE, MATERIAL_VERSION, new_material
+from msh_gltf.converter.formats.material import (
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    new_material,
+    read_material,
+    write_material,
+)
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry
 from msh_gltf.converter.game.games import Games
-from msh_gltf.exporters.material import write_material
-from msh_gltf.exporters.nres import add_entry, write_nres
-from msh_gltf.importers.material import read_material
-from msh_gltf.importers.nres import read_nres
 
 
 def main(arguments: list[str]) -> None:

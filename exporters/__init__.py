@@ -1,1 +1,1 @@
-"""Data to bytes: one module per format."""
+"""Data to foreign formats: one module per format."""

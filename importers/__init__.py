@@ -1,1 +1,1 @@
-"""Bytes to data: one module per format."""
+"""Foreign formats to data: one module per format."""

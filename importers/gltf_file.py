@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, plural, printable
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
+from ..converter.input_files import read_file
 from ..converter.numeric.arrays import NONE16
 from ..converter.requirements import needed_for
 from ..converter.scene.differences import NotApplied
@@ -40,7 +41,6 @@ from .gltf_types import (
     GltfScene,
     GltfSkin,
 )
-from .nres import read_file
 
 _T = TypeVar("_T")
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError
 from ..converter.formats.gltf import Json
 from ..converter.formats.surface import FilePicture, Surface, pixel_digest, short_digest, surface_of
+from ..converter.input_files import read_file
 from .gltf_file import GltfFile, Objects, file_of_uri
-from .nres import read_file
 from .picture import is_lossy, picture_of_bytes
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote, unquote
 
-from ..converter.formats.archive import decode_text
 from ..converter.formats.gltf import Json
+from ..converter.formats.names import decode_text
 from ..converter.formats.surface import FilePicture, Surface, surface_of
+from ..converter.input_files import read_file
 from ..converter.numeric.colours import to_linear
 from .gltf_file import file_of_uri
 from .gltf_surfaces import file_picture
-from .nres import read_file
 
 P = TypeVar("P")
 #: An option of a picture, as ``-s 1 1 1``, before its path.

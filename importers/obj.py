@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..converter.errors import ConversionError, printable
-from ..converter.formats.archive import decode_text
-from ..converter.formats.names import readable, stem
+from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.surface import FilePicture, Surface
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
+from ..converter.input_files import read_file
 from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -33,7 +33,6 @@ from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 from .mtl import read_mtl
-from .nres import read_file
 
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")

@@ -3,9 +3,9 @@
 The names below are the library; each is loaded when it is first used, so that ``import msh_gltf``
 takes a few milliseconds. Everything that a user can cause is raised as :class:`ConversionError`.
 
-The package holds three others, which these names come from: ``msh_gltf.importers`` (bytes to data),
-``msh_gltf.exporters`` (data to bytes) and ``msh_gltf.converter`` (the data, and what happens to
-it). ``python -m msh_gltf`` lists the commands.
+The package holds three others, which these names come from: ``msh_gltf.importers`` (foreign formats
+to data), ``msh_gltf.exporters`` (data to foreign formats) and ``msh_gltf.converter`` (the game's
+files, and what happens to them). ``python -m msh_gltf`` lists the commands.
 """
 
 from importlib import import_module
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from .converter.batch.outcome import Outcome, Run
     from .converter.errors import ConversionError
     from .converter.findings import Finding
-    from .converter.formats.archive import Archive, Entry
     from .converter.formats.areal_map import ArealMap
     from .converter.formats.model import MshModel
+    from .converter.formats.nres import Archive, Entry
     from .converter.formats.terrain import Terrain
     from .converter.pipeline.check import Checked
     from .converter.pipeline.import_result import ImportResult
@@ -111,7 +111,7 @@ _DEFINED_IN = {
     "converter.batch.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Finding",
-    "converter.formats.archive": "Archive Entry",
+    "converter.formats.nres": "Archive Entry",
     "converter.formats.areal_map": "ArealMap",
     "converter.queries.areal_map": "areal_at shortest_path",
     "converter.formats.model": "MshModel",

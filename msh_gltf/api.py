@@ -22,13 +22,15 @@ from .converter.batch.walk import select, walk
 from .converter.batch.write_game import Places
 from .converter.errors import ConversionError, machine_errors
 from .converter.findings import Finding
-from .converter.formats.archive import Archive
-from .converter.formats.areal_map import ArealMap
-from .converter.formats.kinds import Kind
-from .converter.formats.model import MshModel
-from .converter.formats.terrain import Terrain
+from .converter.formats import areal_map, terrain
+from .converter.formats.areal_map import ArealMap, write_areal_map
+from .converter.formats.kinds import Kind, find_model
+from .converter.formats.model import MshModel, model_at, write_model
+from .converter.formats.nres import Archive, read_nres
+from .converter.formats.terrain import Terrain, write_terrain
 from .converter.game.games import Games, write_files
-from .converter.pipeline import dispatch
+from .converter.input_files import read_file
+from .converter.pipeline import dispatch, open_files
 from .converter.pipeline.check import Checked, check_file
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.gltf_output import Files
@@ -36,11 +38,6 @@ from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.library_edits import files_beside
 from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
-from .exporters.areal_map import write_areal_map
-from .exporters.msh import write_model
-from .exporters.terrain import write_terrain
-from .importers import areal_map, content, msh, terrain
-from .importers.nres import open_nres, read_file, read_nres
 
 #: A path as text, or a ``pathlib.Path``.
 FilePath = str | os.PathLike[str]
@@ -80,7 +77,7 @@ def read_msh(path: FilePath, entry: str | None = None) -> MshModel:
         >>> model.positions.shape, len(model.nodes)
         ((624, 3), 11)
     """
-    return msh.read_msh(Path(path), entry)
+    return open_files.read_msh(Path(path), entry)
 
 
 def read_terrain(path: FilePath, entry: str | None = None) -> Terrain:
@@ -106,7 +103,7 @@ def open_archive(path: FilePath) -> Archive:
         >>> archive.find("ARMOUR.0"), archive.entries[1].size
         (1, 10954)
     """
-    return open_nres(Path(path), str(path))
+    return open_files.open_nres(Path(path), str(path))
 
 
 def read_models(
@@ -147,8 +144,8 @@ def read_models(
         for item in items:
             try:
                 if archive is None or archive.label != item.path:
-                    archive = open_nres(Path(item.path), item.path)
-                model = msh.model_at(archive, item.index, item.name)
+                    archive = open_files.open_nres(Path(item.path), item.path)
+                model = model_at(archive, item.index, item.name)
             except ConversionError as error:
                 failed(error)
                 continue
@@ -349,8 +346,7 @@ def convert_directory(
     options = run_options(sources, options or ExportOptions(embed=False))
     engine = Engine(jobs)
     with machine_errors():
-        longer = options.mode == "tolerant"
-        items, found = found_in(sources, target, include, exclude, longer=longer)
+        items, found = found_in(sources, target, include, exclude, longer=options.mode == "tolerant")
         run = export_run(
             items, found, target, options, engine, on_item or _ignore, sidecar=sidecar, force=force, dry_run=dry_run
         )
@@ -445,15 +441,14 @@ def check(path: FilePath, *, game: FilePath | None = None) -> list[Checked]:
     tasks, run = check_tasks([Path(path)])
     folders = [] if game is None else [Path(game)]
     for task in tasks:
-        below = [*folders, *map(Path, task.folders)]
-        run.checked += check_file(Path(task.path), task.source, below, known=task.known)
+        run.checked += check_file(Path(task.path), task.source, [*folders, *map(Path, task.folders)], known=task.known)
     return run.checked
 
 
 def _container(path: FilePath, entry: str | None) -> tuple[Archive, str]:
     """Return the container of a terrain or an areal map, and its name."""
     archive = read_nres(read_file(Path(path)), str(path))
-    index = content.find_model(archive, entry)
+    index = find_model(archive, entry)
     if index is None:
         return archive, Path(path).name
     member = archive.entries[index]
@@ -474,8 +469,8 @@ def _files(
     source, archive, index = Path(label), read_nres(data, label), None
     name = model.entry if isinstance(model, MshModel) else getattr(model, "name", source.name)
     if name not in (None, source.name):  # an entry: materials are named beside it, in its archive
-        archive = open_nres(source, label)
-        index = content.find_model(archive, name)
+        archive = open_files.open_nres(source, label)
+        index = find_model(archive, name)
         assert index is not None, "it is named"
         archive.entries[index].payload = data
     kinds = {MshModel: Kind.MODEL, Terrain: Kind.TERRAIN, ArealMap: Kind.AREAL_MAP}
@@ -502,5 +497,4 @@ def _completed(run: Run) -> Run:
     return run
 
 
-def _ignore(outcome: Outcome, done: int, total: int) -> None:
-    """Show no progress."""
+def _ignore(outcome: Outcome, done: int, total: int) -> None: ...

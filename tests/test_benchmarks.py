@@ -11,13 +11,14 @@ import pytest
 
 from benchmarks import commands, flame, floor, full_game, game, inside, libraries, missions, record
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
+from msh_gltf.converter.formats.areal_map import read_areal_map
+from msh_gltf.converter.formats.kinds import models_in
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import new_archive
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.mission import LoadedMission
+from msh_gltf.converter.pipeline.open_files import open_nres
 from msh_gltf.converter.pipeline.options import ExportOptions
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.areal_map import read_areal_map
-from msh_gltf.importers.content import models_in
-from msh_gltf.importers.nres import open_nres, read_nres
 
 Json = dict[str, Any]
 

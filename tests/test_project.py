@@ -26,7 +26,7 @@ converter
 converter.errors
 converter.requirements
 converter.findings converter.storage
-converter.locks
+converter.input_files converter.locks
 converter.numeric
 converter.formats
 converter.scene
@@ -97,7 +97,7 @@ def layer(name: str) -> int:
 
 
 def package_of(name: str) -> str:
-    """``converter.scene`` of ``converter.scene.decode``; ``importers`` of ``importers.msh``."""
+    """``converter.scene`` of ``converter.scene.decode``; ``importers`` of ``importers.obj``."""
     parts = name.split(".")
     return ".".join(parts[:2]) if parts[0] == "converter" else parts[0]
 

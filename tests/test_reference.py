@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.cli import msh2gltf
-from msh_gltf.converter.formats.tables import TABLES, TERRAIN_TABLES
+from msh_gltf.converter.formats.model import TABLES
+from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
 from tests.support.runs import call
 
 ROOT = Path(__file__).parent.parent
@@ -81,7 +82,7 @@ def plain() -> set[str]:
 def test_every_record_is_spoken_of() -> None:
     found = declared()
     assert len(found) > 25
-    assert "KEY_DTYPE" in found
+    assert "NODE_DTYPE" in found
     in_terrains = {f"{name}_DTYPE in Land.msh" for name in ("NODE", "HEADER", "SLOT")}
     assert set(FIELDS) == found | plain() | in_terrains
 
@@ -174,11 +175,11 @@ def test_every_translation_is_used() -> None:
 def test_offsets_are_the_records() -> None:
     """What a page says of offset and type is how NumPy reads the bytes."""
     text = TEXTS["model.md"]
-    block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"] == "BATCH_DTYPE")
+    block = next(b for b in MAKE["BLOCK"].finditer(text) if b["name"].endswith(":BATCH_DTYPE"))
     row = r"^\| (\d+)<br>0x([0-9a-f]+) \| \*\*(\w+)\*\*<br>(\w+)"
     rows = re.findall(row, block[0], re.MULTILINE)
     raw = bytes(range(20))
-    batch = np.frombuffer(raw, import_module("msh_gltf.converter.formats.tables").BATCH_DTYPE)[0]
+    batch = np.frombuffer(raw, import_module("msh_gltf.converter.formats.model").BATCH_DTYPE)[0]
     assert len(rows) == 8
     for offset, hexadecimal, name, kind in rows:
         size = int(kind.removeprefix("uint")) // 8

@@ -16,7 +16,6 @@ from .converter.batch.replace_entry import replace_model
 from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
-from .converter.formats.sidecar import sidecar_path
 from .converter.game.games import Games
 from .converter.pipeline.appearance import with_libraries_around
 from .converter.pipeline.companions import companions_beside, wear_beside
@@ -26,6 +25,7 @@ from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.library_edits import files_beside
 from .converter.pipeline.new_entries import NewEntries, entries_of_game
 from .converter.pipeline.options import ExportOptions, ImportOptions
+from .converter.pipeline.sidecars import sidecar_path
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file
 from .guard import guarded

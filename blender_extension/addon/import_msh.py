@@ -12,19 +12,20 @@ from bpy_extras.io_utils import ImportHelper
 from .areals import join_areals
 from .converter.errors import ConversionError, printable
 from .converter.findings import messages
-from .converter.formats.archive import Archive
-from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind
+from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembly_kind, find_model, kind_at, models_in
 from .converter.formats.names import stem, without_number
-from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.formats.nres import Archive, read_nres
+from .converter.formats.sidecar import sha256
+from .converter.input_files import read_file
 from .converter.pipeline.dispatch import gltf_files, load, load_assembly
 from .converter.pipeline.export_model import LoadedModel
 from .converter.pipeline.loaded import LoadedScene
+from .converter.pipeline.open_files import mission_in
 from .converter.pipeline.options import ExportOptions
+from .converter.pipeline.sidecars import sidecar_path
 from .ground import split_blend
 from .guard import guarded
-from .importers.content import assembly_kind, find_model, kind_at, mission_in, models_in
 from .importers.gltf_file import open_gltf
-from .importers.nres import read_file, read_nres
 from .missions import game_of_file, sort_by_kind
 from .state import DIALECTS, TEXTURES, clear_report, game_folders, keep_sidecar, new_owner, show_warnings
 
@@ -46,7 +47,7 @@ def kind_of_assembly(path: Path) -> Kind | None:
     Raises:
         ConversionError: it cannot be read.
     """
-    return assembly_kind(path, bytes(read_file(path)[:4]))
+    return assembly_kind(path.name, bytes(read_file(path)[:4]))
 
 
 def choices(path: Path) -> list[int]:

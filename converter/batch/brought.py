@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ...importers.nres import Stamp, read_nres
-from ..formats.archive import Archive
 from ..formats.names import readable
+from ..formats.nres import Archive, read_nres
 from ..game.edits import GameEdits
 from ..game.layers import Layer
+from ..input_files import Stamp
 from .manifest import Record
 from .sources import open_archive
 

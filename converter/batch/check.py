@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from ..findings import Finding
-from ..formats.archive import UNREADABLE
 from ..formats.kinds import Kind
+from ..input_files import UNREADABLE
 from ..pipeline.check import Checked, check_file
 from .engine import Engine, Progress
 from .outcome import FAILED, Outcome, guarded

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from ...importers.nres import Stamp
 from ..findings import Finding, messages
-from ..formats.archive import Archive
+from ..formats.nres import Archive
 from ..formats.sidecar import sha256
+from ..input_files import Stamp
 from ..pipeline import areal_map, game, terrain, texture, texture_lookup  # noqa: F401 - see below
 from ..pipeline.dispatch import gltf_files, load
 from ..pipeline.export_model import LoadedModel

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 from time import perf_counter
 
-from ...importers.nres import read_file, stamp
 from ..errors import ConversionError
-from ..formats.archive import Archive, Entry
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name
+from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
+from ..input_files import read_file, stamp
 from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
 from ..pipeline.options import ImportOptions

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
-from ...importers.nres import read_file
 from .. import MANIFEST
 from ..errors import ConversionError
 from ..formats.kinds import Kind
 from ..formats.sidecar import sha256
+from ..input_files import read_file
 from ..storage import TEMPORARY, read_json, require_no_link, write_outputs
 from .walk import Folder, Skipped
 

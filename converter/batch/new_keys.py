@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, decode_text
 from ..formats.kinds import MODEL_TYPE
-from ..formats.names import stem
+from ..formats.names import decode_text, stem
+from ..formats.nres import Archive, read_nres
 from ..formats.registry import REGISTRY, TAGS
+from ..input_files import read_file
 from ..pipeline.object_keys import ObjectKey, key_of_model, other_tag, require_registry, with_key
 from .brought import JOIN, Brought
 from .import_item import Edited

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 
-from ...importers.nres import stamp
-from ...importers.wear import read_lightmap_names, read_wear_names
 from ..errors import ConversionError
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
 from ..formats.texture import texture_name
+from ..formats.wear import read_lightmap_names, read_wear_names
+from ..input_files import stamp
 from ..pipeline.options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import PICTURES, picture_path

@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...importers.content import content_kind, models_in
-from ...importers.nres import is_nres, open_nres, read_file
 from ..errors import ConversionError, printable
-from ..formats.archive import decode_text
-from ..formats.kinds import MODEL_TYPE, Kind
-from ..formats.names import readable
+from ..formats.kinds import MODEL_TYPE, Kind, content_kind, models_in
+from ..formats.names import decode_text, readable
+from ..formats.nres import is_nres
 from ..formats.registry import REGISTRY
+from ..input_files import read_file
 from ..pipeline.companions import with_wear
 from ..pipeline.game import Game, find_game, majority_of
 from ..pipeline.import_result import ImportResult
 from ..pipeline.object_keys import key_of_model, require_registry, with_key
+from ..pipeline.open_files import open_nres
 from ..scene.dialect import Dialect
 from .put_libraries import LibraryPlan
 from .replace_entry import with_companions, with_new_entry

@@ -10,11 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...exporters.nres import add_entry, replace_entry, write_nres
-from ...importers.nres import read_nres
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, Entry, decode_text, encode_name
-from ..formats.names import stem
+from ..formats.names import decode_text, encode_name, stem
+from ..formats.nres import Archive, Entry, read_nres, write_nres
+from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.sidecar import sha256
 from ..game.games import Games
 from ..pipeline.companions import companions_beside, shows_same_points

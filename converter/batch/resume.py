@@ -17,15 +17,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import IO, Any, Literal
 
-from ...importers.nres import Stamp, read_file, stamp
-from ...importers.wear import companion
 from .. import __version__
 from ..errors import ConversionError
-from ..formats.archive import Archive
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
+from ..formats.nres import Archive
 from ..formats.sidecar import sha256
+from ..input_files import Stamp, read_file, stamp
 from ..pipeline.appearance import find_appearance
+from ..pipeline.open_files import companion
 from ..pipeline.options import ExportOptions
 from ..storage import IN_THE_WAY, no_follow
 from .manifest import JOURNAL, Output, Record, as_row

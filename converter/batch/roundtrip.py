@@ -10,10 +10,10 @@ from time import perf_counter
 
 import numpy as np
 
-from ...importers.nres import stamp
 from ..errors import plural
 from ..findings import Mode
 from ..formats.kinds import Kind
+from ..input_files import stamp
 from ..pipeline.dispatch import gltf_files, import_gltf, load
 from ..pipeline.options import ExportOptions
 from ..storage import write_outputs
@@ -85,8 +85,8 @@ def _round_trip(task: RoundTripTask) -> Outcome:
 def _difference(before: bytes, after: bytes, kind: Kind) -> str:
     """Where two files differ first, by table where they are models."""
     if kind is Kind.MODEL:
-        from ...importers.msh import read_model
-        from ...importers.nres import read_nres
+        from ..formats.model import read_model
+        from ..formats.nres import read_nres
         from ..pipeline.inspect_diff import diff_models, lines
 
         differences = lines(diff_models(*(read_model(read_nres(b, kind), kind) for b in (before, after))))

@@ -6,12 +6,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...importers.nres import Stamp, open_nres, read_file, read_nres
-from ...importers.unpacked import open_unpacked
-from ...importers.wear import wear_of, wears_of_level
 from ..errors import ConversionError
-from ..formats.archive import Archive
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
+from ..formats.nres import Archive, read_nres
+from ..input_files import Stamp, read_file
+from ..pipeline.open_files import open_nres, open_unpacked, wear_of, wears_of_level
 from ..pipeline.options import ExportOptions
 from .walk import Item
 

@@ -15,14 +15,13 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from ...importers.content import assembly_kind, entry_kind, file_kind
-from ...importers.nres import is_nres, open_nres
 from .. import MANIFEST
 from ..errors import ConversionError, printable, with_article
-from ..formats.archive import Archive
-from ..formats.kinds import MODEL_TYPE, Kind
+from ..formats.kinds import MODEL_TYPE, Kind, assembly_kind, entry_kind, file_kind
 from ..formats.names import Names, escape, file_stem, readable, stem
+from ..formats.nres import Archive, is_nres
 from ..formats.sidecar import SUFFIX
+from ..pipeline.open_files import open_nres
 from ..scene.appearance import PICTURES
 from ..storage import TEMPORARY, walk_files
 
@@ -267,7 +266,7 @@ def placed_kind(path: Path) -> Kind | None:
     """Tell whether a file is a unit or a mission, by its first bytes and its name."""
     try:
         with path.open("rb") as opened:
-            return assembly_kind(path, opened.read(4))
+            return assembly_kind(path.name, opened.read(4))
     except OSError:
         return None  # opening it again says what is wrong
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...exporters.nres import replace_entry, write_nres
-from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError
-from ..formats.archive import Archive, decode_text, encode_name
-from ..formats.names import stem
+from ..formats.names import decode_text, encode_name, stem
+from ..formats.nres import Archive, read_nres, write_nres
+from ..formats.nres_edits import replace_entry
 from ..formats.wear import WEAR_ENDING
 from ..game.edits import GameEdits
 from ..game.layers import Layer
+from ..input_files import read_file
 from ..pipeline.companions import shows_same_points, with_wear
 from ..storage import copy_output, require_inside
 from .brought import JOIN, Brought

@@ -20,15 +20,16 @@ def all_rules() -> dict[str, Rule]:
 
     Imports every module that declares one: rules found while reading bytes stand in ``formats``.
     """
+    from .. import input_files
     from ..findings import Rule
     from ..formats import (
-        archive,
         areal_map,
         build_dat,
         control_points,
         material,
         mission,
         model_parts,
+        nres,
         registry,
         rsli,
         texture,
@@ -68,7 +69,8 @@ def all_rules() -> dict[str, Rule]:
     )
 
     modules = (
-        archive,
+        input_files,
+        nres,
         container,
         core_model,
         directory,

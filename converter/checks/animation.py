@@ -9,8 +9,7 @@ import numpy as np
 
 from ..errors import plural
 from ..findings import Finding, Rule, first_bad
-from ..formats.model import MshModel
-from ..formats.tables import TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
 from ..numeric.arrays import MAX_USES, NONE16, Ints, Records
 from ..scene.scene import MAX_COORDINATE, in_range
 from .places import in_table

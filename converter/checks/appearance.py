@@ -8,8 +8,8 @@ import numpy as np
 
 from ..errors import printable
 from ..findings import Finding, Rule
-from ..formats.archive import fold_upper
 from ..formats.material import Material
+from ..formats.names import fold_upper
 
 LOOK_MISSING = Rule(
     "WEAR, MAT0",

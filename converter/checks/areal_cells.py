@@ -13,8 +13,17 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad, more
-from ..formats.areal_map import CELL_LIMIT, CELLS, LINKS, ArealMap, game_xy, link_targets, points_inside
-from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE, AREAL_VERTEX_DTYPE
+from ..formats.areal_map import (
+    AREAL_DTYPE,
+    AREAL_LINK_DTYPE,
+    AREAL_VERTEX_DTYPE,
+    CELL_LIMIT,
+    CELLS,
+    LINKS,
+    ArealMap,
+    game_xy,
+)
+from ..formats.areal_polygons import link_targets, points_inside
 from ..numeric.arrays import Bools, Floats, Ints
 from .places import at_offsets, record_offsets
 

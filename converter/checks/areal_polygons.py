@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad, more
-from ..formats.areal_map import AREALS, ArealMap, signed_areas
-from ..formats.tables import AREAL_DTYPE, AREAL_VERTEX_DTYPE
+from ..formats.areal_map import AREAL_DTYPE, AREAL_VERTEX_DTYPE, AREALS, ArealMap
+from ..formats.areal_polygons import signed_areas
 from ..numeric.arrays import Bools, Floats
 from ..scene.scene import MAX_COORDINATE, in_range
 from .areal_records import check_anchors

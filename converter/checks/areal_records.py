@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.areal_map import AREALS, CELLS, ArealMap, anchor_inside
-from ..formats.tables import AREAL_MAP_TYPE
+from ..formats.areal_map import AREALS, CELLS, ArealMap
+from ..formats.areal_polygons import anchor_inside
+from ..formats.kinds import AREAL_MAP_TYPE
 from ..numeric.arrays import Bools
 from .places import DIRECTORY, in_areals
 

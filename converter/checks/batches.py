@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.model import MshModel, largest_indices
-from ..formats.tables import BATCH_LIGHTMAP, BATCH_PORTAL, NO_LIGHTMAP, TABLES, StreamType
+from ..formats.model import BATCH_LIGHTMAP, BATCH_PORTAL, NO_LIGHTMAP, TABLES, MshModel, StreamType, largest_indices
 from ..numeric.arrays import NONE16, Bools
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from .places import in_table

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import plural, printable
 from ..findings import Finding, Rule, first_bad, more
-from ..formats.archive import Archive, Entry, fold_upper
+from ..formats.names import fold_upper
+from ..formats.nres import Archive, Entry
 from ..numeric.arrays import Bools
 from .places import DIRECTORY, in_directory
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from ..errors import printable
 from ..findings import Finding, Rule
-from ..formats.model import MshModel
-from ..formats.tables import TABLES, Presence, StreamType, TableSpec
+from ..formats.model import TABLES, MshModel, StreamType
+from ..formats.tables import Presence, TableSpec
 from .places import DIRECTORY, in_directory
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import plural
 from ..findings import Finding, Rule, first_bad
-from ..formats.model import MshModel, PathGraph
-from ..formats.tables import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, StreamType, field_offset
+from ..formats.model import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, MshModel, PathGraph, StreamType
+from ..numeric.arrays import field_offset
 from ..scene.scene import MAX_COORDINATE, in_range
 from .places import at_offsets
 

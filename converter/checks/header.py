@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule
-from ..formats.model import MshModel
-from ..formats.tables import HEADER_DTYPE, StreamType, field_offset
+from ..formats.model import MshModel, StreamType
+from ..formats.tables import HEADER_DTYPE
+from ..numeric.arrays import field_offset
 from ..numeric.bounds import hull
 from ..rebuild.header import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest

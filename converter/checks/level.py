@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.tables import TerrainStream
-from ..formats.terrain import NO_MATERIAL, Terrain
+from ..formats.terrain import NO_MATERIAL, Terrain, TerrainStream
 from .places import in_table
 
 _rule = partial(Rule, "level", source="docs/reference/terrain.md#res21-faces")

@@ -9,8 +9,16 @@ import numpy as np
 
 from ..errors import plural
 from ..findings import Finding, Rule, first_bad
-from ..formats.material import Material, MaterialKind, Track
-from ..formats.tables import MATERIAL_HEADER_DTYPE, MATERIAL_KEY_DTYPE, MATERIAL_TRACK_DTYPE, PHASE_DTYPE, field_offset
+from ..formats.material import (
+    MATERIAL_HEADER_DTYPE,
+    MATERIAL_KEY_DTYPE,
+    MATERIAL_TRACK_DTYPE,
+    PHASE_DTYPE,
+    Material,
+    MaterialKind,
+    Track,
+)
+from ..numeric.arrays import field_offset
 from .places import at_offsets
 
 _rule = partial(Rule, "MAT0", source="docs/reference/material.md")

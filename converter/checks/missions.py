@@ -24,7 +24,7 @@ _PLACE = Place(OBJECTS, lambda row: None)  # texts lie between: offsets are not 
 
 def records_of(mission: Mission) -> Records:
     """Return the numbers of all objects. (n,) ``OBJECT_DTYPE``."""
-    from ..formats.assembly_tables import OBJECT_DTYPE
+    from ..formats.mission import OBJECT_DTYPE
 
     raw = b"".join(placed.record.tobytes() for placed in mission.objects)
     return np.frombuffer(raw, OBJECT_DTYPE)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import plural
 from ..findings import Finding, Place, Rule, first_bad
-from ..formats.model import MshModel, StringTable
-from ..formats.tables import NAME_DTYPE, TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType, StringTable
+from ..formats.tables import NAME_DTYPE
 from .places import in_table
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#res10-strings")

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.model import MshModel
-from ..formats.tables import GROUP_COUNT, LOD_COUNT, TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
+from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16, beyond, largest_known
 from ..numeric.pose import parents_first
 from .places import in_table

@@ -7,11 +7,10 @@ from typing import cast
 import numpy as np
 
 from ..findings import Place
-from ..formats.archive import Archive
-from ..formats.areal_map import AREALS, ArealMap
-from ..formats.table_file import TableFile
-from ..formats.tables import AREAL_DTYPE, NRES_ENTRY_DTYPE, field_offset
-from ..numeric.arrays import Ints
+from ..formats.areal_map import AREAL_DTYPE, AREALS, ArealMap
+from ..formats.nres import NRES_ENTRY_DTYPE, Archive
+from ..formats.tables import TableFile
+from ..numeric.arrays import Ints, field_offset
 
 #: What messages call the directory of a container.
 DIRECTORY = "NRes directory"

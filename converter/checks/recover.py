@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..findings import Finding, Mode, Rule, without_errors
-from ..formats.model import TABLE_STRIDE, MshModel, StringTable, largest_indices
-from ..formats.table_file import TableFile
-from ..formats.tables import KEY_DTYPE, StreamType
+from ..formats.key_pool import KEY_DTYPE
+from ..formats.model import TABLE_STRIDE, MshModel, StreamType, StringTable, largest_indices
+from ..formats.tables import TableFile
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
 from ..scene.scene import in_range

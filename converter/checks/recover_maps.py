@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..findings import Finding, Mode, without_errors
-from ..formats.areal_map import ArealMap, link_targets
-from ..formats.tables import TerrainStream
-from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain
+from ..formats.areal_map import ArealMap
+from ..formats.areal_polygons import link_targets
+from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain, TerrainStream
 from ..numeric.arrays import NONE16
 from ..scene.scene import in_range
 from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.model import MshModel
-from ..formats.tables import TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, max_uses, ranges
 from .places import in_table
 

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
-from ..formats.tables import TerrainStream
-from ..formats.terrain import Terrain
+from ..formats.terrain import Terrain, TerrainStream
 from .places import in_table
 
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#res11-the-order-in-which-faces-are-drawn")

@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, first_bad
-from ..formats.tables import TerrainStream
-from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain
+from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, beyond, cross_products
 from ..numeric.face_flags import FaceFlag

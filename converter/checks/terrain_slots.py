@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
-from ..formats.tables import TerrainStream
-from ..formats.terrain import COARSE, FINE, Terrain
+from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream
 from ..numeric.arrays import NONE16, max_uses, ranges
 from .places import in_table
 

@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
-from ..formats.tables import HEADER_DTYPE, TERRAIN_TABLES, TerrainStream, field_offset
-from ..formats.terrain import MOST_FACES, MOST_VERTICES, TERRAIN_TABLES_RULE, Terrain
+from ..formats.tables import HEADER_DTYPE
+from ..formats.terrain import MOST_FACES, MOST_VERTICES, TERRAIN_TABLES, TERRAIN_TABLES_RULE, Terrain, TerrainStream
+from ..numeric.arrays import field_offset
 from ..scene.scene import MAX_COORDINATE, in_range
 from .places import DIRECTORY, in_directory, in_table
 

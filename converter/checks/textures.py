@@ -9,9 +9,8 @@ import numpy as np
 
 from ..errors import plural
 from ..findings import Finding, Rule, first_bad
-from ..formats.tables import PAGE_DTYPE, TEXM_HEADER_DTYPE, field_offset
-from ..formats.texture import PAGE_MAGIC, PALETTE_SIZE, Texm
-from ..numeric.arrays import Records
+from ..formats.texture import PAGE_DTYPE, PAGE_MAGIC, PALETTE_SIZE, TEXM_HEADER_DTYPE, Texm
+from ..numeric.arrays import Records, field_offset
 from .places import at_offsets
 
 _rule = partial(Rule, "Texm", source="docs/reference/texture.md")

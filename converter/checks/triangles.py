@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
-from ..formats.model import MshModel
-from ..formats.tables import StreamType
+from ..formats.model import MshModel, StreamType
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, Records, beyond, cross_products, largest_known, ranges
 from .places import in_table

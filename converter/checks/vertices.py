@@ -9,8 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..findings import Finding, Rule, about_table, first_bad
-from ..formats.model import MshModel
-from ..formats.tables import TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
 from ..numeric.arrays import NONE16, ranges
 from ..scene.scene import MAX_COORDINATE
 from .places import in_table

@@ -10,8 +10,7 @@ import click
 
 from ..batch.put_libraries import plan_libraries
 from ..batch.put_models import add_model, dialect_of, find_destination
-from ..formats.archive import decode_text
-from ..formats.names import entry_name
+from ..formats.names import decode_text, entry_name
 from ..game.games import Games
 from ..pipeline.import_result import unapplied
 from ..storage import write_outputs

@@ -190,12 +190,13 @@ _OF_ROUNDTRIP = {"tolerant", "jobs", "quiet"}
 
 
 def _inspect(given: ToInspect) -> None:
-    from ...importers.content import mission_in, models_in
-    from ...importers.nres import is_nres, read_file, read_nres
-    from ..formats.kinds import Kind, archive_kind
+    from ..formats.kinds import Kind, archive_kind, models_in
+    from ..formats.nres import is_nres, read_nres
+    from ..input_files import read_file
     from ..pipeline import dispatch
     from ..pipeline import inspect as overview
     from ..pipeline.assembly_files import assembly_facts
+    from ..pipeline.open_files import mission_in
     from ..pipeline.options import ExportOptions
     from ..pipeline.texture import texture_at
 
@@ -234,8 +235,7 @@ def _print(facts: dict[str, Any], as_json: bool) -> None:
 
 def _build_dat(data: bytes, label: str, as_json: bool) -> None:
     """The categories of ``BuildDat.lst``."""
-    from ...importers.build_dat import read_build_dat
-    from ..formats.build_dat import CATEGORIES
+    from ..formats.build_dat import CATEGORIES, read_build_dat
     from ..formats.kinds import Kind
 
     found, findings = read_build_dat(data, label)
@@ -270,10 +270,9 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
-    from ...importers.content import mission_in
-    from ...importers.msh import read_msh
     from ..pipeline.diff_assembly import diff_assemblies
     from ..pipeline.inspect_diff import diff_models, lines
+    from ..pipeline.open_files import mission_in, read_msh
 
     sources = [mission_in(source) or source for source in given.sources]
     differences = None if given.entry is not None else diff_assemblies(*sources)

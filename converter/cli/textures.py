@@ -36,9 +36,8 @@ def export_texture(texture: LoadedTexture, output: str | None, force: bool, quie
 
 def import_picture(given: ToMsh) -> None:
     """A PNG as a texture: a file, or an entry of a library."""
-    from ...exporters.texm import write_texm
     from ..formats.names import readable
-    from ..formats.texture import texture_name
+    from ..formats.texture import texture_name, write_texm
     from ..game.games import write_files
     from ..pipeline.texture import add_or_replace_texture, texm_of, texture_summary
 
@@ -85,8 +84,8 @@ def is_entry_file(path: Path) -> bool:
 
 def import_entry(given: ToMsh) -> None:
     """Put a file that is an entry into a library."""
-    from ...importers.nres import read_file
-    from ...importers.texm import read_texm
+    from ..formats.texture import read_texm
+    from ..input_files import read_file
     from ..pipeline.library_edits import MATERIAL_ENDING, add_or_replace_material
     from ..pipeline.texture import add_or_replace_texture, texture_summary
 

@@ -350,7 +350,7 @@ def _mission_of(given: ToGltf) -> ToGltf:
     to_file = given.output == STDOUT or any(_ends_in(given, suffix) for suffix in SUFFIXES)
     if len(given.sources) != 1 or not to_file or given.list_only or not given.sources[0].is_dir():
         return given
-    from ...importers.content import mission_in
+    from ..pipeline.open_files import mission_in
 
     mission = mission_in(given.sources[0])
     return given if mission is None else replace(given, sources=(mission,))
@@ -407,11 +407,10 @@ def _is_many(given: ToGltf) -> bool:
     to_file = output is None or output == STDOUT or output.lower().endswith(SUFFIXES)
     if given.entry is not None or (to_file and not (given.list_only or given.dry_run)):
         return False
-    from ...importers.content import file_kind
-    from ...importers.nres import open_nres
     from ..errors import ConversionError
-    from ..formats.archive import NRES_MAGIC_RULE
-    from ..formats.kinds import Kind
+    from ..formats.kinds import Kind, file_kind
+    from ..formats.nres import NRES_MAGIC_RULE
+    from ..pipeline.open_files import open_nres
 
     try:
         archive = open_nres(sources[0], str(sources[0]), longer=given.tolerant)

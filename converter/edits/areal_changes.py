@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from ..formats.areal_map import ArealMap, link_targets
+from ..formats.areal_map import ArealMap
+from ..formats.areal_polygons import link_targets
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
 from ..numeric.triangulate import triangulate

@@ -28,17 +28,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from ..formats.areal_map import (
-    AREALS,
-    CELL_LIMIT,
-    CELLS,
-    ArealMap,
-    anchor_inside,
-    link_targets,
-    require_areal,
-    signed_areas,
-)
-from ..formats.tables import AREAL_DTYPE, AREAL_LINK_DTYPE
+from ..formats.areal_map import AREAL_DTYPE, AREAL_LINK_DTYPE, AREALS, CELL_LIMIT, CELLS, ArealMap, require_areal
+from ..formats.areal_polygons import anchor_inside, link_targets, signed_areas
 from ..numeric.arrays import Bools, Floats, Ints
 from ..numeric.near_pairs import near_pairs
 from ..numeric.polygon_cells import cells_under

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from ..formats.areal_map import AREALS, ArealMap, points_inside
+from ..formats.areal_map import AREALS, ArealMap
+from ..formats.areal_polygons import points_inside
 from ..numeric.arrays import Floats, Ints
 
 #: A polygon of less than this part of its extent's square has no area.

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.assembly_tables import LODE_DTYPE, ZONE_DTYPE
-from ..formats.mission import Clan, Route
+from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Route
 from ..numeric.pose import F64
 from ..scene.assembly import closed_sides
 from ..scene.scene import F32

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import printable
-from ..formats.archive import decode_text, encode_name
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
-from ..formats.names import without_number
+from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose

@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
-from ..formats.archive import encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
+from ..formats.names import encode_name
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
 from ..scene.differences import NotApplied

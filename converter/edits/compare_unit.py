@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ConversionError, printable
-from ..formats.assembly_tables import COMPONENT_DTYPE
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
-from ..formats.unit import CHASSIS, CLASSES, GUN, INTERNAL, TURRET, Unit
+from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
 from ..scene.assembly import Pose
 from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
+from ..formats.model import NODE_COCKPIT
 from ..formats.names import without_number
-from ..formats.tables import NODE_COCKPIT
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.differences import NotApplied

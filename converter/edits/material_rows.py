@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import ConversionError, printable
 from ..formats.names import without_number
-from ..formats.tables import NAME_SIZE
+from ..formats.nres import NAME_SIZE
 from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
 from ..scene.differences import Change, NotApplied

@@ -13,10 +13,9 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from ..errors import ConversionError, printable
-from ..formats.archive import encode_name
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
-from ..formats.names import unescape, without_number
+from ..formats.names import encode_name, unescape, without_number
 from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
 from ..numeric.colours import to_bytes

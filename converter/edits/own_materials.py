@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import printable
-from ..formats.archive import decode_text, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key
+from ..formats.names import decode_text, encode_name
+from ..formats.nres import NAME_SIZE
 from ..formats.surface import ShownPicture, Surface
-from ..formats.tables import NAME_SIZE
 from ..scene.differences import Change
 from .compare_surfaces import SurfaceEdits
 from .material_rows import WearEdit

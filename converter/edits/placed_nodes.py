@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import printable
-from ..formats.archive import decode_text, encode_name
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
-from ..formats.names import without_number
+from ..formats.names import decode_text, encode_name, without_number
 from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
 from ..scene.differences import Change, NotApplied

@@ -1,1 +1,1 @@
-"""What is in the files, as data: records, tables and names, without input and output."""
+"""The game's files, one module each: records, data class, rules, reader and writer. Bytes, no paths."""

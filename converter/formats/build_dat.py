@@ -5,8 +5,6 @@ The file is text. Empty lines and lines that start with ``//`` are skipped; a he
 the order of the paths matters (upgrade ladder; docs/reference/build_dat.md). Not established, and
 assumed here: blanks at both ends of a line do not matter; category names compare exactly, letter
 case included; of two headers with one name the first counts.
-
-Reading bytes is ``importers.build_dat``, writing them ``exporters.build_dat``.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from itertools import takewhile
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule
-from .archive import decode_text
+from .names import decode_text
 
 _rule = partial(Rule, "BuildDat.lst", source="docs/reference/build_dat.md#grammar")
 
@@ -382,3 +380,39 @@ def _append_header(lines: list[bytes], category: str) -> Section:
     blank = [b""] if lines and lines[-1].strip() else []
     _insert(lines, len(lines), [*blank, category.encode() + b" 0"])
     return Section(category, len(lines) - 1, 0)
+
+
+def read_build_dat(data: bytes, label: str, *, strict: bool = False) -> tuple[BuildDat, list[Finding]]:
+    """Any bytes as the lines of the file; corrupted lines are kept and reported.
+
+    Args:
+        data: the file.
+        label: what errors call it.
+        strict: stop at the first error, as the game does.
+
+    Returns:
+        The lines, and the findings of :meth:`BuildDat.check`: their ``row`` is the line's
+        number, counted from 1.
+
+    Raises:
+        ConversionError: ``strict``, and a finding is an error.
+    """
+    lines = BuildDat(tuple(bytes(data).splitlines(keepends=True)))
+    findings = lines.check()
+    for finding in findings:
+        if strict and finding.severity == "error":
+            raise ConversionError(
+                f"{TABLE} is corrupted: {finding.problem}",
+                file=label,
+                table=finding.table,
+                row=finding.row,
+                value=finding.value,
+                expected=finding.expected,
+                hint="rows count lines from 1",
+            )
+    return lines, findings
+
+
+def write_build_dat(build_dat: BuildDat) -> bytes:
+    """The bytes of the file: those it was read from, where nothing was edited."""
+    return b"".join(build_dat.lines)

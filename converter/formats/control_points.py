@@ -5,8 +5,6 @@ independent reader of the retail install, which counted 3,599 points in 284 file
 size of every file at hand (docs/decisions/0017-control-points.md): a count, that many records,
 that many names of 32 bytes. The node is a row of the model of the same stem (2,984 of 2,985); the
 position is in its frame.
-
-Reading bytes is ``importers.control_points``, writing them ``exporters.control_points``.
 """
 
 from __future__ import annotations
@@ -17,10 +15,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import ConversionError, plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from .archive import decode_text
+from .names import decode_text
+from .tables import NAME_DTYPE
+
+POINT_DTYPE = np.dtype(  # of a .cpt, see converter.formats.control_points
+    [
+        ("opaque0", "<u4"),  # +0   0
+        ("node", "<i4"),  # +4   the node that it is on
+        ("second", "<i4"),  # +8   mostly the same node, else unknown
+        ("position", "<f4", (3,)),  # +12  in that node's frame
+        ("direction", "<f4", (3,)),  # +24  its length is a size of its own
+    ]
+)
+assert POINT_DTYPE.itemsize == 36
+
 
 _rule = partial(Rule, "control points", source="docs/reference/control_points.md")
 
@@ -113,3 +124,38 @@ def misplaced(points: ControlPoints, nodes: int | None) -> dict[int, Finding]:
         problem = f"control point {printable(points.name(row))!r} has no place: {problem}"
         found[row] = Finding(POINT_PLACE, problem, TABLE, row, value=value, expected=expected)
     return found
+
+
+def read_points(data: memoryview | bytes, label: str) -> ControlPoints:
+    """The points of a ``.cpt``; the records are views of ``data``.
+
+    Args:
+        data: the file; empty for a model without points.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: its size is not that of its count.
+    """
+    view = memoryview(data)
+    if not view:
+        return ControlPoints(np.zeros(0, POINT_DTYPE), np.zeros(0, NAME_DTYPE))
+    count = int.from_bytes(view[:4], "little")
+    size = 4 + count * (POINT_DTYPE.itemsize + NAME_DTYPE.itemsize)
+    if len(view) != size:
+        raise ConversionError(
+            f"size does not fit its count of {count} control points",
+            file=label,
+            table=TABLE,
+            offset=0,
+            value=plural(len(view), "byte"),
+            expected=size,
+            code=POINTS_SIZE.code,
+        )
+    names = 4 + count * POINT_DTYPE.itemsize
+    return ControlPoints(np.frombuffer(view[4:names], POINT_DTYPE), np.frombuffer(view[names:], NAME_DTYPE))
+
+
+def write_points(points: ControlPoints) -> bytes:
+    """Return the bytes of a ``.cpt`` (docs/reference/control_points.md)."""
+    count = len(points.records).to_bytes(4, "little")
+    return count + points.records.tobytes() + points.names.tobytes()

@@ -1,4 +1,4 @@
-"""Res8, the key pool: encoding and decoding of its keys (``tables.KEY_DTYPE``, 24 bytes).
+"""Res8, the key pool: encoding and decoding of its keys (24 bytes each).
 
 A key is a position, a time in frames and a rotation of four words (docs/reference/animation.md).
 Which word is which differs between files: the caller gives the columns of ``[w, x, y, z]``
@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from ..numeric.arrays import Records
 from ..numeric.quantize import UNIT_SCALE, decode_unit
-from .tables import KEY_DTYPE
+
+KEY_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),  # +0
+        ("time", "<f4"),  # +12  frames
+        ("quaternion", "<i2", (4,)),  # +16  / 32767; the order is the dialect's
+    ]
+)
+assert KEY_DTYPE.itemsize == 24
 
 
 class Keys(NamedTuple):

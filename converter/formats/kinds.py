@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Set
 from enum import StrEnum
 
-from .archive import Archive
-from .tables import AREAL_MAP_TYPE, CORE_MODEL_TYPES, TERRAIN_TYPES, StreamType, TerrainStream
+from ..errors import ConversionError, printable
+from .nres import Archive, Entry, entry_types, is_nres, read_nres
+from .texture import TEXM_TYPE
+from .unit import is_unit
+
+#: A payload with these types is a core model (docs/reference/nres.md).
+CORE_MODEL_TYPES = frozenset({1, 2, 3, 6, 13})
+#: A payload with these types is a terrain, unless it has a table that only models have.
+TERRAIN_TYPES = frozenset({1, 2, 3, 11, 21})
+#: The indices of a core model, which has no faces; draw order and faces of a terrain.
+_MODEL_ONLY, _TERRAIN_ONLY = 6, {11, 21}
+#: A payload with this type is an areal map.
+AREAL_MAP_TYPE = 12
 
 
 class Kind(StrEnum):
@@ -44,12 +55,10 @@ class Kind(StrEnum):
 
 
 _FORMATS = {Kind.MODEL: "core model", Kind.TEXTURE: "Texm"}
-#: A mission is recognised by its name, in any case.
+#: The mission of a directory, in any case.
 MISSION_FILE = "data.tma"
 #: Type of a core model's entry in an archive.
 MODEL_TYPE = int.from_bytes(b"MESH", "little")
-#: Tables that only a terrain has.
-_TERRAIN_ONLY = {TerrainStream.DRAW_ORDER, TerrainStream.FACES}
 #: What becomes glTF and has a sidecar.
 SCENE_KINDS = (Kind.MODEL, Kind.TERRAIN, Kind.AREAL_MAP, Kind.UNIT, Kind.MISSION)
 #: Those of them that place models of a game, and are not NRes files.
@@ -65,7 +74,7 @@ def kind_of_types(types: Set[int]) -> Kind:
     """Tell the same by the type ids themselves."""
     if types >= CORE_MODEL_TYPES:
         return Kind.MODEL
-    if types >= TERRAIN_TYPES and StreamType.INDICES not in types:
+    if types >= TERRAIN_TYPES and _MODEL_ONLY not in types:
         return Kind.TERRAIN
     if AREAL_MAP_TYPE in types and max(types) <= 0xFF:
         return Kind.AREAL_MAP
@@ -86,3 +95,123 @@ def kind_by_name(types: Set[int], name: str) -> Kind:
     if kind is Kind.ARCHIVE and ending == ".msh":
         return Kind.TERRAIN if types & _TERRAIN_ONLY else Kind.MODEL
     return kind
+
+
+def content_kind(data: memoryview | bytes, label: str = "") -> Kind:
+    """Tell by its content what an NRes file is; ``UNKNOWN`` where it is not one.
+
+    Args:
+        data: a whole file or an entry's payload.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: it is an NRes file with a broken directory.
+    """
+    return archive_kind(read_nres(data, label)) if is_nres(data) else Kind.UNKNOWN
+
+
+def file_kind(archive: Archive) -> Kind:
+    """Tell what an NRes file is: by content; by its name where a table is missing."""
+    types = archive.type_ids
+    kind = kind_by_name(types, archive.label)
+    if kind is kind_of_types(types) or max(types, default=0) <= 0xFF:
+        return kind
+    # called a model, but its types are those of an archive's entries
+    return Kind.ARCHIVE if any(is_nres(entry.start(4)) for entry in archive.entries) else kind
+
+
+def entry_kind(entry: Entry, label: str) -> Kind:
+    """Tell what an entry is, of which no more than the directory of a container is read.
+
+    Args:
+        entry: the entry.
+        label: what messages call its file.
+
+    Returns:
+        ``UNKNOWN`` where it is not a container. A container that is called a model, and is nothing
+        else, counts as one: reading it says what is wrong.
+
+    Raises:
+        ConversionError: the container has a broken directory.
+    """
+    if not is_nres(entry.start(4)):
+        return Kind.UNKNOWN
+    kind = kind_by_name(entry_types(entry, label), entry.name)
+    return Kind.MODEL if kind is Kind.ARCHIVE and entry.type_id == MODEL_TYPE else kind
+
+
+def assembly_kind(name: str, head: memoryview | bytes) -> Kind | None:
+    """Tell whether a file is a unit or a mission; ``None``: it is neither.
+
+    Args:
+        name: the file's name, by which a mission is recognised.
+        head: its first bytes, four or more.
+    """
+    if is_unit(head):
+        return Kind.UNIT
+    return Kind.MISSION if name.lower().endswith(".tma") and not is_nres(head) else None
+
+
+def models_in(archive: Archive) -> list[int]:
+    """Directory indices of the entries whose payload is a core model."""
+    found = []
+    for i, entry in enumerate(archive.entries):
+        if is_nres(entry.start(4)):
+            try:
+                if kind_of_types(entry_types(entry, archive.label)) is Kind.MODEL:
+                    found.append(i)
+            except ConversionError:
+                continue  # a broken entry: reading it by name reports the error
+    return found
+
+
+def kind_at(archive: Archive, index: int | None) -> Kind:
+    """Tell which of ``SCENE_KINDS`` an entry is, or the file itself.
+
+    Everything else counts as a model: reading it as one reports what is wrong.
+
+    Raises:
+        ConversionError: the entry has a broken directory.
+    """
+    if index is None:
+        kind = file_kind(archive)
+    else:
+        kind = entry_kind(archive.entries[index], archive.label)
+    return kind if kind in SCENE_KINDS else Kind.MODEL
+
+
+def find_model(archive: Archive, wanted: str | None) -> int | None:
+    """Directory index of what a user means; ``None``: the file itself, which is not an archive.
+
+    Args:
+        archive: the file.
+        wanted: an entry's name (case does not matter) or directory index; ``None``: the file
+            itself, or the only model in it.
+
+    Raises:
+        ConversionError: no such entry, or several models to choose from.
+    """
+    if wanted is None:
+        if file_kind(archive) is not Kind.ARCHIVE:
+            return None
+        models = models_in(archive)
+        if len(models) == 1:
+            return models[0]
+        names = [printable(archive.entries[i].name) for i in models]
+        shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+        hint = f"choose one with --entry NAME: {shown}; or all with -o DIR" if models else None
+        if not models and TEXM_TYPE in archive.type_ids:
+            hint = "choose a texture with --entry NAME"
+        raise ConversionError(
+            f"archive holds {len(models)} models" if models else "archive holds no core model",
+            file=archive.label,
+            hint=hint,
+        )
+    index = archive.find(wanted)
+    if index is None and wanted.isdecimal() and int(wanted) < len(archive.entries):
+        index = int(wanted)
+    if index is None:
+        raise ConversionError(
+            "no such entry", file=archive.label, value=wanted, hint="msh-inspect FILE lists the entries"
+        )
+    return index

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from .tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE, TEXM_HEADER_DTYPE, field_offset
-from .texture import FORMATS, INDEXED, PALETTE_SIZE, level_shapes
+from ..numeric.arrays import field_offset
+from .material import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
+from .texture import FORMATS, INDEXED, PALETTE_SIZE, TEXM_HEADER_DTYPE, level_shapes
 
 #: The game's libraries; their case does not matter.
 MATERIALS, TEXTURES, LIGHTMAPS = "Material.lib", "Textures.lib", "lightmap.lib"

@@ -3,13 +3,11 @@
 Source: docs/reference/material.md. The order of the parts (header, all phases, all
 tracks, each followed by its keys) is derived from the files: it accounts for every byte of
 every entry, and the keys' entries are rows of the phases.
-
-Reading an entry is ``importers.material``, writing it ``exporters.material``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
@@ -17,10 +15,56 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..findings import Rule
-from ..numeric.arrays import Records
-from .archive import Archive, decode_text
+from ..numeric.arrays import Records, field_offset
+from .names import decode_text
+from .nres import Archive, Entry
+
+# ------------------------------------------------------------------ materials (MAT0) and textures
+
+MATERIAL_HEADER_DTYPE = np.dtype(
+    [
+        ("phase_count", "<u2"),  # +0
+        ("track_count", "<u2"),  # +2
+        ("surface", "u1"),  # +4   surface id
+        ("opaque5", "u1"),  # +5
+        ("opaque6", "<f4"),  # +6
+        ("opaque10", "<u4"),  # +10
+    ]
+)
+assert MATERIAL_HEADER_DTYPE.itemsize == 14
+
+PHASE_DTYPE = np.dtype(
+    [
+        ("ambient", "u1", (4,)),  # +0   rgb is the self-light; +3 the alpha drawn, per cent
+        ("diffuse", "u1", (4,)),  # +4   rgba
+        ("specular", "u1", (4,)),  # +8   rgba
+        ("emissive", "u1", (4,)),  # +12  rgba, never read by the game
+        ("power", "u1"),  # +16
+        ("cell", "i1"),  # +17  rectangle of the texture's Page, -1 = the whole texture
+        ("texture", "u1", (16,)),  # +18  NUL-padded; no NUL where all 16 bytes are used
+    ]
+)
+assert PHASE_DTYPE.itemsize == 34
+
+MATERIAL_TRACK_DTYPE = np.dtype(
+    [
+        ("word", "<u4"),  # +0   mode in bits 0-2, lerp mask above
+        ("key_count", "<u2"),  # +4
+    ]
+)
+assert MATERIAL_TRACK_DTYPE.itemsize == 6
+
+MATERIAL_KEY_DTYPE = np.dtype(
+    [
+        ("phase", "<u2"),  # +0   the entry: row of the phases
+        ("end", "<u2"),  # +2   milliseconds
+        ("opaque4", "<u2"),  # +4   0
+    ]
+)
+assert MATERIAL_KEY_DTYPE.itemsize == 6
+
 
 _rule = partial(Rule, "MAT0", source="docs/reference/material.md")
 
@@ -31,7 +75,6 @@ MATERIAL_VERSION = 6
 #: The material that stands for an unknown name.
 DEFAULT_MATERIAL = "DEFAULT"
 
-# What importers.material refuses.
 MATERIAL_VERSION_RULE = _rule(
     "material-version",
     "error",
@@ -262,3 +305,94 @@ def find_material(archive: Archive, name: str | bytes) -> FoundMaterial | None:
     if found is not None:
         return FoundMaterial(found, "DEFAULT")
     return FoundMaterial(0, "first") if archive.entries else None
+
+
+def read_material(entry: Entry, label: str) -> Material:
+    """Read a material; its records are views of the entry's payload.
+
+    Args:
+        entry: an entry of ``Material.lib``.
+        label: what messages call the archive.
+
+    Raises:
+        ConversionError: not a material, a version that is not 6, no phase, or counts that do not
+            fit the bytes.
+    """
+    data = memoryview(entry.payload)
+    fail = partial(ConversionError, file=label, entry=printable(entry.name), table="MAT0")
+    if entry.type_id != MATERIAL_TYPE:
+        raise fail("not a material", value=printable(entry.type_text), expected="type MAT0")
+    if entry.attr2 != MATERIAL_VERSION:
+        raise fail(
+            "unknown version (attr2)", value=entry.attr2, expected=MATERIAL_VERSION, code=MATERIAL_VERSION_RULE.code
+        )
+    at = MATERIAL_HEADER_DTYPE.itemsize
+    if len(data) < at:
+        raise fail(
+            "too short for its header",
+            offset=0,
+            value=plural(len(data), "byte"),
+            expected=f"at least {at}",
+            code=MATERIAL_HEADER.code,
+        )
+    header = np.frombuffer(data[:at], MATERIAL_HEADER_DTYPE)
+    phase_count = int(header["phase_count"][0])
+    room = (len(data) - at) // PHASE_DTYPE.itemsize
+    if not 0 < phase_count <= room:
+        raise fail(
+            "phases do not fit the entry", offset=0, value=phase_count, expected=f"1..{room}", code=MATERIAL_PHASES.code
+        )
+    end = at + phase_count * PHASE_DTYPE.itemsize
+    phases = np.frombuffer(data[at:end], PHASE_DTYPE)
+    tracks, end = _read_tracks(data, end, int(header["track_count"][0]), fail)
+    return Material(entry.name, entry.attr1, header, phases, tracks, bytes(data[end:]))
+
+
+def _read_tracks(
+    data: memoryview, at: int, count: int, fail: Callable[..., ConversionError]
+) -> tuple[list[Track], int]:
+    """The tracks at an offset, each followed by its keys, and where they end."""
+    tracks = []
+    for row in range(count):
+        end = at + MATERIAL_TRACK_DTYPE.itemsize
+        if end > len(data):
+            raise fail(
+                "tracks do not fit the entry",
+                row=row,
+                offset=field_offset(MATERIAL_HEADER_DTYPE, "track_count"),
+                value=count,
+                expected=f"at most {row}",
+                code=MATERIAL_TRACKS.code,
+            )
+        head = np.frombuffer(data[at:end], MATERIAL_TRACK_DTYPE)[0]
+        word, keys = int(head["word"]), int(head["key_count"])
+        room = (len(data) - end) // MATERIAL_KEY_DTYPE.itemsize
+        if keys > room:
+            raise fail(
+                "keys do not fit the entry",
+                row=row,
+                offset=at + field_offset(MATERIAL_TRACK_DTYPE, "key_count"),
+                value=keys,
+                expected=f"at most {room}",
+                code=MATERIAL_KEYS.code,
+            )
+        at, end = end, end + keys * MATERIAL_KEY_DTYPE.itemsize
+        tracks.append(Track(word, np.frombuffer(data[at:end], MATERIAL_KEY_DTYPE)))
+        at = end
+    return tracks, at
+
+
+def write_material(material: Material) -> bytes:
+    """The payload of a material: the bytes it was read from, where nothing was edited.
+
+    The header's counts are those of the phases and tracks.
+    """
+    header = material.header.copy()
+    header["phase_count"] = len(material.phases)
+    header["track_count"] = len(material.tracks)
+    parts = [header.tobytes(), material.phases.tobytes()]
+    for track in material.tracks:
+        head = np.zeros(1, MATERIAL_TRACK_DTYPE)
+        head["word"], head["key_count"] = track.word, len(track.keys)
+        parts += [head.tobytes(), track.keys.tobytes()]
+    return b"".join([*parts, material.trailing])

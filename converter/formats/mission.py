@@ -1,8 +1,7 @@
-"""Missions (``data.tma``) as data: routes, clans, placed objects, lodes.
+"""Missions (``data.tma``): routes, clans, placed objects, lodes.
 
 The layout has texts between its numbers and lacks fields in older versions
 (docs/reference/mission.md). Numbers are kept as the file's own words, texts as its bytes.
-Reading is ``importers.mission``, writing ``exporters.mission``.
 """
 
 from __future__ import annotations
@@ -10,15 +9,73 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ConversionError, plural
 from ..findings import Rule
 from ..numeric.arrays import Records
-from .archive import decode_text
-from .assembly_tables import CLAN_DTYPE, LODE_DTYPE, OBJECT_DTYPE, ZONE_DTYPE
+from .cursor import Cursor
+from .names import decode_text
+
+CLAN_DTYPE = np.dtype(  # after the name
+    [
+        ("opaque0", "<i4"),  # +0  -1
+        ("base", "<f4", (2,)),  # +4  x, y
+        ("type", "<u4"),  # +12 see CLAN_TYPES
+    ]
+)
+assert CLAN_DTYPE.itemsize == 16
+
+ZONE_DTYPE = np.dtype(
+    [
+        ("centre", "<f4", (3,)),  # +0
+        ("inner", "<f4"),  # +12 radius
+        ("outer", "<f4"),  # +16 radius
+    ]
+)
+assert ZONE_DTYPE.itemsize == 20
+
+#: The numbers of a placed object in the order of the file, which has texts between them.
+OBJECT_DTYPE = np.dtype(
+    [
+        ("kind", "<u4"),  # see OBJECT_KINDS
+        ("opaque4", "<u4"),  # 0x80000002; then the path
+        ("clan", "<u4"),  # row of the clans
+        ("logical_id", "<i4"),  # -1: none
+        ("position", "<f4", (3,)),
+        ("turns", "<f4", (3,)),  # about x, y, z, radians
+        ("scale", "<f4", (3,)),  # then the instance name
+        ("start", "<u4"),
+        ("host", "<i4"),  # logical id of a building, -1: none
+        ("vertex", "<i4"),  # of that building's path graph, -1: none
+        ("property_version", "<u4"),  # 1; then the properties
+    ]
+)
+assert OBJECT_DTYPE.itemsize == 68
+
+PROPERTY_DTYPE = np.dtype(  # then the name
+    [
+        ("type", "<u4"),  # +0  0 float32, 1 int32
+        ("value", "<u4"),  # +4  the bits of a number of that type
+        ("minimum", "<u4"),  # +8
+        ("maximum", "<u4"),  # +12
+    ]
+)
+assert PROPERTY_DTYPE.itemsize == 16
+
+LODE_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),  # +0
+        ("found", "<u4"),  # +12
+        ("type", "<u4"),  # +16 0x10001000
+        ("amount", "<f4"),  # +20
+        ("opaque24", "<u4"),  # +24
+    ]
+)
+assert LODE_DTYPE.itemsize == 28
 
 _rule = partial(Rule, "mission", source="docs/reference/mission.md")
 
@@ -280,3 +337,163 @@ def new_clan_record(base: tuple[float, float] = (0.0, 0.0), type: int = 0) -> np
     """Return the record of a new clan."""
     made: np.void = np.array([(-1, base, type)], CLAN_DTYPE)[0]
     return made
+
+
+#: The object's numbers between its texts: before the path, up to the name, up to the properties.
+_SEGMENTS = (
+    ("kind", "opaque4"),
+    ("clan", "logical_id", "position", "turns", "scale"),
+    ("start", "host", "vertex", "property_version"),
+)
+#: The smallest sizes of records with texts: what a count may be at most.
+_ROUTE, _CLAN, _PROPERTY, _RELATION = 8, 4 + CLAN_DTYPE.itemsize + 20, 20, 8
+
+
+def read_mission(data: memoryview | bytes, label: str) -> Mission:
+    """A mission of any known version; the file must end where its last record ends.
+
+    Args:
+        data: the file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: an unknown version, a count or text past the end, bytes left over.
+    """
+    try:
+        return _mission(Cursor(memoryview(data), MISSION_END))
+    except ConversionError as error:
+        raise error.at(file=label) from None
+
+
+def _mission(file: Cursor) -> Mission:
+    """The parts of the file in its order."""
+    mission = Mission(version=_version(file, None, range(FILE_VERSION, FILE_VERSION + 1)))
+    file.table = ROUTES
+    mission.routes = [_route(file) for _ in file.rows("routes", _ROUTE)]
+    mission.clan_version = _version(file, CLANS, range(CLAN_VERSION, CLAN_VERSION + 1))
+    mission.clans = [_clan(file) for _ in file.rows("clans", _CLAN)]
+    mission.object_version = version = _version(file, OBJECTS, range(1, OBJECT_VERSION + 1))
+    least = 4 + sum(segment.itemsize for segment in _segments(version))
+    mission.objects = [_object(file, version) for _ in file.rows("objects", least)]
+    file.table = file.row = None
+    mission.map_path = file.text("map path")
+    mission.word = file.word("word after the map path")
+    mission.description = file.text("description")
+    mission.lode_version = _version(file, LODES, range(LODE_VERSION, LODE_VERSION + 1))
+    mission.lodes = file.records(LODE_DTYPE, file.count("lodes", LODE_DTYPE.itemsize), "lodes")
+    if file.at != len(file.data):
+        left = plural(len(file.data) - file.at, "byte")
+        raise file.error("file goes on after its last record", left, "the end of the file")
+    return mission
+
+
+def _version(file: Cursor, table: str | None, known: range) -> int:
+    """The version of a table, which starts there."""
+    file.table, file.row = table, None
+    version = file.word("version")
+    if version not in known:
+        file.at -= 4
+        expected = str(known[0]) if len(known) == 1 else f"{known[0]}..{known[-1]}"
+        raise file.error(f"version of the {table or 'file'} is unknown", version, expected, MISSION_VERSION)
+    return version
+
+
+def _route(file: Cursor) -> Route:
+    number, size = file.word("id"), 12 * file.count("points", 12)
+    return Route(number, np.frombuffer(file.take(size, "points"), "<f4").reshape(-1, 3))
+
+
+def _clan(file: Cursor) -> Clan:
+    name = file.text("name")
+    record = file.records(CLAN_DTYPE, 1, "clan")[0]
+    script = file.text("script")
+    counts, zones = [], []
+    for _ in range(file.count("zones", 4)):
+        counts.append(file.count("zones", ZONE_DTYPE.itemsize))
+        zones.append(bytes(file.take(counts[-1] * ZONE_DTYPE.itemsize, "zones")))
+    tree, minds = file.text("behaviour tree"), file.word("minds")
+    count = file.count("relations", _RELATION)
+    relations = [(file.text("name of a clan"), file.word("relation")) for _ in range(count)]
+    return Clan(record, name, script, counts, np.frombuffer(b"".join(zones), ZONE_DTYPE), tree, minds, relations)
+
+
+@cache
+def _segments(version: int) -> tuple[np.dtype[np.void], ...]:
+    """The numbers of an object between its texts, as this version has them."""
+    return tuple(np.dtype([(n, OBJECT_DTYPE[n]) for n in names if version >= SINCE.get(n, 0)]) for names in _SEGMENTS)
+
+
+def _object(file: Cursor, version: int) -> PlacedObject:
+    record = new_object_record(0)
+    head, place, start = _segments(version)
+    _fill(record, head, file)
+    path = file.text("path")
+    _fill(record, place, file)
+    name = file.text("name") if version >= SINCE["name"] else b""
+    _fill(record, start, file)
+    count = file.count("properties", _PROPERTY) if version >= SINCE["property_version"] else 0
+    return PlacedObject(record, path, name, [_property(file) for _ in range(count)])
+
+
+def _fill(record: np.void, segment: np.dtype[np.void], file: Cursor) -> None:
+    if segment.names:
+        stored = file.records(segment, 1, "object")[0]
+        for name in segment.names:
+            record[name] = stored[name]
+
+
+def _property(file: Cursor) -> Property:
+    kind, value, minimum, maximum = file.records(PROPERTY_DTYPE, 1, "property")[0].tolist()
+    return Property(kind, value, minimum, maximum, file.text("name of a property"))
+
+
+def write_mission(mission: Mission) -> bytes:
+    """Return the bytes of the file (docs/reference/mission.md), of the version that it was.
+
+    What that version has no room for (:meth:`Mission.has`) is left out.
+    """
+    out = [_word(mission.version), _word(len(mission.routes))]
+    for route in mission.routes:
+        out += [_word(route.id), _word(len(route.points)), route.points.astype("<f4").tobytes()]
+    out += [_word(mission.clan_version), _word(len(mission.clans))]
+    for clan in mission.clans:
+        out += _clan_bytes(clan)
+    out += [_word(mission.object_version), _word(len(mission.objects))]
+    for placed in mission.objects:
+        out += _object_bytes(placed, mission.object_version)
+    out += [_text(mission.map_path), _word(mission.word), _text(mission.description)]
+    out += [_word(mission.lode_version), _word(len(mission.lodes)), mission.lodes.tobytes()]
+    return b"".join(out)
+
+
+def _word(value: int) -> bytes:
+    return value.to_bytes(4, "little")
+
+
+def _text(raw: bytes) -> bytes:
+    return _word(len(raw)) + raw
+
+
+def _clan_bytes(clan: Clan) -> list[bytes]:
+    out = [_text(clan.name), clan.record.tobytes(), _text(clan.script), _word(len(clan.zone_counts))]
+    start = 0
+    for count in clan.zone_counts:
+        out += [_word(count), clan.zones[start : start + count].tobytes()]
+        start += count
+    relations = [_text(name) + _word(relation) for name, relation in clan.relations]
+    return [*out, _text(clan.tree), _word(clan.minds), _word(len(relations)), *relations]
+
+
+def _object_bytes(placed: PlacedObject, version: int) -> list[bytes]:
+    head, place, start = (
+        b"".join(np.asarray(placed.record[name]).tobytes() for name in segment.names or ())
+        for segment in _segments(version)
+    )
+    name = _text(placed.name) if version >= SINCE["name"] else b""
+    out = [head, _text(placed.path), place, name, start]
+    if version >= SINCE["property_version"]:
+        out.append(_word(len(placed.properties)))
+        for each in placed.properties:
+            out += map(_word, (each.type, each.value, each.minimum, each.maximum))
+            out.append(_text(each.name))
+    return out

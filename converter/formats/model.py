@@ -1,28 +1,157 @@
-"""One core model as its tables, plus every unknown entry.
-
-Reading bytes is ``importers.msh``, writing them ``exporters.msh``.
-"""
+"""Core models (``.msh``): their tables, plus every unknown entry (docs/reference/model.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import partial
 from typing import ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ConversionError, printable
 from ..findings import Rule
 from ..numeric.arrays import Records
-from .table_file import TableFile
-from .tables import NAME_DTYPE, NODE_DTYPE, TABLES, StreamType, TableSpec
+from .key_pool import KEY_DTYPE
+from .nres import Archive, Entry, read_nres, write_nres
+from .nres_edits import new_archive
+from .tables import (
+    HEADER_DTYPE,
+    NAME_DTYPE,
+    NODE_DTYPE,
+    SLOT_DTYPE,
+    Presence,
+    TableFile,
+    TableRules,
+    TableSpec,
+    by_type,
+    read_tables,
+    record_bytes,
+    vector,
+    write_tables,
+)
+
+#: "No lightmap": the high byte of a retail batch's material word.
+NO_LIGHTMAP = 0xFF
+
+
+class StreamType(IntEnum):
+    """The type ids of the tables of a core model (decimal)."""
+
+    NODES = 1
+    SLOTS = 2
+    POSITIONS = 3
+    NORMALS = 4
+    UV0 = 5
+    INDICES = 6
+    TRIANGLES = 7
+    KEYS = 8
+    NAMES = 9
+    STRINGS = 10
+    BATCHES = 13
+    STREAM15 = 15
+    TANGENTS = 16
+    GRAPH = 17
+    VERTEX_EXTRA = 18
+    FRAME_MAP = 19
+    TABLE20 = 20
+
+
+#: The outlier (MTCHECK.MSH): no reader is known, so its words have no meaning here.
+LEGACY_NODE_DTYPE = np.dtype([("words", "<u2", (12,))])  # +0
+assert LEGACY_NODE_DTYPE.itemsize == 24
+
+TRIANGLE_DTYPE = np.dtype(
+    [
+        ("tri_flags", "<u2"),  # +0
+        ("link", "<u2", (3,)),  # +2   linkTri0..2, neighbour across edge k, 0xFFFF = none
+        ("normal", "<i2", (3,)),  # +8   / 32767
+        ("selectors", "<u2"),  # +14  selPacked: 2 bits an edge, 3 = none
+    ]
+)
+assert TRIANGLE_DTYPE.itemsize == 16
+
+BATCH_DTYPE = np.dtype(
+    [
+        ("word0", "<u2"),  # +0   batchFlags; retail: low half of u32 flags
+        ("word2", "<u2"),  # +2   spec: material row; retail: high half of the flags
+        ("word4", "<u2"),  # +4   retail: material row | lightmap row << 8
+        ("word6", "<u2"),  # +6   retail: node behind a portal, else 0xFFFF
+        ("index_count", "<u2"),  # +8
+        ("index_start", "<u4"),  # +10  in Res6 elements
+        ("window", "<u2"),  # +14  unk14: largest relative index + 1
+        ("base_vertex", "<u4"),  # +16
+    ]
+)
+assert BATCH_DTYPE.itemsize == 20
+
+GRAPH_POINT_DTYPE = np.dtype(
+    [
+        ("position", "<f4", (3,)),  # +0   in the frame of the node
+        ("flags", "<u4"),  # +12
+        ("node", "<u4"),  # +16
+    ]
+)
+assert GRAPH_POINT_DTYPE.itemsize == 20
+
+GRAPH_LINK_DTYPE = np.dtype(
+    [
+        ("start", "<u4"),  # +0
+        ("end", "<u4"),  # +4
+        ("opaque8", "<u4", (8,)),  # +8   mostly 0xFFFFFFFF
+    ]
+)
+assert GRAPH_LINK_DTYPE.itemsize == 40
+
+TANGENT_DTYPE = np.dtype([("tangent", "i1", (4,)), ("bitangent", "i1", (4,))])  # +0, +4
+assert TANGENT_DTYPE.itemsize == 8
+
+
+#: Type id -> table of a core model, in the game's order of loading (docs/reference/model.md).
+TABLES = by_type(
+    TableSpec(StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE),
+    TableSpec(StreamType.SLOTS, "slots", SLOT_DTYPE, Presence.REQUIRED, 68, header=HEADER_DTYPE),
+    TableSpec(StreamType.POSITIONS, "positions", vector("<f4", 3), Presence.REQUIRED, 12, True),
+    TableSpec(StreamType.NORMALS, "normals", vector("i1", 4), Presence.USUAL, 4, True),
+    TableSpec(StreamType.UV0, "UV0", vector("<i2", 2), Presence.USUAL, 4, True),
+    TableSpec(StreamType.STRINGS, "strings", None, Presence.USUAL, 0),
+    TableSpec(StreamType.KEYS, "key pool", KEY_DTYPE, Presence.STATIC_OPTIONAL, 4),
+    TableSpec(StreamType.FRAME_MAP, "frame map", np.dtype("<u2"), Presence.STATIC_OPTIONAL, 2),
+    TableSpec(StreamType.TRIANGLES, "triangle descriptors", TRIANGLE_DTYPE, Presence.USUAL, 16),
+    TableSpec(StreamType.BATCHES, "batches", BATCH_DTYPE, Presence.REQUIRED, 20),
+    TableSpec(StreamType.INDICES, "indices", np.dtype("<u2"), Presence.REQUIRED, 2),
+    TableSpec(StreamType.STREAM15, "vertex stream 15", vector("u1", 8), Presence.OPTIONAL, 8, True),
+    TableSpec(StreamType.TANGENTS, "tangents", TANGENT_DTYPE, Presence.OPTIONAL, 8, True),
+    TableSpec(StreamType.VERTEX_EXTRA, "vertex extra", vector("u1", 4), Presence.OPTIONAL, 4, True),
+    TableSpec(StreamType.TABLE20, "table 20", None, Presence.OPTIONAL, 0),
+    TableSpec(StreamType.NAMES, "names", NAME_DTYPE, Presence.NOT_LOADED, 32),
+    TableSpec(StreamType.GRAPH, "path graph", None, Presence.NOT_LOADED, 0),
+)
+
+#: The order in which the core loader opens the tables (docs/reference/model.md).
+LOAD_ORDER: tuple[int, ...] = tuple(
+    number for number, spec in TABLES.items() if spec.presence is not Presence.NOT_LOADED
+)
+
+#: Directory attributes that the runtime reads: (table, attribute, meaning).
+RUNTIME_ATTRIBUTES = (
+    (StreamType.FRAME_MAP, "attr2", "frame count of the model's timeline"),
+    (StreamType.TABLE20, "attr1", "a count, meaning unknown"),
+)
+
+# Node flags (hdr0)
+NODE_COCKPIT = 0x20
+# Batch flags
+BATCH_PORTAL = 0x8
+BATCH_LIGHTMAP = 0x2000
+
 
 _rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
 
 _ZERO = np.zeros(1, np.uint16)
 
-# What importers.msh refuses.
 MODEL_TABLES = _rule(
     "model-tables",
     "error",
@@ -207,3 +336,121 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     largest[order] = np.maximum.reduceat(padded, bounds)[0::2]
     largest[count == 0] = 0
     return largest
+
+
+_RULES = TableRules(missing=MODEL_TABLES, size=TABLE_STRIDE, header=SLOTS_SIZE)
+
+
+def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool = False) -> MshModel:
+    """The core model in an entry of an archive, or the one that the file itself is.
+
+    Args:
+        archive: the file.
+        index: directory index of the entry; ``None``: the file is the model.
+        file_name: its name, which names the model in the latter case.
+        cut: as of :func:`read_model`.
+
+    Raises:
+        ConversionError: not a model, or a table of a wrong size.
+    """
+    if index is None:
+        return read_model(archive, file_name, cut=cut)
+    member = archive.entries[index]
+    try:
+        inner = read_nres(member.payload, archive.label)
+        model = read_model(inner, member.name, cut=cut)
+    except ConversionError as error:
+        raise error.at(file=archive.label, entry=printable(member.name)) from None
+    model.entry = member.name
+    return model
+
+
+def read_model(archive: Archive, name: str, *, cut: bool = False) -> MshModel:
+    """The tables of a model's container; unknown entries stay in the container.
+
+    Args:
+        archive: the model's own NRes container.
+        name: the model's file or entry name.
+        cut: tables that end inside a record are read up to it, and ``MshModel.cut`` says so.
+
+    Raises:
+        ConversionError: a required table is missing, or a size does not fit its records.
+    """
+    tables = read_tables(archive, TABLES, what="core model", rules=_RULES, cut=cut)
+    model = MshModel(name, archive, *tables)
+    if (strings := archive.first_of_type(StreamType.STRINGS)) is not None:
+        model.strings = _strings(strings, len(model.nodes))
+    if (graph := archive.first_of_type(StreamType.GRAPH)) is not None:
+        model.graph = _graph(graph)
+    if (table20 := archive.first_of_type(StreamType.TABLE20)) is not None:
+        model.table20 = bytes(table20.payload)
+    return model
+
+
+def _strings(entry: Entry, count: int) -> StringTable:
+    """As many strings as there are; ``check_model`` reports the first that runs past the table."""
+    data = bytes(entry.payload)
+    records: list[bytes] = []
+    at = 0
+    for _ in range(count):
+        length = int.from_bytes(data[at : at + 4], "little")
+        end = at + 4 + (length + 1 if length else 0)
+        if end > len(data):
+            break
+        records.append(data[at + 4 : end])
+        at = end
+    return StringTable(records, data[at:])
+
+
+def _graph(entry: Entry) -> PathGraph | None:
+    split = GRAPH_POINT_DTYPE.itemsize * entry.attr1
+    if entry.size != split + GRAPH_LINK_DTYPE.itemsize * entry.attr2:
+        return None
+    return PathGraph(
+        np.frombuffer(entry.payload[:split], GRAPH_POINT_DTYPE), np.frombuffer(entry.payload[split:], GRAPH_LINK_DTYPE)
+    )
+
+
+def write_model(model: MshModel) -> bytes:
+    """The bytes of a model. Tables that were not changed keep every byte, place and gap.
+
+    Raises:
+        ConversionError: a table that the container does not have.
+    """
+    archive, payloads, counts = model.archive, table_bytes(model), _counts(model)
+    if all(not entry.size and not entry.data_offset for entry in archive.entries):
+        # a new model: nothing has a place yet
+        entries = [
+            replace(e, payload=payloads.get(e.type_id, b""), attr1=counts.get(e.type_id, 0)) for e in archive.entries
+        ]
+        return write_nres(new_archive(entries, archive.label))
+    return write_tables(model, payloads, counts, hint="rebuild the whole model with --no-sidecar")
+
+
+def _counts(model: MshModel) -> dict[int, int]:
+    """``attr1`` of every table (docs/reference/model.md): how many records it has."""
+    return {stream: len(table) for stream, table in model.streams.items()} | {
+        StreamType.STRINGS: len(model.nodes),
+        StreamType.GRAPH: 0 if model.graph is None else len(model.graph.points),
+        StreamType.TABLE20: model.table20_count,
+    }
+
+
+def table_bytes(model: MshModel) -> dict[int, bytes]:
+    """The payload of every known table that the model has, by type id."""
+    out = record_bytes(model)
+    if model.strings is not None:
+        out[StreamType.STRINGS] = encode_strings(model.strings)
+    if model.graph is not None:
+        out[StreamType.GRAPH] = model.graph.points.tobytes() + model.graph.links.tobytes()
+    if model.table20 is not None:
+        out[StreamType.TABLE20] = model.table20
+    return out
+
+
+def encode_strings(table: StringTable) -> bytes:
+    """Res10: a length word, then the text and its NUL, or nothing (docs/reference/model.md)."""
+    parts = []
+    for record in table.records:
+        parts += [(len(record) - 1 if record else 0).to_bytes(4, "little"), record]
+    return b"".join(parts) + table.tail

@@ -1,8 +1,9 @@
-"""File names for what comes out of archives: safe on every system, unique, and reversible.
+"""Names: the game's text, and file names for what comes out of archives.
 
-An entry's name is untrusted bytes (``..\\..\\x``, ``CON.msh``, ``a/b``). Its
-file is named after it, with every character that some system refuses as ``%XX``, the byte of the
-name; ``~12`` marks entry 12 of an archive where an earlier one has the same name.
+An entry's name is untrusted bytes (``..\\..\\x``, ``CON.msh``, ``a/b``). The name of its file is
+safe on every system, unique, and reversible: that name, with every character that some system
+refuses as ``%XX``, the byte of the name; ``~12`` marks entry 12 of an archive where an earlier one
+has the same name.
 """
 
 from __future__ import annotations
@@ -12,7 +13,33 @@ import re
 from pathlib import PurePath
 
 from ..errors import ConversionError, printable
-from .archive import decode_text, encode_name
+
+
+def fold_upper(name: bytes) -> bytes:
+    """ASCII upper case; other bytes stay (docs/reference/nres.md: no Unicode folding)."""
+    return name.upper()
+
+
+def fold_lower(name: bytes) -> bytes:
+    """ASCII lower case; other bytes stay."""
+    return name.lower()
+
+
+def decode_text(raw: bytes) -> str:
+    """Text view of bytes from the game: CP1251, or latin-1 where CP1251 lacks a byte."""
+    try:
+        return raw.decode("cp1251")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def encode_name(name: str) -> bytes:
+    """Bytes of an entry name: CP1251, or latin-1 for text that only latin-1 can hold."""
+    try:
+        return name.encode("cp1251")
+    except UnicodeEncodeError:
+        return name.encode("latin-1", "replace")
+
 
 _REFUSED = frozenset('<>:"/\\|?*%~')
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])(?:\.|$)", re.I)

@@ -1,8 +1,8 @@
-"""``objects.rlb`` as data: which model, material list and other files an object key means.
+"""``objects.rlb``: which model, material list and other files an object key means.
 
 An NRes archive; the entry's name is the key, its type says what the object is, its payload is rows
-of an archive's name and a member's name (docs/reference/registry.md). Reading is
-``importers.registry``, writing ``exporters.registry``; ``pipeline.game`` opens what a key means.
+of an archive's name and a member's name (docs/reference/registry.md).
+``pipeline.game`` opens what a key means.
 """
 
 from __future__ import annotations
@@ -12,11 +12,23 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
+
 from ..errors import plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from .archive import Archive, decode_text
-from .assembly_tables import REGISTRY_ROW_DTYPE
+from .names import decode_text
+from .nres import Archive, write_nres
+from .nres_edits import replace_entry
+
+REGISTRY_ROW_DTYPE = np.dtype(  # objects.rlb, see converter.formats.registry
+    [
+        ("archive", "u1", (32,)),  # +0   NUL-terminated; what follows the NUL is kept
+        ("member", "u1", (32,)),  # +32  the same
+    ]
+)
+assert REGISTRY_ROW_DTYPE.itemsize == 64
+
 
 _rule = partial(Rule, "objects.rlb", source="docs/reference/registry.md#from-a-key-to-a-model")
 
@@ -259,3 +271,37 @@ class _Walk:
             key = printable(self.registry.archive.entries[path[-1]].name)
             finding = Finding(rule, f"{problem} of {key!r}", ROWS, row, None, value, expected)
             self.findings.append(finding)
+
+
+def is_registry(archive: Archive) -> bool:
+    """Tell whether an archive is an object registry: it has entries of the registry's types."""
+    return not archive.type_ids.isdisjoint(TAG_TYPES)
+
+
+def read_registry(archive: Archive) -> Registry:
+    """Any archive as a registry; what is left over in an entry after the last row is kept."""
+    size = REGISTRY_ROW_DTYPE.itemsize
+    rows, tails = [], []
+    for entry in archive.entries:
+        payload = memoryview(entry.payload)
+        whole = len(payload) // size * size
+        rows.append(np.frombuffer(payload[:whole], REGISTRY_ROW_DTYPE))
+        tails.append(bytes(payload[whole:]))
+    return Registry(archive, rows, tails)
+
+
+def write_registry(registry: Registry) -> bytes:
+    """Return the bytes of the file: entries whose rows were not edited keep theirs.
+
+    An edited entry is replaced as in any archive (docs/reference/nres.md), and its ``attr1``
+    becomes its number of rows.
+
+    Raises:
+        ConversionError: the archive would grow beyond the format.
+    """
+    archive = registry.archive
+    for index, (rows, tail) in enumerate(zip(registry.rows, registry.tails, strict=True)):
+        payload = rows.tobytes() + tail
+        if payload != bytes(archive.entries[index].payload):
+            archive = replace_entry(archive, index, payload, attr1=len(rows))
+    return write_nres(archive)

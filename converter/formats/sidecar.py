@@ -13,7 +13,6 @@ import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -126,11 +125,6 @@ class Sidecar:
     description: Description
     source: memoryview | bytes
     attached: list[Sidecar] = field(default_factory=list)
-
-
-def sidecar_path(gltf: Path) -> Path:
-    """Where the sidecar of a glTF file lies."""
-    return gltf.with_name(gltf.stem + SUFFIX)
 
 
 def sha256(data: memoryview | bytes) -> str:

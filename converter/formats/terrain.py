@@ -1,16 +1,15 @@
-"""A terrain (``Land.msh``) as its tables, plus every unknown entry.
+"""Terrains (``Land.msh``): their tables, plus every unknown entry.
 
 Source: docs/reference/terrain.md. Two levels follow each other in the same tables: the first half
 of the slots and their faces are the fine one, the second half the coarse one, which uses vertices
 of the fine one. Faces run square by square.
-
-Reading bytes is ``importers.terrain``, writing them ``exporters.terrain``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from functools import cached_property, partial
 from typing import ClassVar, cast
 
@@ -20,8 +19,76 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..findings import Rule
 from ..numeric.arrays import NONE16, Records, covered, ranges
-from .table_file import TableFile
-from .tables import TERRAIN_TABLES, TableSpec, TerrainStream
+from .nres import Archive
+from .tables import (
+    HEADER_DTYPE,
+    NODE_DTYPE,
+    SLOT_DTYPE,
+    Presence,
+    TableFile,
+    TableRules,
+    TableSpec,
+    by_type,
+    read_tables,
+    record_bytes,
+    vector,
+    write_tables,
+)
+
+
+class TerrainStream(IntEnum):
+    """The type ids of the tables of a terrain (decimal)."""
+
+    SQUARES = 1
+    SLOTS = 2
+    POSITIONS = 3
+    NORMALS = 4
+    UV0 = 5
+    DRAW_ORDER = 11
+    BLEND = 14
+    MICRO_UV = 18
+    FACES = 21
+
+
+FACE_DTYPE = np.dtype(
+    [
+        ("flags", "<u4"),  # +0   see converter.numeric.face_flags
+        ("first", "u1"),  # +4   materialId: row of Land1.wea
+        ("second", "u1"),  # +5   auxByte: row of Land1.wea laid over it, 0xFF = none
+        ("opaque6", "<u2"),  # +6
+        ("vertex", "<u2", (3,)),  # +8   i0..i2
+        ("link", "<u2", (3,)),  # +14  n0..n2, neighbour across edge k, 0xFFFF = none
+        ("normal", "<i2", (3,)),  # +20  / 32767
+        ("selectors", "u1"),  # +26  edgeClass: 2 bits an edge, 3 = none
+        ("opaque27", "u1"),  # +27
+    ]
+)
+assert FACE_DTYPE.itemsize == 28
+
+DRAW_DTYPE = np.dtype(
+    [
+        ("face", "<u2"),  # +0
+        ("flags", "u1"),  # +2   0x48, and 0x10 on the first of a group
+        ("opaque3", "u1"),  # +3
+    ]
+)
+assert DRAW_DTYPE.itemsize == 4
+
+_T = TerrainStream
+
+#: Type id -> table of a terrain, in the game's order of loading (docs/reference/terrain.md).
+TERRAIN_TABLES = by_type(
+    TableSpec(_T.POSITIONS, "positions", vector("<f4", 3), Presence.REQUIRED, 12, True),
+    TableSpec(_T.NORMALS, "normals", vector("i1", 4), Presence.REQUIRED, 4, True),
+    TableSpec(_T.UV0, "UV0", vector("<i2", 2), Presence.REQUIRED, 4, True),
+    TableSpec(_T.MICRO_UV, "microtexture UV", vector("<i2", 2), Presence.REQUIRED, 4, True),
+    TableSpec(_T.BLEND, "blend", np.dtype("<f4"), Presence.OPTIONAL, 4, True),
+    TableSpec(_T.FACES, "faces", FACE_DTYPE, Presence.REQUIRED, 28),
+    TableSpec(_T.SLOTS, "slots", SLOT_DTYPE, Presence.REQUIRED, 68, header=HEADER_DTYPE),
+    TableSpec(_T.SQUARES, "squares", NODE_DTYPE, Presence.REQUIRED, 38),
+    TableSpec(_T.DRAW_ORDER, "draw order", DRAW_DTYPE, Presence.REQUIRED, 4),
+)
+
 
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#the-tables")
 
@@ -35,9 +102,6 @@ LEVELS = ("fine", "coarse")
 #: "No second material".
 NO_MATERIAL = 0xFF
 
-_T = TerrainStream
-
-# What importers.terrain refuses.
 TERRAIN_TABLES_RULE = _rule(
     "terrain-tables",
     "error",
@@ -228,3 +292,31 @@ class Terrain(TableFile):
 def too_many(what: str, value: int, most: int) -> ConversionError:
     """The error for a terrain that outgrows its 16-bit numbers (docs/levels.md)."""
     return ConversionError(f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}")
+
+
+_RULES = TableRules(missing=TERRAIN_TABLES_RULE, size=TERRAIN_STRIDE, header=TERRAIN_TABLES_RULE)
+
+
+def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:
+    """The tables of a terrain's container; unknown entries stay in the container.
+
+    Args:
+        archive: the terrain's NRes container.
+        name: the file's name.
+        cut: tables that end inside a record are read up to it, and ``Terrain.cut`` says so.
+
+    Raises:
+        ConversionError: a required table is missing, or a size does not fit its records.
+    """
+    tables = read_tables(archive, TERRAIN_TABLES, what="terrain", rules=_RULES, cut=cut)
+    return Terrain(name, archive, *tables)
+
+
+def write_terrain(terrain: Terrain) -> bytes:
+    """The bytes of a terrain. Tables that were not changed keep every byte, place and gap.
+
+    Raises:
+        ConversionError: a table that the container does not have.
+    """
+    counts = {stream: len(table) for stream, table in terrain.streams.items()}
+    return write_tables(terrain, record_bytes(terrain), counts)

@@ -1,7 +1,7 @@
 """Unit and building assemblies (``UNITS/**/*.dat``) as data: a tree of components.
 
 A component names an object key and the node of its parent's model that it is mounted on
-(docs/reference/unit.md). Reading is ``importers.unit``, writing ``exporters.unit``.
+(docs/reference/unit.md).
 """
 
 from __future__ import annotations
@@ -11,12 +11,34 @@ from functools import partial
 
 import numpy as np
 
-from ..errors import ConversionError
+from ..errors import ConversionError, plural
 from ..findings import Rule
-from ..numeric.arrays import Ints, Records
-from .assembly_tables import COMPONENT_DTYPE, UNIT_HEADER_DTYPE
+from ..numeric.arrays import Ints, Records, field_offset
 from .registry import field_text
-from .tables import field_offset
+
+# ------------------------------------------------------------------ units (UNITS/**/*.dat)
+
+UNIT_HEADER_DTYPE = np.dtype(
+    [
+        ("magic", "<u4"),  # +0  0xF0F1
+        ("type", "<u4"),  # +4  a class word
+    ]
+)
+assert UNIT_HEADER_DTYPE.itemsize == 8
+
+COMPONENT_DTYPE = np.dtype(
+    [
+        ("archive", "u1", (32,)),  # +0   objects.rlb
+        ("key", "u1", (32,)),  # +32  object key
+        ("flags", "<u4"),  # +64  1
+        ("attach", "<i4"),  # +68  node of the parent's model, or a slot of its controller
+        ("label", "u1", (32,)),  # +72  display name; may fill all 32 bytes
+        ("part_class", "<u4"),  # +104 see converter.formats.unit.CLASSES
+        ("child_count", "<i4"),  # +108 so many subtrees follow
+    ]
+)
+assert COMPONENT_DTYPE.itemsize == 112
+
 
 _rule = partial(Rule, "unit", source="docs/reference/unit.md")
 
@@ -153,3 +175,50 @@ def _broken(problem: str, row: int | None, value: object, expected: object) -> C
         expected=expected,
         code=UNIT_TREE.code,
     )
+
+
+def is_unit(data: memoryview | bytes) -> bool:
+    """Tell by its first word whether a file is a unit."""
+    return bytes(data[:4]) == UNIT_MAGIC.to_bytes(4, "little")
+
+
+def read_unit(data: memoryview | bytes, label: str) -> Unit:
+    """The components of a unit; the records are a view of ``data``.
+
+    Args:
+        data: the file.
+        label: what messages call it.
+
+    Raises:
+        ConversionError: another magic, a cut record, or child counts that make no tree.
+    """
+    view, start, size = memoryview(data), UNIT_HEADER_DTYPE.itemsize, COMPONENT_DTYPE.itemsize
+    if not is_unit(view):
+        raise ConversionError(
+            "is not a unit",
+            file=label,
+            offset=0,
+            value=f"0x{bytes(view[:4])[::-1].hex()}",
+            expected=f"{UNIT_MAGIC:#x}",
+            code=UNIT_MAGIC_RULE.code,
+        )
+    if len(view) < start or (len(view) - start) % size:
+        raise ConversionError(
+            "size is not that of whole components",
+            file=label,
+            table=COMPONENTS,
+            value=plural(len(view), "byte"),
+            expected=f"{start} + {size} for each",
+            code=UNIT_SIZE.code,
+        )
+    header = np.frombuffer(view[:start], UNIT_HEADER_DTYPE)[0]
+    try:
+        return Unit(int(header["type"]), np.frombuffer(view[start:], COMPONENT_DTYPE))
+    except ConversionError as error:
+        raise error.at(file=label) from None
+
+
+def write_unit(unit: Unit) -> bytes:
+    """Return the bytes of the file (docs/reference/unit.md)."""
+    header = np.array([(UNIT_MAGIC, unit.type)], UNIT_HEADER_DTYPE)
+    return header.tobytes() + unit.records.tobytes()

@@ -6,8 +6,6 @@ position: ids have no effect.
 
 Not stated there, and assumed here: a row's name is all that follows the id; lower case
 ``lightmaps`` counts too; lines of NUL bytes count as blank.
-
-Reading bytes is ``importers.wear``, writing them ``exporters.wear``.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from functools import cached_property, partial
 
 from ..errors import ConversionError, printable
 from ..findings import Finding, Rule, more
-from .archive import decode_text, encode_name
 from .material import DEFAULT_MATERIAL
-from .tables import NAME_SIZE
+from .names import decode_text, encode_name
+from .nres import NAME_SIZE
 
 _rule = partial(Rule, "WEAR", source="docs/reference/wear.md#grammar")
 
@@ -301,3 +299,43 @@ def _read_section(lines: Sequence[str], head: int, border: int, findings: list[F
         shown = printable(lines[extra[0]])
         find(WEAR_EXTRA, problem, extra[0], shown, f"{count} rows", len(extra))
     return [row_name(line) for line in lines[first:end]]
+
+
+def read_wear(data: memoryview | bytes, label: str) -> tuple[Wear, list[Finding]]:
+    """Read any bytes as a WEAR; what is invalid is kept and reported.
+
+    Args:
+        data: the file.
+        label: what messages call it.
+
+    Returns:
+        The text, and the findings of :meth:`Wear.check`: their ``row`` is the line's number,
+        counted from 1.
+    """
+    wear = Wear(decode_text(bytes(data)), label)
+    return wear, wear.check()
+
+
+def read_wear_names(data: memoryview | bytes) -> list[str]:
+    """The material names by row; empty where the text is not a WEAR.
+
+    Every line that the count covers is a row here, whatever it holds;
+    :attr:`Wear.materials` stops at ``LIGHTMAPS``. Without error findings both are the same.
+    """
+    lines = decode_text(bytes(data)).splitlines()
+    if not lines or not lines[0].strip().isdecimal():
+        return []
+    count = lines[0].strip()
+    last = 1 + int(count) if len(count) < 10 else len(lines)
+    return [row_name(line) for line in lines[1:last]]
+
+
+def read_lightmap_names(data: memoryview | bytes) -> list[str]:
+    """The lightmap names by row; empty where there is no such section."""
+    text = bytes(data)
+    return Wear(decode_text(text)).lightmaps if b"LIGHTMAPS" in text.upper() else []
+
+
+def write_wear(wear: Wear) -> bytes:
+    """The bytes of a WEAR: those it was read from, where nothing was edited."""
+    return encode_name(wear.text)

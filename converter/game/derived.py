@@ -13,16 +13,13 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from ...importers.msh import read_model
-from ...importers.nres import read_nres
-from ...importers.terrain import read_terrain
 from ..checks.model import check_model
 from ..checks.slots import vertices_by_slot
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
-from ..formats.model import MshModel
-from ..formats.tables import StreamType, TerrainStream
-from ..formats.terrain import COARSE, FINE, Terrain
+from ..formats.model import MshModel, StreamType, read_model
+from ..formats.nres import read_nres
+from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
 from ..numeric.arrays import Ints, Records, ranges
 from ..numeric.bounds import hull, slot_bounds
 from ..rebuild.geometry import triangle_normals

@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
-from ...exporters.nres import add_entry, remove_entry, replace_entry, write_nres
-from ...importers.content import content_kind
-from ...importers.nres import is_nres, read_nres
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, Entry, decode_text, fold_upper
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
-from ..formats.kinds import Kind
+from ..formats.kinds import Kind, content_kind
+from ..formats.names import decode_text, fold_upper
+from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
+from ..formats.nres_edits import add_entry, remove_entry, replace_entry
 from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE
 from .differences import Conflict, apply, difference

@@ -17,16 +17,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...exporters.png import png_bytes
-from ...importers.content import content_kind, entry_kind
-from ...importers.nres import is_nres, read_nres
-from ...importers.texm import read_texm
 from .. import __version__
 from ..errors import ConversionError, printable
 from ..findings import Finding
-from ..formats.kinds import SCENE_KINDS
+from ..formats.kinds import SCENE_KINDS, content_kind, entry_kind
 from ..formats.names import escape, readable
+from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
-from ..formats.texture import TEXM_MAGIC
+from ..formats.texture import TEXM_MAGIC, read_texm
 from ..pipeline.check import findings_in
 from ..storage import read_json
 from .differences import Conflict, digests, touched

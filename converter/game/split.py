@@ -9,29 +9,15 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exporters.nres import replace_entry, write_nres
-from ...importers.nres import is_nres, read_nres
 from ..errors import ConversionError
-from ..formats.archive import Archive
-from ..formats.control_points import POINTS_TYPE
+from ..formats.control_points import POINT_DTYPE, POINTS_TYPE
 from ..formats.kinds import Kind, archive_kind
-from ..formats.material import MATERIAL_TYPE
-from ..formats.tables import (
-    FACE_DTYPE,
-    HEADER_DTYPE,
-    MATERIAL_HEADER_DTYPE,
-    MATERIAL_TRACK_DTYPE,
-    NAME_DTYPE,
-    PHASE_DTYPE,
-    POINT_DTYPE,
-    SLOT_DTYPE,
-    TABLES,
-    TERRAIN_TABLES,
-    TRIANGLE_DTYPE,
-    StreamType,
-    TableSpec,
-    TerrainStream,
-)
+from ..formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TRACK_DTYPE, MATERIAL_TYPE, PHASE_DTYPE
+from ..formats.model import TABLES, TRIANGLE_DTYPE, StreamType
+from ..formats.nres import Archive, is_nres, read_nres, write_nres
+from ..formats.nres_edits import replace_entry
+from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, SLOT_DTYPE, TableSpec
+from ..formats.terrain import FACE_DTYPE, TERRAIN_TABLES, TerrainStream
 from ..formats.wear import WEAR_TYPE
 
 Bools = NDArray[np.bool_]

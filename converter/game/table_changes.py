@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.tables import StreamType, TerrainStream
+from ..formats.model import StreamType
+from ..formats.terrain import TerrainStream
 from ..scene.dialect import Dialect
 from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
 from .derived import States, dialect_of, states

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...importers.nres import read_file
 from ..errors import ConversionError, printable
 from ..formats.sidecar import sha256
+from ..input_files import read_file
 from ..locks import only_run
 from ..storage import cannot_write, held_open, link_message, sync_directory, undisturbed, write_outputs
 from .history import History

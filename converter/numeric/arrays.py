@@ -27,6 +27,12 @@ F = TypeVar("F", np.float32, np.float64)
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 
 
+def field_offset(record: np.dtype[np.void], field: str) -> int:
+    """Return where a field lies in a record, bytes."""
+    assert record.fields is not None
+    return int(record.fields[field][1])
+
+
 def ranges(start: NDArray[np.int64], count: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return all ``start[i] .. start[i] + count[i]``, end to end. (n,), (n,) -> (sum,)."""
     first = np.repeat(start - (np.cumsum(count) - count), count)

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ...importers.nres import read_file
-from ...importers.unpacked import find_library
-from ...importers.wear import read_lightmap_names, read_wear_names
 from ..checks.appearance import missing_appearance
 from ..findings import Finding
 from ..formats.library import MATERIALS
+from ..formats.wear import read_lightmap_names, read_wear_names
+from ..input_files import read_file
 from ..scene.appearance import Appearance
+from .open_files import find_library
 from .options import ExportOptions
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ...exporters.areal_map import write_areal_map
 from ...exporters.gltf_areal import export_areal_map
 from ...exporters.gltf_file import Document
-from ...importers.areal_map import read_areal_map
-from ...importers.nres import read_nres
 from .. import __version__
 from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
@@ -17,10 +14,10 @@ from ..edits.areal_map import edit_areals
 from ..edits.areal_shapes import mixed_face
 from ..edits.compare_areal_map import compare_areal_map
 from ..errors import ConversionError, plural
-from ..formats.archive import Archive
-from ..formats.areal_map import ArealMap
+from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
+from ..formats.nres import Archive, read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras

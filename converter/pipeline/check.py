@@ -16,20 +16,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ...importers.areal_map import read_areal_map
-from ...importers.build_dat import read_build_dat
-from ...importers.content import entry_kind, file_kind
-from ...importers.control_points import read_points
-from ...importers.material import read_material
-from ...importers.model_parts import read_footing, read_node_properties
-from ...importers.msh import read_model
-from ...importers.nres import is_nres, read_file, read_nres, trailing_bytes
-from ...importers.registry import is_registry
-from ...importers.rsli import check_rsli, is_rsli, read_rsli
-from ...importers.terrain import read_terrain
-from ...importers.texm import read_texm
-from ...importers.unit import is_unit
-from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
 from ..checks.appearance import check_phase_textures, check_row_names
 from ..checks.areal_map import check_areal_map, check_areal_map_further
@@ -44,17 +30,33 @@ from ..checks.terrain import check_terrain, check_terrain_further
 from ..checks.textures import check_texm
 from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
-from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
-from ..formats.control_points import POINTS_TYPE, misplaced
-from ..formats.kinds import MISSION_FILE, Kind
+from ..formats.areal_map import read_areal_map
+from ..formats.build_dat import read_build_dat
+from ..formats.control_points import POINTS_TYPE, misplaced, read_points
+from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
-from ..formats.material import MATERIAL_TYPE
-from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING, other_count
-from ..formats.texture import TEXM_MAGIC
-from ..formats.unit import UNIT_ENDING
+from ..formats.material import MATERIAL_TYPE, read_material
+from ..formats.model import read_model
+from ..formats.model_parts import (
+    FOOTING_ENDING,
+    NODE_PROPERTIES_ENDING,
+    other_count,
+    read_footing,
+    read_node_properties,
+)
+from ..formats.names import fold_upper
+from ..formats.nres import Archive, Entry, is_nres, read_nres, trailing_bytes
+from ..formats.registry import is_registry
+from ..formats.rsli import check_rsli, is_rsli, read_rsli
+from ..formats.terrain import read_terrain
+from ..formats.texture import TEXM_MAGIC, read_texm
+from ..formats.unit import UNIT_ENDING, is_unit
+from ..formats.wear import read_wear
+from ..input_files import UNREADABLE, read_file
 from ..scene.dialect import decide
 from .check_assembly import check_mission_file, check_registry_file, check_unit_file, game_of
 from .game import Game
+from .open_files import wear_of, wears_of_level
 from .texture_lookup import Libraries
 
 _MESH, _WEAR, _TEXM = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"Texm"))

@@ -8,25 +8,22 @@ from pathlib import Path
 
 import numpy as np
 
-from ...importers.mission import read_mission
-from ...importers.nres import Stamp, read_file, read_nres
-from ...importers.registry import read_registry
-from ...importers.terrain import read_terrain
-from ...importers.unit import read_unit
-from ...importers.unpacked import folder_stamp
 from ..checks.missions import check_ground, check_mission, check_paths, host_without_vertex, missing_map, records_of
 from ..checks.objects import missing_member
 from ..checks.terrain import check_terrain
 from ..checks.units import PartFacts, check_components, check_parts, has_geometry
 from ..errors import ConversionError
 from ..findings import Finding
-from ..formats.archive import Archive
-from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject
-from ..formats.registry import REGISTRY
-from ..formats.unit import Unit
+from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject, read_mission
+from ..formats.nres import Archive, read_nres
+from ..formats.registry import REGISTRY, read_registry
+from ..formats.terrain import read_terrain
+from ..formats.unit import Unit, read_unit
+from ..input_files import Stamp, read_file
 from ..queries.terrain import TerrainQueries
 from ..scene.scene import in_range
 from .game import Game, find_game
+from .open_files import folder_stamp
 
 
 def game_of(path: Path, folders: Sequence[Path] = ()) -> Game | None:

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...exporters.nres import add_entry
-from ...exporters.wear import write_wear
-from ...importers.control_points import read_points
-from ...importers.nres import read_file
-from ...importers.wear import file_beside, read_wear_names
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, decode_text
-from ..formats.control_points import misplaced
-from ..formats.wear import WEAR_TYPE, agrees, new_wear
+from ..formats.control_points import misplaced, read_points
+from ..formats.names import decode_text
+from ..formats.nres import Archive
+from ..formats.nres_edits import add_entry
+from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
+from ..input_files import read_file
 from .import_result import Companion
+from .open_files import file_beside
 
 
 def wear_beside(

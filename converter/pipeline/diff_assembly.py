@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
-from ..formats.archive import decode_text
 from ..formats.mission import LODES, OBJECTS, ROUTES, Clan, Mission, PlacedObject, Route
+from ..formats.names import decode_text
 from ..formats.registry import Registry
 from ..formats.unit import COMPONENTS, Unit
 from ..numeric.arrays import Records

@@ -16,20 +16,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...importers.content import assembly_kind, find_model, kind_at, mission_in
-from ...importers.nres import is_nres, read_file, read_nres, trailing_bytes
-from ...importers.rsli import is_rsli
 from ..errors import ConversionError, with_article
 from ..findings import without_errors
-from ..formats.archive import Archive
-from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind
-from ..formats.sidecar import sidecar_path
+from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, kind_at
+from ..formats.nres import Archive, is_nres, read_nres, trailing_bytes
+from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
+from ..input_files import read_file
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
 from .loaded import Loaded
+from .open_files import mission_in
 from .options import ExportOptions, ImportOptions
+from .sidecars import sidecar_path
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,7 +54,7 @@ def load_file(path: Path, entry: str | None, options: ExportOptions) -> Loaded:
     if (mission := mission_in(path) if path.is_dir() else None) is not None:
         path = mission
     data = read_file(path)
-    kind = assembly_kind(path, data) if entry is None else None
+    kind = assembly_kind(path.name, data) if entry is None else None
     if path.suffix.lower() == UNIT_ENDING and kind is None and entry is None and not is_nres(data):
         kind = Kind.UNIT  # reading it says what is wrong
     if kind is not None:

@@ -8,27 +8,26 @@ from pathlib import Path
 
 from ...exporters.gltf import GltfOptions, export_gltf
 from ...exporters.gltf_file import Document
-from ...importers.control_points import points_in, points_of
-from ...importers.msh import model_at
-from ...importers.wear import read_wear_names, wear_of
 from .. import __version__
 from ..checks.recover import checked_model
 from ..errors import plural
-from ..formats.archive import Archive
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
-from ..formats.model import MshModel
+from ..formats.model import MshModel, model_at
 from ..formats.names import readable, stem
+from ..formats.nres import Archive
 from ..formats.sidecar import Description
-from ..formats.wear import WEAR_ENDING
+from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
+from ..scene.points import points_in
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .loaded import LoadedContainer
+from .open_files import points_of, wear_of
 from .options import ExportOptions
 
 

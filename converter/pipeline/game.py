@@ -12,19 +12,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from ...importers.content import models_in
-from ...importers.msh import model_at
-from ...importers.nres import open_nres
-from ...importers.registry import read_registry
 from ..checks.model import require_valid
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, Entry
-from ..formats.kinds import MODEL_TYPE
-from ..formats.model import MshModel
+from ..formats.kinds import MODEL_TYPE, models_in
+from ..formats.model import MshModel, model_at
 from ..formats.names import readable
-from ..formats.registry import REGISTRY, Member, Registry, Resolved
+from ..formats.nres import Archive, Entry
+from ..formats.registry import REGISTRY, Member, Registry, Resolved, read_registry
 from ..scene.dialect import Decision, decide, majority
 from ..storage import walk_files
+from .open_files import open_nres
 
 #: How many models are kept: a mission uses few, in any order.
 _KEPT_MODELS = 64

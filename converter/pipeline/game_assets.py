@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...importers.content import content_kind, models_in
-from ...importers.nres import is_nres, read_file
-from ...importers.unit import is_unit, read_unit
 from ..errors import ConversionError
-from ..formats.kinds import Kind
+from ..formats.kinds import Kind, content_kind, models_in
 from ..formats.mission import VEGETATION, kind_of_unit
 from ..formats.names import readable, stem
-from ..formats.unit import UNIT_ENDING
+from ..formats.nres import is_nres
+from ..formats.unit import UNIT_ENDING, is_unit, read_unit
+from ..input_files import read_file
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras
 from ..storage import walk_files

@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...exporters.mission import write_mission
-from ...exporters.unit import write_unit
-from ...importers.mission import read_mission
-from ...importers.unit import read_unit
 from ..edits.compare_inside import Shown, compare_inside
 from ..edits.compare_mission import edit_mission
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
@@ -19,10 +15,10 @@ from ..edits.identify_nodes import world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
 from ..errors import ConversionError
-from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
+from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
-from ..formats.unit import UNIT_ENDING
+from ..formats.unit import UNIT_ENDING, read_unit, write_unit
 from ..numeric.pose import F64
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene

@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...exporters.msh import write_model
-from ...importers.msh import read_model
-from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.choose_clip import ClipOptions, choose_clip
 from ..edits.compare_materials import colours_without_table, faces_without_material, new_faces_without_material
@@ -30,8 +27,9 @@ from ..edits.plan import Plan
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
-from ..formats.model import MshModel
+from ..formats.model import MshModel, read_model, write_model
 from ..formats.names import readable, stem
+from ..formats.nres import read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..scene.decode import decode
 from ..scene.dialect import Dialect

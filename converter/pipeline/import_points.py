@@ -7,13 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...exporters.control_points import write_points
-from ...importers.control_points import read_points
 from ..edits.compare_points import compare_points, new_points
 from ..edits.identify_nodes import Identified
-from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, ControlPoints
+from ..formats.control_points import POINT_DTYPE, POINTS_ENDING, POINTS_TYPE, ControlPoints, read_points, write_points
 from ..formats.sidecar import Description
-from ..formats.tables import NAME_DTYPE, POINT_DTYPE
+from ..formats.tables import NAME_DTYPE
 from ..rebuild.points import edited_points
 from ..scene.differences import Change, NotApplied
 from ..scene.points import shown_points

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...exporters.wear import write_wear
-from ...importers.wear import read_wear
 from ..edits.material_rows import WearEdit
 from ..edits.terrain_materials import TerrainWearEdit
 from ..findings import Finding
 from ..formats.sidecar import Description
-from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear
+from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear, read_wear, write_wear
 from .import_result import Companion, ImportResult
 
 

@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import printable
 from ..findings import Finding
-from ..formats.archive import Archive
 from ..formats.kinds import Kind
-from ..formats.model import MshModel
-from ..formats.tables import NO_LIGHTMAP, TABLES
+from ..formats.model import NO_LIGHTMAP, TABLES, MshModel
+from ..formats.nres import Archive
 from ..formats.terrain import NO_MATERIAL
 from ..numeric.face_flags import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels

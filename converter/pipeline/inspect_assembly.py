@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ...importers.rsli import unpack
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding
-from ..formats.archive import decode_text
 from ..formats.kinds import Kind
 from ..formats.mission import CLAN_TYPES, OBJECT_KINDS, Mission
+from ..formats.names import decode_text
 from ..formats.registry import Registry
-from ..formats.rsli import RsliLibrary
+from ..formats.rsli import RsliLibrary, unpack
 from ..formats.texture import TEXM_MAGIC
 from ..formats.unit import CLASSES, Unit
 from .check_assembly import path_problem

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
-from ..formats.model import MshModel
-from ..formats.tables import TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
 
 Json = dict[str, Any]
 _MOST_ROWS = 5

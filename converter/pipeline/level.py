@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...importers.areal_map import read_areal_map
-from ...importers.nres import read_file, read_nres
-from ...importers.terrain import read_terrain
-from ...importers.wear import read_wear_names
 from ..checks.areal_map import check_areal_map
 from ..checks.level import check_level_lists, not_a_list
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
 from ..findings import Finding, without_errors
-from ..formats.areal_map import ArealMap
-from ..formats.terrain import Terrain
+from ..formats.areal_map import ArealMap, read_areal_map
+from ..formats.nres import read_nres
+from ..formats.terrain import Terrain, read_terrain
+from ..formats.wear import read_wear_names
+from ..input_files import read_file
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,23 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ...exporters.nres import add_entry, replace_entry, write_nres
-from ...importers.material import read_material
-from ...importers.nres import read_file, read_nres
 from ..edits.compare_surfaces import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
-from ..formats.archive import Entry, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
-from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
-from ..formats.names import escape, readable, unescape
+from ..formats.material import (
+    DEFAULT_MATERIAL,
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    MaterialKind,
+    find_material,
+    read_material,
+)
+from ..formats.names import encode_name, escape, readable, unescape
+from ..formats.nres import Entry, read_nres, write_nres
+from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.texture import TEXM_TYPE
+from ..input_files import read_file
 from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message

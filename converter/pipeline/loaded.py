@@ -6,11 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from ...exporters.nres import bytes_as_read
 from ..findings import Finding
-from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.names import file_stem
+from ..formats.nres import Archive, bytes_as_read
 from ..scene.appearance import Appearance
 
 

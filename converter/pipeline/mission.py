@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ...importers.mission import read_mission
-from ...importers.nres import read_file, read_nres
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding, without_errors
 from ..formats.kinds import Kind
-from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject
+from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject, read_mission
 from ..formats.names import escape, readable, stem
+from ..formats.nres import read_nres
 from ..formats.unit import Unit
+from ..input_files import read_file
 from ..numeric.arrays import Floats
 from ..scene.assembly import Assembly, Placement, Pose
 from ..scene.decode import rest_pose

@@ -11,22 +11,27 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exporters.texm import write_texm
-from ...importers.material import read_material
-from ...importers.nres import open_nres
-from ...importers.texm import read_texm
-from ...importers.unpacked import find_library, open_unpacked
 from ..edits.compare_materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
-from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
-from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
+from ..formats.material import (
+    DEFAULT_MATERIAL,
+    MATERIAL_HEADER_DTYPE,
+    MATERIAL_TYPE,
+    MATERIAL_VERSION,
+    PHASE_DTYPE,
+    MaterialKind,
+    find_material,
+    read_material,
+)
+from ..formats.names import decode_text, encode_name
+from ..formats.nres import Archive, Entry
 from ..formats.surface import pixel_digest
-from ..formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
-from ..formats.texture import TEXM_TYPE, exact_format, new_texm, texture_name
+from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
 from ..numeric.colours import colour_of_row, to_bytes
 from ..scene.differences import NotApplied
+from .open_files import find_library, open_nres, open_unpacked
 
 #: Characters that some system refuses in the name of a file.
 _REFUSED = re.compile(r'[\x00-\x1f<>:"/\\|?*%~]')

@@ -25,7 +25,7 @@ from ..edits.match_triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, plural, printable
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
-from ..formats.sidecar import Sidecar, sha256, sidecar_path, write_sidecar
+from ..formats.sidecar import Sidecar, sha256, write_sidecar
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
@@ -40,7 +40,7 @@ from .gltf_output import Files
 from .import_model import StoredModel, import_edited, import_new, stored_model
 from .import_result import ImportResult
 from .options import ExportOptions, ImportOptions
-from .sidecars import find_sidecar, open_sidecar
+from .sidecars import find_sidecar, open_sidecar, sidecar_path
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...exporters.nres import add_entry, replace_entry
-from ...importers.registry import is_registry, read_registry
 from ..errors import ConversionError, plural, printable
-from ..formats.archive import Archive, decode_text, encode_name
-from ..formats.assembly_tables import REGISTRY_ROW_DTYPE
 from ..formats.control_points import POINTS_ENDING
-from ..formats.names import stem
-from ..formats.registry import Member
+from ..formats.names import decode_text, encode_name, stem
+from ..formats.nres import Archive
+from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.registry import REGISTRY_ROW_DTYPE, Member, is_registry, read_registry
 from ..formats.wear import WEAR_ENDING
 
 #: What a key names of a new model, in the order of its rows.

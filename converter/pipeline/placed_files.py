@@ -10,20 +10,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...importers.mission import read_mission
-from ...importers.nres import read_file
-from ...importers.unit import read_unit
-from ...importers.wear import wears_of_level
 from ..errors import ConversionError
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
-from ..formats.mission import Mission
+from ..formats.mission import Mission, read_mission
 from ..formats.sidecar import sha256
-from ..formats.unit import Unit
+from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
+from ..input_files import read_file
 from .appearance import find_appearance
 from .check_assembly import unit_of
 from .game import Game
+from .open_files import wears_of_level
 from .options import ExportOptions
 
 
@@ -81,7 +79,7 @@ class PlacedFiles:
         return [bytes(data), *units.values()], sorted(keys), self._level(mission)
 
     def _level(self, mission: Mission) -> list[bytes]:
-        from ..formats.archive import Archive
+        from ..formats.nres import Archive
 
         path = self.game.file(f"{mission.map}.msh")
         if path is None or not path.is_file():

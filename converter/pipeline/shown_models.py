@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from ...importers.control_points import read_points
 from ..edits.compare_inside import PLACES, Shown, ShownTerrain
 from ..edits.compare_placed import ShownModel
 from ..errors import ConversionError
-from ..formats.control_points import POINTS_ENDING
+from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.sidecar import Description, Sidecar
 from ..scene.dialect import Dialect

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...importers.nres import read_file
 from ..errors import ConversionError, with_article
 from ..formats.kinds import Kind
-from ..formats.sidecar import Sidecar, read_sidecar, sidecar_path
+from ..formats.sidecar import SUFFIX, Sidecar, read_sidecar
+from ..input_files import read_file
 from ..scene.extras import FileInfo
 from .options import ImportOptions
+
+
+def sidecar_path(gltf: Path) -> Path:
+    """Where the sidecar of a glTF file lies."""
+    return gltf.with_name(gltf.stem + SUFFIX)
 
 
 def find_sidecar(gltf: Path, given: Path | None, info: FileInfo) -> Path | None:

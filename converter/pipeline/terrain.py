@@ -9,10 +9,6 @@ import numpy as np
 
 from ...exporters.gltf_file import Document
 from ...exporters.gltf_terrain import export_terrain
-from ...exporters.terrain import write_terrain
-from ...importers.nres import read_nres
-from ...importers.terrain import read_terrain
-from ...importers.wear import read_wear_names, wears_of_level
 from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
@@ -26,12 +22,12 @@ from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
 from ..edits.terrain_materials import settle_terrain_materials
 from ..errors import ConversionError, plural
-from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
+from ..formats.nres import Archive, read_nres
 from ..formats.sidecar import Description, Sidecar
-from ..formats.terrain import COARSE, FINE, Terrain
-from ..formats.wear import LEVEL_ENDINGS
+from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
+from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.differences import NotApplied
@@ -44,6 +40,7 @@ from .import_result import ImportResult
 from .import_wear import import_level_wears, why_level_locked
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
+from .open_files import wears_of_level
 from .options import ExportOptions, ImportOptions
 
 

@@ -1,7 +1,7 @@
 """Export textures as PNG, and import pictures as textures, into a library too. No printing.
 
 A picture keeps every bit unless another format is asked for. In a library the entry is replaced
-or added, every other byte stays (``converter.formats.archive``).
+or added, every other byte stays (``converter.formats.nres``).
 """
 
 from __future__ import annotations
@@ -13,20 +13,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exporters.nres import add_entry, replace_entry, write_nres
-from ...exporters.texm import write_texm
-from ...importers.content import find_model
-from ...importers.nres import is_nres, read_file, read_nres
 from ...importers.picture import read_picture
-from ...importers.rsli import is_rsli, read_rsli, unpack
-from ...importers.texm import read_texm
 from ..errors import ConversionError, plural, printable
-from ..formats.archive import Archive, Entry, decode_text, encode_name
-from ..formats.kinds import Kind
+from ..formats.kinds import Kind, find_model
 from ..formats.library import TEXTURE_NAME_ROOM
-from ..formats.names import readable, unescape
+from ..formats.names import decode_text, encode_name, readable, unescape
+from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
+from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.repaint import repainted
-from ..formats.rsli import RsliLibrary
+from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
 from ..formats.texture import (
     TEXM_MAGIC,
     TEXM_TYPE,
@@ -35,9 +30,12 @@ from ..formats.texture import (
     exact_format,
     lost_alpha,
     new_texm,
+    read_texm,
     texture_name,
     with_pages_of,
+    write_texm,
 )
+from ..input_files import read_file
 from .loaded import Loaded
 
 

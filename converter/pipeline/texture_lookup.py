@@ -14,16 +14,13 @@ from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 
-from ...importers.material import read_material
-from ...importers.nres import Stamp, open_nres, stamp_of
-from ...importers.texm import read_texm
-from ...importers.unpacked import find_libraries, folder_stamp, open_unpacked
 from ..errors import ConversionError, printable
-from ..formats.archive import Archive, Entry
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES, LibraryEntry, entry_key, texture_head
-from ..formats.material import find_material
+from ..formats.material import find_material, read_material
+from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
-from ..formats.texture import Texm
+from ..formats.texture import Texm, read_texm
+from ..input_files import Stamp, stamp_of
 from ..scene.appearance import (
     Appearance,
     MaterialAppearance,
@@ -34,6 +31,7 @@ from ..scene.appearance import (
     mixed,
     picture_path,
 )
+from .open_files import find_libraries, folder_stamp, open_nres, open_unpacked
 
 
 def libraries(folders: Sequence[Path]) -> Libraries:

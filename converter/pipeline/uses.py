@@ -12,20 +12,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...importers.build_dat import read_build_dat
-from ...importers.material import read_material
-from ...importers.mission import read_mission
-from ...importers.nres import is_nres, open_nres, read_file
-from ...importers.registry import is_registry, read_registry
-from ...importers.unit import is_unit, read_unit
-from ...importers.wear import read_wear
 from ..errors import ConversionError
-from ..formats.archive import Archive, decode_text
+from ..formats.build_dat import read_build_dat
 from ..formats.kinds import MISSION_FILE
-from ..formats.material import MATERIAL_TYPE
-from ..formats.names import readable
-from ..formats.registry import Member
+from ..formats.material import MATERIAL_TYPE, read_material
+from ..formats.mission import read_mission
+from ..formats.names import decode_text, readable
+from ..formats.nres import Archive, is_nres
+from ..formats.registry import Member, is_registry, read_registry
+from ..formats.unit import is_unit, read_unit
+from ..formats.wear import read_wear
+from ..input_files import read_file
 from ..storage import walk_files
+from .open_files import open_nres
 
 _WEAR = int.from_bytes(b"WEAR", "little")
 

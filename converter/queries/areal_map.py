@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..formats.areal_map import ArealMap, game_xy, link_targets, points_inside, require_areal
+from ..formats.areal_map import ArealMap, game_xy, require_areal
+from ..formats.areal_polygons import link_targets, points_inside
 from ..numeric.arrays import Floats, Ints, ranges
 from ..requirements import needed_for
 

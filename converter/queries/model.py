@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import ConversionError
-from ..formats.model import MshModel
-from ..formats.tables import GROUP_COUNT, LOD_COUNT, TABLES, StreamType
+from ..formats.model import TABLES, MshModel, StreamType
+from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import passes
 from ..numeric.pose import compose, rotation, rotation_matrix

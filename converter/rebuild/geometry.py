@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
+from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
+from ..formats.tables import SLOT_DTYPE
 from ..numeric.adjacency import neighbour_links, row_ids
 from ..numeric.arrays import NONE16, concatenate_records, cross_products
 from ..numeric.bounds import slot_bounds

@@ -12,8 +12,9 @@ from ..edits.new_materials import materials_in_use
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
 from ..formats.material import DEFAULT_MATERIAL
+from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
 from ..formats.names import without_number
-from ..formats.tables import BATCH_LIGHTMAP, NAME_SIZE, NO_LIGHTMAP
+from ..formats.nres import NAME_SIZE
 from ..formats.wear import is_material_name
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect, last_row

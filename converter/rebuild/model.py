@@ -11,17 +11,10 @@ from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import triangle_list
 from ..edits.plan import PartPlan, Plan
 from ..errors import ConversionError
-from ..formats.archive import Archive, Entry, name_field
-from ..formats.model import MshModel, PathGraph, StringTable
-from ..formats.tables import (
-    GRAPH_LINK_DTYPE,
-    GRAPH_POINT_DTYPE,
-    HEADER_DTYPE,
-    NODE_DTYPE,
-    SLOT_DTYPE,
-    TABLES,
-    StreamType,
-)
+from ..formats.model import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, MshModel, PathGraph, StreamType, StringTable
+from ..formats.nres import Archive, Entry
+from ..formats.nres_edits import name_field
+from ..formats.tables import HEADER_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect

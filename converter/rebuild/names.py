@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..formats.archive import decode_text, encode_name
-from ..formats.model import PathGraph, StringTable
-from ..formats.tables import BATCH_PORTAL, NAME_DTYPE, StreamType
+from ..formats.model import BATCH_PORTAL, PathGraph, StreamType, StringTable
+from ..formats.names import decode_text, encode_name
+from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
 from .context import Rebuild

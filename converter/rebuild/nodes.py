@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..formats.key_pool import encode_keys
+from ..formats.key_pool import KEY_DTYPE, encode_keys
 from ..formats.model import MshModel
-from ..formats.tables import KEY_DTYPE, NODE_DTYPE
+from ..formats.tables import NODE_DTYPE
 from ..numeric.arrays import NONE16
 from .key_reduction import Run, frame_map
 

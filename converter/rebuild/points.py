@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..edits.compare_points import PointEdit, PointPlan
-from ..formats.control_points import ControlPoints
-from ..formats.tables import NAME_DTYPE, POINT_DTYPE
+from ..formats.control_points import POINT_DTYPE, ControlPoints
+from ..formats.tables import NAME_DTYPE
 from ..numeric.arrays import Records
 
 

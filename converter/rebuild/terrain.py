@@ -14,8 +14,19 @@ from numpy.typing import NDArray
 from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, coarse_vertices, unknown_material
 from ..edits.match_triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
-from ..formats.tables import FACE_DTYPE, TerrainStream
-from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, MOST_FACES, MOST_VERTICES, NO_MATERIAL, Terrain, too_many
+from ..formats.terrain import (
+    BORDER,
+    COARSE,
+    FACE_DTYPE,
+    FINE,
+    LEVELS,
+    MOST_FACES,
+    MOST_VERTICES,
+    NO_MATERIAL,
+    Terrain,
+    TerrainStream,
+    too_many,
+)
 from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.tables import DRAW_DTYPE
-from ..formats.terrain import COARSE, FINE, Terrain
+from ..formats.terrain import COARSE, DRAW_DTYPE, FINE, Terrain
 from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
 from ..numeric.bounds import hull, sphere_radius

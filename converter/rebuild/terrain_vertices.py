@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES
 from ..edits.match_triangles import TriangleList, normals_apart
-from ..formats.tables import TerrainStream
+from ..formats.terrain import TerrainStream
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 

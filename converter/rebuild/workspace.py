@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.model import MshModel
-from ..formats.tables import BATCH_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE, StreamType
+from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel, StreamType
+from ..formats.tables import SLOT_DTYPE
 from ..numeric.arrays import NONE16, concatenate_records, covered
 from .geometry import VERTEX_DTYPE, SlotGeometry
 

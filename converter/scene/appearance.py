@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.archive import decode_text
 from ..formats.library import LIGHTMAPS, LibraryEntry
-from ..formats.names import escape
+from ..formats.names import decode_text, escape
 from ..formats.surface import pixel_digest
 
 if TYPE_CHECKING:

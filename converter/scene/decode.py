@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.model import MshModel, largest_indices
-from ..formats.tables import NODE_COCKPIT
+from ..formats.model import NODE_COCKPIT, MshModel, largest_indices
 from ..numeric.arrays import NONE16, F, cross_products, fill_non_finite
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_lightmap_uv, decode_normals, decode_uv, normalise

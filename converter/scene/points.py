@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import ConversionError
 from ..findings import Finding
-from ..formats.control_points import ControlPoint, ControlPoints, misplaced
+from ..formats.control_points import POINTS_SIZE, ControlPoint, ControlPoints, misplaced, read_points
 from ..formats.names import without_number
 from .scene import ImportedNode, Scene
 
@@ -42,6 +43,22 @@ def shown_points(points: ControlPoints, scene: Scene) -> tuple[list[ControlPoint
         more = f"{findings[0].problem}, and {len(wrong) - 1} more"
         findings = [replace(findings[0], problem=more)]
     return shown, findings
+
+
+def points_in(scene: Scene, data: bytes) -> tuple[list[ControlPoint], list[Finding]]:
+    """The control points of a model that have a place in its scene, and findings about the others.
+
+    A broken ``.cpt`` is a warning too: the model is whole without it.
+
+    Args:
+        scene: the model.
+        data: its ``.cpt``.
+    """
+    try:
+        points = read_points(data, f"{scene.name}.cpt")
+    except ConversionError as error:
+        return [], [Finding(POINTS_SIZE, str(error))]
+    return shown_points(points, scene)
 
 
 def is_point(item: ImportedNode, nodes: Container[str] = ()) -> bool:

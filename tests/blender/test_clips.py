@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from tests.converter.edits.test_scaled_animation import WALKER
 from tests.support.corpus import Sample, sample_called
 from tests.support.runs import first_difference, to_gltf

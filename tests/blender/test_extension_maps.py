@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.checks.areal_map import check_areal_map
-from msh_gltf.exporters.areal_map import areal_payload
-from msh_gltf.importers.areal_map import read_areal_map
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.terrain import read_terrain
+from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.terrain import read_terrain
 from tests.blender.test_extension import LEVEL, Seen, by_command, pytestmark, see, zip_file
 from tests.support.areal_edits import own, record_bytes
 

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.archive import Entry
-from msh_gltf.importers.material import read_material
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.wear import read_wear_names
+from msh_gltf.converter.formats.material import read_material
+from msh_gltf.converter.formats.nres import Entry, read_nres
+from msh_gltf.converter.formats.wear import read_wear_names
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.game import original

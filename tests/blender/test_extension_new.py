@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from msh_gltf.importers.mission import read_mission
-from msh_gltf.importers.nres import read_file, read_nres
-from msh_gltf.importers.registry import read_registry
+from msh_gltf.converter.formats.mission import read_mission
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.registry import read_registry
+from msh_gltf.converter.input_files import read_file
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.support.game import original, snapshot
 from tests.support.runs import run

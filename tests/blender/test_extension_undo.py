@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.nres import read_nres
 from tests.blender.test_extension import Seen, pytestmark, see, zip_file
 from tests.docs.materials import example_game
 from tests.support.game import original as kept

@@ -12,8 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from msh_gltf.converter.formats.tables import HEADER_DTYPE, SLOT_DTYPE, StreamType
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.model import StreamType
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.tables import HEADER_DTYPE, SLOT_DTYPE
 from tests.support.game import unpack_archives
 
 ROOT = Path(__file__).parents[2]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene.assembly import (
     AssembledModel,
     Assembly,
@@ -24,7 +25,6 @@ from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.converter.scene.extras import NodeExtras
 from msh_gltf.exporters.gltf_assembly import AssemblyOptions, export_assembly
 from msh_gltf.exporters.gltf_file import glb_bytes
-from msh_gltf.importers.msh import read_msh
 from tests.support.corpus import DATA
 from tests.support.gltf_view import TO_GAME, GltfView
 from tests.support.validator import issues

@@ -15,14 +15,15 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import MANIFEST, cli
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import replace_entry
+from msh_gltf.converter.formats.texture import read_texm
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf
-from msh_gltf.exporters.nres import replace_entry, write_nres
-from msh_gltf.importers.nres import read_file, read_nres
-from msh_gltf.importers.texm import read_texm
 from tests.exporters.test_gltf_appearance import BLENDER, VALIDATOR, export, picture
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import MESH, archive, entry

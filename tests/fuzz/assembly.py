@@ -18,13 +18,13 @@ def _registry_seeds() -> list[bytes]:
 
 
 def _registry(data: bytes) -> Any:
-    from msh_gltf.importers.registry import read_registry
+    from msh_gltf.converter.formats.registry import read_registry
 
     return data, read_registry(read_container(data))
 
 
 def _registry_rest(opened: Any) -> None:
-    from msh_gltf.exporters.registry import write_registry
+    from msh_gltf.converter.formats.registry import write_registry
 
     data, registry = opened
     assert write_registry(registry) == data, "the bytes do not come back"
@@ -41,13 +41,13 @@ def _unit_seeds() -> list[bytes]:
 
 
 def _unit(data: bytes) -> Any:
-    from msh_gltf.importers.unit import read_unit
+    from msh_gltf.converter.formats.unit import read_unit
 
     return data, read_unit(data, "x.dat")
 
 
 def _unit_rest(opened: Any) -> None:
-    from msh_gltf.exporters.unit import write_unit
+    from msh_gltf.converter.formats.unit import write_unit
 
     data, unit = opened
     assert write_unit(unit) == data, "the bytes do not come back"
@@ -62,13 +62,13 @@ def _mission_seeds() -> list[bytes]:
 
 
 def _mission(data: bytes) -> Any:
-    from msh_gltf.importers.mission import read_mission
+    from msh_gltf.converter.formats.mission import read_mission
 
     return data, read_mission(data, "data.tma")
 
 
 def _mission_rest(opened: Any) -> None:
-    from msh_gltf.exporters.mission import write_mission
+    from msh_gltf.converter.formats.mission import write_mission
 
     data, mission = opened
     assert write_mission(mission) == data, "the bytes do not come back"
@@ -88,13 +88,13 @@ def _rsli_seeds() -> list[bytes]:
 
 
 def _rsli(data: bytes) -> Any:
-    from msh_gltf.importers.rsli import read_rsli
+    from msh_gltf.converter.formats.rsli import read_rsli
 
     return read_rsli(data, "x.lib")
 
 
 def _rsli_rest(library: Any) -> None:
-    from msh_gltf.importers.rsli import check_rsli
+    from msh_gltf.converter.formats.rsli import check_rsli
 
     list(check_rsli(library))
     for row in range(min(len(library.rows), 8)):
@@ -112,13 +112,13 @@ def _footing_seeds() -> list[bytes]:
 
 
 def _footing(data: bytes) -> Any:
-    from msh_gltf.importers.model_parts import read_footing
+    from msh_gltf.converter.formats.model_parts import read_footing
 
     return data, read_footing(data, "x.bas")
 
 
 def _footing_rest(opened: Any) -> None:
-    from msh_gltf.exporters.model_parts import write_footing
+    from msh_gltf.converter.formats.model_parts import write_footing
 
     data, footing = opened
     assert write_footing(footing) == data, "the bytes do not come back"
@@ -129,13 +129,13 @@ def _properties_seeds() -> list[bytes]:
 
 
 def _properties(data: bytes) -> Any:
-    from msh_gltf.importers.model_parts import read_node_properties
+    from msh_gltf.converter.formats.model_parts import read_node_properties
 
     return data, read_node_properties(data, "x.ndp")
 
 
 def _properties_rest(opened: Any) -> None:
-    from msh_gltf.exporters.model_parts import write_node_properties
+    from msh_gltf.converter.formats.model_parts import write_node_properties
 
     data, records = opened
     assert write_node_properties(records) == data, "the bytes do not come back"

@@ -118,14 +118,14 @@ def mutate_mission(chance: random.Random, data: bytes, others: list[bytes]) -> b
 
 
 def _unit_first(data: bytes) -> Path:
-    from msh_gltf.importers.unit import read_unit
+    from msh_gltf.converter.formats.unit import read_unit
 
     read_unit(data, "robot.dat")
     return _in_game(_UNIT, data)
 
 
 def _mission_first(data: bytes) -> Path:
-    from msh_gltf.importers.mission import read_mission
+    from msh_gltf.converter.formats.mission import read_mission
 
     read_mission(data, "data.tma")
     return _in_game(_MISSION, data)

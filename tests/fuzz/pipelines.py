@@ -44,10 +44,10 @@ def _out(data: bytes) -> Any:
 
 def _model_out(opened: Any, mode: Mode = "default", keep: bool = False) -> None:
     """``msh2gltf`` of a model: read, check, decode, write glTF."""
+    from msh_gltf.converter.formats.kinds import find_model
     from msh_gltf.converter.pipeline.dispatch import gltf_files
     from msh_gltf.converter.pipeline.export_model import load_model
     from msh_gltf.converter.pipeline.options import ExportOptions
-    from msh_gltf.importers.content import find_model
 
     path, archive = opened
     options = ExportOptions(paths=True, points=True, mode=mode)
@@ -190,9 +190,10 @@ def _smallest() -> bytes:
 @cache
 def pairs() -> list[tuple[bytes, bytes]]:
     """``(glb, sidecar)`` of small models, a terrain and an areal map."""
+    from msh_gltf.converter.formats.nres import read_nres
+    from msh_gltf.converter.input_files import read_file
     from msh_gltf.converter.pipeline.dispatch import gltf_files, load, load_file
     from msh_gltf.converter.pipeline.options import ExportOptions
-    from msh_gltf.importers.nres import read_file, read_nres
 
     found = []
     for model in (*tiny_models()[:2], tiny_models()[-1], _smallest()):

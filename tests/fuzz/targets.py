@@ -81,7 +81,7 @@ def _nres_seeds() -> list[bytes]:
 
 
 def read_container(data: bytes) -> Any:
-    from msh_gltf.importers.nres import read_nres
+    from msh_gltf.converter.formats.nres import read_nres
 
     return read_nres(data, "x")
 
@@ -91,9 +91,8 @@ def _nres_first(data: bytes) -> Any:
 
 
 def _nres_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.kinds import archive_kind
-    from msh_gltf.exporters.nres import write_nres
-    from msh_gltf.importers.content import find_model, kind_at, models_in
+    from msh_gltf.converter.formats.kinds import archive_kind, find_model, kind_at, models_in
+    from msh_gltf.converter.formats.nres import write_nres
 
     data, archive = opened
     assert write_nres(archive) == data, "the bytes do not come back"
@@ -109,8 +108,7 @@ def _nres_rest(opened: Any) -> None:
 
 
 def _msh_rest(archive: Any) -> None:
-    from msh_gltf.exporters.msh import write_model
-    from msh_gltf.importers.msh import model_at
+    from msh_gltf.converter.formats.model import model_at, write_model
 
     write_model(model_at(archive, None, "x.msh"))
 
@@ -127,8 +125,7 @@ def terrains() -> list[bytes]:
 
 
 def _terrain_rest(archive: Any) -> None:
-    from msh_gltf.exporters.terrain import write_terrain
-    from msh_gltf.importers.terrain import read_terrain
+    from msh_gltf.converter.formats.terrain import read_terrain, write_terrain
 
     write_terrain(read_terrain(archive, "Land.msh"))
 
@@ -162,8 +159,7 @@ def areal_maps() -> list[bytes]:
 
 
 def _areal_rest(archive: Any) -> None:
-    from msh_gltf.exporters.areal_map import areal_payload
-    from msh_gltf.importers.areal_map import read_areal_map
+    from msh_gltf.converter.formats.areal_map import areal_payload, read_areal_map
 
     areals = read_areal_map(archive)
     entry = archive.first_of_type(12)
@@ -183,13 +179,13 @@ def _wear_seeds() -> list[bytes]:
 
 
 def _build_dat(data: bytes) -> Any:
-    from msh_gltf.importers.build_dat import read_build_dat
+    from msh_gltf.converter.formats.build_dat import read_build_dat
 
     return read_build_dat(data, "BuildDat.lst")
 
 
 def _build_dat_rest(read: Any) -> None:
-    from msh_gltf.exporters.build_dat import write_build_dat
+    from msh_gltf.converter.formats.build_dat import write_build_dat
 
     build, _ = read
     write_build_dat(build)
@@ -198,14 +194,13 @@ def _build_dat_rest(read: Any) -> None:
 
 
 def _wear(data: bytes) -> Any:
-    from msh_gltf.importers.wear import read_wear
+    from msh_gltf.converter.formats.wear import read_wear
 
     return read_wear(data, "x.wea")
 
 
 def _wear_rest(read: Any) -> None:
-    from msh_gltf.converter.formats.wear import agrees, new_wear
-    from msh_gltf.importers.wear import read_wear_names
+    from msh_gltf.converter.formats.wear import agrees, new_wear, read_wear_names
 
     wear, _ = read
     names = read_wear_names(wear.text.encode("cp1251", "replace"))
@@ -226,10 +221,8 @@ def _material(data: bytes) -> Any:
 
 
 def _material_rest(opened: Any) -> None:
-    from msh_gltf.converter.formats.material import find_material, new_material
+    from msh_gltf.converter.formats.material import find_material, new_material, read_material, write_material
     from msh_gltf.converter.scene.appearance import appearance_of
-    from msh_gltf.exporters.material import write_material
-    from msh_gltf.importers.material import read_material
 
     archive, entries = opened
     find_material(archive, "DEFAULT")
@@ -256,13 +249,13 @@ def _textures() -> list[bytes]:
 
 
 def _texm(data: bytes) -> Any:
-    from msh_gltf.importers.texm import read_texm
+    from msh_gltf.converter.formats.texture import read_texm
 
     return read_texm(data, "x")
 
 
 def _texm_rest(texm: Any) -> None:
-    from msh_gltf.exporters.texm import write_texm
+    from msh_gltf.converter.formats.texture import write_texm
 
     for level in range(len(texm.levels)):
         texm.rgba(level)
@@ -286,7 +279,7 @@ def _scene() -> Any:
 
 
 def _points(data: bytes) -> Any:
-    from msh_gltf.importers.control_points import read_points
+    from msh_gltf.converter.formats.control_points import read_points
 
     return read_points(data, "x.cpt")
 

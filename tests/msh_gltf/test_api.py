@@ -14,7 +14,7 @@ import pytest
 
 import msh_gltf
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.formats.model import StreamType
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.corpus import DATA
 from tests.support.game import make_game, snapshot

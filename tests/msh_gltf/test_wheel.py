@@ -159,7 +159,7 @@ def test_a_run_with_two_processes(start: str, scripts: Path, here: Path) -> None
 
 def test_a_traceback_names_the_package(scripts: Path, here: Path) -> None:
     code = (
-        "import sys, msh_gltf.importers.nres as nres, msh_gltf.__main__ as commands\n"
+        "import sys, msh_gltf.converter.formats.nres as nres, msh_gltf.__main__ as commands\n"
         "nres.read_nres = None\n"
         "sys.argv[1:] = ['msh2gltf', 'walker.msh']\n"
         "commands.main()\n"

@@ -8,10 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from msh_gltf.converter.checks.areal_map import check_areal_map
-from msh_gltf.converter.formats.areal_map import ArealMap
-from msh_gltf.exporters.areal_map import write_areal_map
-from msh_gltf.importers.areal_map import read_areal_map
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map, write_areal_map
+from msh_gltf.converter.formats.nres import read_nres
 from tests.support.areals import brute_inside, linked, square, tiny
 
 Point = tuple[float, float]

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.formats.areal_map import ArealMap, signed_areas
-from msh_gltf.importers.areal_map import read_areal_map
-from msh_gltf.importers.nres import read_file, read_nres
+from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map
+from msh_gltf.converter.formats.areal_polygons import signed_areas
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.input_files import read_file
 from tests.support.maps import level_called
 
 LEVEL = "spec__AutoMAP_00"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.formats.nres import Entry
+from msh_gltf.converter.formats.nres_edits import name_field
 from tests.support.game import archive
 
 NONE = 0xFFFFFFFF

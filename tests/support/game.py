@@ -8,13 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from msh_gltf.converter import MANIFEST
-from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.names import escape
+from msh_gltf.converter.formats.nres import Entry, is_nres, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.game.history import History
 from msh_gltf.converter.game.vault import Vault, find_root
 from msh_gltf.converter.storage import VAULT
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.nres import is_nres, read_nres
 from tests.support.corpus import DATA
 
 MESH, WEAR, OBJR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR", b"OBJR"))

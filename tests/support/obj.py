@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.obj import obj_files
@@ -13,8 +15,6 @@ from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Scene
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from msh_gltf.importers.obj import read_obj
 from tests.support.corpus import Sample
 

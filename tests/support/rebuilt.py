@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.formats.model import MshModel, read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.pipeline.options import ImportOptions
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 
 ALONE = ImportOptions(use_sidecar=False)
 

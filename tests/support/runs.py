@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.edits.identify_nodes import Identified
-from msh_gltf.converter.formats.tables import TABLES
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.model import TABLES
+from msh_gltf.converter.formats.nres import read_nres
 from tests.support.corpus import Sample
 
 SCRIPTS = Path(sys.executable).parent

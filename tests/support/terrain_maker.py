@@ -7,8 +7,8 @@ from collections import defaultdict
 
 import numpy as np
 
-from msh_gltf.converter.formats.archive import Entry, name_field
-from msh_gltf.exporters.nres import new_archive, write_nres
+from msh_gltf.converter.formats.nres import Entry, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 
 
 def make_terrain(

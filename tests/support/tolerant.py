@@ -6,13 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from msh_gltf.converter.checks import all_rules
-from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.formats.kinds import kind_at
+from msh_gltf.converter.formats.model import MshModel, read_model
+from msh_gltf.converter.formats.nres import read_nres, trailing_bytes
 from msh_gltf.converter.pipeline import dispatch
 from msh_gltf.converter.pipeline.loaded import Loaded
 from msh_gltf.converter.pipeline.options import ExportOptions
-from msh_gltf.importers.content import kind_at
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres, trailing_bytes
 from tests.support.corpus import DATA
 from tests.support.corruption import CATALOGUE
 from tests.support.corruption.base import Nres

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
+from msh_gltf.converter.formats.wear import read_wear_names
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.exporters.nres import add_entry, replace_entry, write_nres
-from msh_gltf.importers.msh import read_msh
-from msh_gltf.importers.nres import read_file, read_nres
-from msh_gltf.importers.wear import read_wear_names
+from msh_gltf.converter.pipeline.open_files import read_msh
 from tests.converter.batch.test_import_run import back, move, same_but_for
 from tests.support.corpus import DATA
 from tests.support.game import WEAR, make_game, snapshot, write

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.storage import VAULT
-from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.game import LOOSE, WEAR, make_game, model, snapshot, write
 from tests.support.gltf_edit import Editable

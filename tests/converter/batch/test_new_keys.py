@@ -11,12 +11,11 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.cli.to_msh import TAGS as TAG_CHOICES
-from msh_gltf.converter.formats.archive import Archive
-from msh_gltf.converter.formats.registry import TAGS
+from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
+from msh_gltf.converter.formats.registry import TAGS, read_registry
 from msh_gltf.converter.formats.sidecar import sha256
-from msh_gltf.exporters.nres import add_entry, replace_entry, write_nres
-from msh_gltf.importers.nres import read_file, read_nres
-from msh_gltf.importers.registry import read_registry
+from msh_gltf.converter.input_files import read_file
 from tests.support import assembly as make
 from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA

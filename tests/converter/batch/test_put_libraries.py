@@ -10,8 +10,8 @@ import pytest
 
 import msh_gltf
 from msh_gltf.converter.batch.put_libraries import plan_libraries
+from msh_gltf.converter.formats.material import read_material
 from msh_gltf.converter.game.games import Games
-from msh_gltf.importers.material import read_material
 from tests.converter.batch.test_library_edits import TURRETS, Json, colour
 from tests.converter.batch.test_new_materials import BLUE, BRICK, RED, NewEdit, look, made
 from tests.support.vault import original

@@ -9,12 +9,12 @@ import pytest
 
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import encode_name
+from msh_gltf.converter.formats.names import encode_name
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.pipeline.import_result import Companion
-from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for
 from tests.support.game import make_game
 from tests.support.vault import VAULT, original, originals

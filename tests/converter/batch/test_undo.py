@@ -11,13 +11,14 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.batch.replace_entry import Origin, replace_model
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import encode_name
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
+from msh_gltf.converter.formats.names import encode_name
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, replace_entry
 from msh_gltf.converter.formats.sidecar import sha256
 from msh_gltf.converter.game.games import Games
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.pipeline.import_result import Companion
-from msh_gltf.exporters.nres import add_entry, remove_entry, replace_entry, write_nres
-from msh_gltf.importers.nres import read_file, read_nres
 from tests.converter.batch.test_import_run import move
 from tests.converter.batch.test_library_edits import TURRETS, Edit, colour, made
 from tests.support.game import LOOSE, MESH, WEAR, archive, entry, make_game, model, snapshot, write

@@ -15,10 +15,9 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.walk import common_root, select, tree, walk
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.kinds import Kind
-from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
-from msh_gltf.importers.content import kind_at, models_in
-from msh_gltf.importers.nres import entry_types, open_nres, read_nres
+from msh_gltf.converter.formats.kinds import Kind, kind_at, models_in
+from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, entry_types, read_nres
+from msh_gltf.converter.pipeline.open_files import open_nres
 from tests.support.corruption.base import Nres
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.runs import call

@@ -9,9 +9,8 @@ import pytest
 
 from msh_gltf.converter.checks.areal_map import check_areal_map
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import Archive
-from msh_gltf.converter.formats.areal_map import AREALS, CELLS, LINKS, ArealMap
-from msh_gltf.exporters.areal_map import areal_payload
+from msh_gltf.converter.formats.areal_map import AREALS, CELLS, LINKS, ArealMap, areal_payload
+from msh_gltf.converter.formats.nres import Archive
 from tests.support.areals import S, read, square, tiny
 from tests.support.maps import every_level
 

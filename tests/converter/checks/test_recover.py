@@ -19,8 +19,8 @@ from msh_gltf.converter.checks.recover_maps import AREAL_STEPS, TERRAIN_STEPS
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.findings import messages
+from msh_gltf.converter.formats.model import StreamType
 from msh_gltf.converter.formats.sidecar import read_sidecar
-from msh_gltf.converter.formats.tables import StreamType
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.export_model import LoadedModel
 from tests.converter.checks.test_corruptions import bounded

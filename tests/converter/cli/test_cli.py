@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from tests.importers.test_msh import archive_of_models
+from tests.converter.formats.test_model import archive_of_models
 from tests.support.corpus import DATA, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.gltf_view import GltfView

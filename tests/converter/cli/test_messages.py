@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import with_article
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.nres import read_nres
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import make_game
 from tests.support.gltf_edit import Editable, drop_extras

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from msh_gltf import ImportResult, import_gltf
-from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path, write_sidecar
-from msh_gltf.converter.formats.tables import StreamType
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.model import StreamType, read_model
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
+from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from tests.converter.rebuild.test_terrain import LEVEL
 from tests.converter.rebuild.test_terrain import Edit as TerrainEdit
 from tests.support.corpus import sample_called

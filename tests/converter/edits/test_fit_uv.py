@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from msh_gltf import ImportResult, import_gltf
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from tests.importers.test_foreign import QUAD, Builder
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable

@@ -10,14 +10,13 @@ import pytest
 from scipy.spatial import cKDTree
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.formats.model import MshModel, read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from tests.converter.edits.test_scaled_animation import (
     EVEN,
     SHAPE,

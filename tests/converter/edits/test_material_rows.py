@@ -12,9 +12,9 @@ import pytest
 
 from msh_gltf import ImportResult, import_gltf, write_msh
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.wear import read_wear_names
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.wear import read_wear_names
 from tests.converter.edits.test_compare_materials import without_wear
 from tests.converter.rebuild.test_materials import painted
 from tests.support.corpus import Sample, sample_called

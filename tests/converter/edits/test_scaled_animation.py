@@ -17,6 +17,8 @@ from scipy.spatial import cKDTree
 
 from msh_gltf.converter.edits import rigid_transforms
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.numeric.sampler import sample
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.options import ImportOptions
@@ -24,8 +26,6 @@ from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.converter.scene.scene import Track
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import Sample, sample_called
 from tests.support.foreign import Builder
 from tests.support.gltf_edit import Editable

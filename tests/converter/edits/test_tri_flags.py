@@ -299,7 +299,7 @@ def test_new_objects_of_one_mesh_state_flags_of_their_own(tmp_path: Path) -> Non
 
 def test_descriptors_are_made_where_a_slot_has_too_few(tmp_path: Path) -> None:
     """Flags are stated for triangles that have no descriptor."""
-    from msh_gltf.exporters.msh import write_model
+    from msh_gltf.converter.formats.model import write_model
 
     row = first_row(PLANT)
     model = parse(sample_called(PLANT).source)

@@ -13,9 +13,8 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import fault_of
-from msh_gltf.converter.formats.archive import name_field
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from tests.support.corpus import CORPUS, DATA
 from tests.support.faults import in_namespace, leftovers, shell
 from tests.support.game import make_game, model, snapshot, write

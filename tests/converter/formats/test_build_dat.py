@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.build_dat import CATEGORIES, BuildDat
-from msh_gltf.exporters.build_dat import write_build_dat
-from msh_gltf.importers.build_dat import read_build_dat
+from msh_gltf.converter.formats.build_dat import CATEGORIES, BuildDat, read_build_dat, write_build_dat
 from tests.support.corpus import CORPUS, DATA
 
 NAMES = [

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.assembly_tables import LODE_DTYPE, OBJECT_DTYPE, ZONE_DTYPE
 from msh_gltf.converter.formats.mission import (
+    LODE_DTYPE,
+    OBJECT_DTYPE,
     SINCE,
+    ZONE_DTYPE,
     Clan,
     Mission,
     PlacedObject,
@@ -21,10 +23,10 @@ from msh_gltf.converter.formats.mission import (
     Route,
     new_clan_record,
     number_of,
+    read_mission,
     word_of,
+    write_mission,
 )
-from msh_gltf.exporters.mission import write_mission
-from msh_gltf.importers.mission import read_mission
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.formats.archive import decode_text
-from msh_gltf.converter.formats.names import Names, entry_name, escape, file_stem, unescape
+from msh_gltf.converter.formats.names import Names, decode_text, entry_name, escape, file_stem, unescape
 
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{d}{i}" for d in ("COM", "LPT") for i in range(10))}
 

@@ -10,11 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.formats.assembly_tables import REGISTRY_ROW_DTYPE
-from msh_gltf.converter.formats.registry import Member, Registry
-from msh_gltf.exporters.registry import write_registry
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.registry import is_registry, read_registry
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.registry import (
+    REGISTRY_ROW_DTYPE,
+    Member,
+    Registry,
+    is_registry,
+    read_registry,
+    write_registry,
+)
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 
@@ -98,7 +102,8 @@ def test_any_payload_comes_back(payloads: list[bytes]) -> None:
     archive = read_nres(box, "objects.rlb")
     for entry, payload in zip(archive.entries, payloads, strict=True):
         entry.payload = payload
-    from msh_gltf.exporters.nres import repack, write_nres
+    from msh_gltf.converter.formats.nres import write_nres
+    from msh_gltf.converter.formats.nres_edits import repack
 
     data = write_nres(repack(archive))
     assert write_registry(read_registry(read_nres(data, "objects.rlb"))) == data

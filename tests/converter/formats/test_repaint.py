@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.repaint import repainted
-from msh_gltf.converter.formats.tables import TEXM_HEADER_DTYPE
-from msh_gltf.converter.formats.texture import FORMATS, Texm, new_texm
-from msh_gltf.exporters.texm import write_texm
-from msh_gltf.importers.nres import open_nres
-from msh_gltf.importers.texm import read_texm
-from tests.importers.test_texm import libraries
+from msh_gltf.converter.formats.texture import FORMATS, TEXM_HEADER_DTYPE, Texm, new_texm, read_texm, write_texm
+from msh_gltf.converter.pipeline.open_files import open_nres
+from tests.converter.formats.test_texture import libraries
 
 #: Largest error of a channel, by format; 255 = it is not stored.
 PRECISION = {

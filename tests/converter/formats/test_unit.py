@@ -10,10 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.assembly_tables import COMPONENT_DTYPE
-from msh_gltf.converter.formats.unit import tree_parents
-from msh_gltf.exporters.unit import write_unit
-from msh_gltf.importers.unit import read_unit
+from msh_gltf.converter.formats.unit import COMPONENT_DTYPE, read_unit, tree_parents, write_unit
 from tests.support import assembly as make
 from tests.support.corpus import CORPUS
 

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from PIL import Image
 
 from msh_gltf.converter import cli
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
-from msh_gltf.exporters.nres import replace_entry, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.converter.game.machine import Killed, killed_at
 from tests.docs.materials import example_game
 from tests.support.gltf_edit import Editable

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
-from msh_gltf.exporters.nres import add_entry, replace_entry, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.support.game import archive, entry
 
 #: FourCC TEST: the entries of these archives are nobody's format.

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.control_points import POINTS_TYPE
-from msh_gltf.converter.formats.material import MATERIAL_TYPE
-from msh_gltf.converter.formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
-from msh_gltf.converter.formats.wear import WEAR_TYPE, Wear, edited_wear
+from msh_gltf.converter.formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TYPE, PHASE_DTYPE, read_material
+from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.formats.wear import WEAR_TYPE, Wear, edited_wear, read_wear
 from msh_gltf.converter.game.differences import Conflict, apply, difference, overlap, touched
 from msh_gltf.converter.game.split import split
-from msh_gltf.importers.material import read_material
-from msh_gltf.importers.nres import read_nres
-from msh_gltf.importers.wear import read_wear
 from tests.support.corpus import DATA, LIBS, SAMPLES, sample_called
 from tests.support.game_edits import edited_model, edited_terrain, findings_of
 from tests.support.maps import LEVELS, level_called

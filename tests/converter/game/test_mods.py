@@ -13,8 +13,8 @@ from PIL import Image
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.mods import MAX_CHANGES, read_mod
-from msh_gltf.importers.nres import read_nres
 from tests.converter.game.commands import prepared
 from tests.support.game import snapshot
 from tests.support.gltf_edit import Editable

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import add_entry, remove_entry, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.layers import Layer
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import find_root
-from msh_gltf.exporters.nres import add_entry, remove_entry, replace_entry, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.support.game import archive, entry, snapshot, write
 from tests.support.vault import VAULT, original, originals, records
 

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from msh_gltf.converter.formats.tables import BATCH_DTYPE, KEY_DTYPE, SLOT_DTYPE, TRIANGLE_DTYPE
+from msh_gltf.converter.formats.key_pool import KEY_DTYPE
+from msh_gltf.converter.formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
+from msh_gltf.converter.formats.tables import SLOT_DTYPE
 from msh_gltf.converter.numeric.adjacency import _stable_order
 from msh_gltf.converter.numeric.arrays import concatenate_records, cross_products
 

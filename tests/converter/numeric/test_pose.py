@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.numeric import axes, pose
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene.decode import decode, rest_pose
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.importers.msh import read_msh
 from tests.support.corpus import SAMPLES
 
 R = float(np.sqrt(0.5))

@@ -11,12 +11,12 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
-from msh_gltf.converter.formats.mission import FLOAT, Property
-from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path
+from msh_gltf.converter.formats.mission import FLOAT, Property, read_mission
+from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
+from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from msh_gltf.converter.scene.assembly import property_labels, property_values
-from msh_gltf.importers.mission import read_mission
 from tests.converter.pipeline.test_export_units import check_component, exported, point_nodes
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.corpus import CORPUS
@@ -93,7 +93,7 @@ def test_a_guest_stands_unturned_at_the_vertex_of_its_host(tmp_path: Path) -> No
     parts.placed[1] |= {"place": (1.0, 1.0, 1.0), "turn": 1.5}
     path = parts.write(tmp_path / "GAME")
     view = exported(path, tmp_path / "mission.glb")
-    from msh_gltf.importers.msh import read_msh
+    from msh_gltf.converter.pipeline.open_files import read_msh
     from tests.support.assembled_game import ROOM
     from tests.support.corpus import DATA
 

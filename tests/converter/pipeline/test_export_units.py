@@ -11,9 +11,10 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
-from msh_gltf.converter.formats.sidecar import read_sidecar, sidecar_path
+from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
+from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from msh_gltf.converter.pipeline.unit import find_unit
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly as make

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import StringTable
+from msh_gltf.converter.formats.model import StreamType, StringTable, write_model
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
-from msh_gltf.converter.formats.tables import StreamType
 from msh_gltf.converter.numeric.pose import rotation_matrix
 from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
@@ -18,7 +17,6 @@ from msh_gltf.converter.pipeline.obj import import_obj, obj_files
 from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.converter.scene.scene import Scene
-from msh_gltf.exporters.msh import write_model
 from msh_gltf.importers.obj import read_obj
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.obj import ANIMATED, SQUARE, as_blender_writes, scene_of, to_obj, triangles

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.mission import Mission
+from msh_gltf.converter.formats.mission import Mission, read_mission
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.options import ImportOptions
-from msh_gltf.importers.mission import read_mission
 from tests.support.assembled_game import BASE, ROBOT
 from tests.support.inside_game import Inside, Node, convert, make, robot_of
 

@@ -19,14 +19,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.formats.archive import Archive
-from msh_gltf.converter.formats.tables import PAGE_DTYPE
-from msh_gltf.converter.formats.texture import new_texm, with_pages_of
+from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
+from msh_gltf.converter.formats.texture import PAGE_DTYPE, new_texm, read_texm, with_pages_of
+from msh_gltf.converter.input_files import read_file
 from msh_gltf.converter.locks import only_run
-from msh_gltf.exporters.nres import write_nres
-from msh_gltf.importers.nres import read_file, read_nres
-from msh_gltf.importers.texm import read_texm
-from tests.importers.test_texm import every_library
+from tests.converter.formats.test_texture import every_library
 from tests.support.corpus import LIBS, sample_called
 from tests.support.game import archive as archive_bytes
 from tests.support.game import entry as game_entry

@@ -12,10 +12,10 @@ import pytest
 from msh_gltf.converter.checks.recover import leave_out
 from msh_gltf.converter.cli import gltf2msh, msh2gltf
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA
 from tests.support.corruption.base import NAN, Nres
 from tests.support.gltf_edit import Editable

@@ -16,11 +16,11 @@ import pytest
 
 from msh_gltf.converter import __version__
 from msh_gltf.converter.edits.compare_surfaces import UNRECORDED
+from msh_gltf.converter.formats.model import read_model
+from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.formats.sidecar import read_sidecar
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.importers.msh import read_model
-from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import DATA, sample_called
 from tests.support.game import make_game, snapshot
 from tests.support.gltf_edit import Editable, drop_extras

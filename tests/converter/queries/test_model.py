@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.formats.model import MshModel, StreamType
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.queries import model as queries
 from msh_gltf.converter.queries.model import (
     Hit,
@@ -27,7 +27,6 @@ from msh_gltf.converter.queries.model import (
     world_bounds,
 )
 from msh_gltf.converter.scene.dialect import Dialect
-from msh_gltf.importers.msh import read_msh
 from tests.support.corpus import every_sample, sample_called
 from tests.support.raw_model import V3, Raw, Row, all_hits, apply, cross, dot, minus, plus, times
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.formats.tables import TABLES
+from msh_gltf.converter.formats.model import TABLES, MshModel
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.edits.identify_nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
-from msh_gltf.converter.formats.model import MshModel, largest_indices
+from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
@@ -23,7 +23,6 @@ from msh_gltf.converter.rebuild.header import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
-from msh_gltf.exporters.msh import write_model
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.rebuilt import ALONE, parse
 from tests.support.runs import first_difference, require, to_gltf

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.formats.tables import StreamType
+from msh_gltf.converter.formats.model import MshModel, StreamType
 from msh_gltf.converter.numeric import sampler
 from msh_gltf.converter.numeric.pose import rotation
+from msh_gltf.converter.pipeline.open_files import read_msh
 from msh_gltf.converter.scene import dialect as d
 from msh_gltf.converter.scene.dialect import Dialect, decide
-from msh_gltf.importers.msh import read_msh
 from tests.support.corpus import every_sample, sample_called
 
 BOX = "retail__odd__s_rock_009"

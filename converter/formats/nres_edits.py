@@ -1,46 +1,33 @@
-""":class:`~converter.formats.archive.Archive` to NRes bytes (docs/reference/nres.md)."""
+"""Edits of NRes archives: entries replaced, added, removed; every other byte stays.
+
+Also the canonical form of an archive, which new ones have (docs/reference/nres.md).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from ..converter.errors import ConversionError, plural, printable
-from ..converter.formats.archive import Archive, Entry, decode_text, fold_upper, name_field, sort_table
-from ..converter.formats.tables import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from ..errors import ConversionError, plural, printable
+from .names import decode_text, fold_upper
+from .nres import NAME_SIZE, NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, Archive, Entry, Fold
 
 _ALIGN = 8
 
 
-def write_nres(archive: Archive) -> bytes:
-    """The bytes of an archive, every payload and unindexed region at its offset.
+def sort_table(names: Sequence[bytes], fold: Fold = fold_upper) -> list[int]:
+    """The sort table of a directory: row ``i`` = index of the ``i``-th name in sorted order.
 
-    An archive that was read and not changed gives the bytes it was read from.
+    Stable, ASCII case-insensitive. It is not the rank of entry ``i``.
     """
-    data = bytearray(archive.total_size)
-    header = np.zeros(1, NRES_HEADER_DTYPE)
-    header["magic"] = np.void(b"NRes")
-    header["version"] = archive.version
-    header["entry_count"] = len(archive.entries)
-    header["total_size"] = archive.total_size
-    data[: header.nbytes] = header.tobytes()
-    for offset, region in archive.unindexed:
-        data[offset : offset + len(region)] = region
-    for entry in archive.entries:
-        data[entry.data_offset : entry.data_offset + entry.size] = entry.payload
-    rows = np.zeros(len(archive.entries), NRES_ENTRY_DTYPE)
-    for i, e in enumerate(archive.entries):
-        name = np.frombuffer(e.raw_name, "u1")
-        rows[i] = (e.type_id, e.attr1, e.attr2, e.size, e.attr3, name, e.data_offset, e.sort_index)
-    if rows.size:
-        data[-rows.nbytes :] = rows.tobytes()
-    return bytes(data)
+    return sorted(range(len(names)), key=lambda i: fold(names[i]))
 
 
-def bytes_as_read(archive: Archive) -> memoryview | bytes:
-    """The file that an archive was read from; of one that was only opened it is put together."""
-    return archive.read_from or write_nres(archive)
+def name_field(name: bytes) -> bytes:
+    """The 36-byte field of a name of at most 35 bytes, NUL-padded."""
+    if len(name) >= NAME_SIZE:
+        raise ValueError(f"entry name {name!r} has {len(name)} bytes, at most {NAME_SIZE - 1}")
+    return name.ljust(NAME_SIZE, b"\0")
 
 
 def replace_entry(

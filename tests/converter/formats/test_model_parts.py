@@ -12,9 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.exporters.model_parts import write_footing, write_node_properties
-from msh_gltf.importers.model_parts import read_footing, read_node_properties
-from msh_gltf.importers.nres import is_nres, read_file, read_nres
+from msh_gltf.converter.formats.model_parts import (
+    read_footing,
+    read_node_properties,
+    write_footing,
+    write_node_properties,
+)
+from msh_gltf.converter.formats.nres import is_nres, read_nres
+from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS
 
 

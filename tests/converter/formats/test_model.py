@@ -12,14 +12,22 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model import check_model
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import Archive, Entry, name_field
 from msh_gltf.converter.formats.kinds import archive_kind
-from msh_gltf.converter.formats.model import StringTable
-from msh_gltf.converter.formats.tables import LOAD_ORDER, RUNTIME_ATTRIBUTES, TABLES, StreamType
-from msh_gltf.exporters.msh import encode_strings, table_bytes, write_model
-from msh_gltf.exporters.nres import new_archive, write_nres
-from msh_gltf.importers.msh import read_model, read_msh
-from msh_gltf.importers.nres import read_file, read_nres
+from msh_gltf.converter.formats.model import (
+    LOAD_ORDER,
+    RUNTIME_ATTRIBUTES,
+    TABLES,
+    StreamType,
+    StringTable,
+    encode_strings,
+    read_model,
+    table_bytes,
+    write_model,
+)
+from msh_gltf.converter.formats.nres import Archive, Entry, read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.pipeline.open_files import read_msh
 from tests.support.corpus import DATA, every_sample, sample_called
 from tests.support.runs import first_difference
 

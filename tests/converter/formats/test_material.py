@@ -13,12 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.formats.archive import Archive, Entry, name_field
-from msh_gltf.converter.formats.material import FoundMaterial, MaterialKind, find_material
-from msh_gltf.exporters.material import write_material
-from msh_gltf.exporters.nres import new_archive
-from msh_gltf.importers.material import read_material
-from msh_gltf.importers.nres import read_file, read_nres
+from msh_gltf.converter.formats.material import (
+    FoundMaterial,
+    MaterialKind,
+    find_material,
+    read_material,
+    write_material,
+)
+from msh_gltf.converter.formats.nres import Archive, Entry, read_nres
+from msh_gltf.converter.formats.nres_edits import name_field, new_archive
+from msh_gltf.converter.input_files import read_file
 from tests.support.corpus import CORPUS, LIBS
 
 MAT0 = int.from_bytes(b"MAT0", "little")

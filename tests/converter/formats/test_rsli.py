@@ -15,7 +15,7 @@ from PIL import Image
 
 from msh_gltf.converter.cli import msh2gltf, msh_inspect
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.importers.rsli import decipher, is_rsli, read_rsli, unpack
+from msh_gltf.converter.formats.rsli import decipher, is_rsli, read_rsli, unpack
 from tests.support import rsli as make
 from tests.support.corpus import CORPUS, DATA
 from tests.support.runs import call
