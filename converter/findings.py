@@ -1,6 +1,6 @@
 """Findings: what a check reports about a file, and the rules that it checks.
 
-A rule is declared beside the check that finds where it is broken: in ``converter.checks``, or in
+A rule is declared above the check that finds where it is broken: in ``converter.checks``, or in
 ``converter.formats`` where reading the bytes finds it. ``checks.all_rules`` lists them.
 """
 
@@ -136,8 +136,62 @@ class Place(NamedTuple):
         offset: gives the byte offset of a row; ``None`` where it is not known.
     """
 
-    table: str
+    table: str | None
     offset: Callable[[int], int | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Bad:
+    """What a check yields: where its rule does not hold.
+
+    Attributes:
+        problem: what is wrong, of the first bad row.
+        at: the table, and the field of it or where its rows lie (``checks.rules.place_of``).
+        rows: (n,) which rows are bad, or (n, ...) which of their values: there is one finding, about
+            the first, or none; the number of one bad row; ``None``: the table as a whole is.
+        value, expected: where ``rows`` is a mask, an array with one item per row, a function of the
+            row's number, or one value for all rows; else the value itself.
+        count, concerns: as :attr:`Finding.count` and :attr:`Finding.rows`, where no mask says it.
+    """
+
+    problem: str
+    at: object = None
+    rows: NDArray[np.bool_] | np.bool_ | int | None = None
+    value: object = None
+    expected: object = None
+    count: int = 1
+    concerns: NDArray[np.int64] | None = None
+
+
+def found(rule: Rule, bad: Bad, place_of: Callable[[object], Place]) -> Finding | None:
+    """Return one finding about all rows that break a rule, which shows the first of them.
+
+    Args:
+        rule: the rule.
+        bad: what breaks it.
+        place_of: makes a place of :attr:`Bad.at`; asked only where there is something to find.
+
+    Returns:
+        ``None`` where the mask names no row.
+    """
+    if not isinstance(bad.rows, (np.ndarray, np.bool_)):
+        table, offset = place_of(bad.at)
+        at = offset(bad.rows or 0)
+        return Finding(rule, bad.problem, table, bad.rows, at, bad.value, bad.expected, bad.concerns, bad.count)
+    if not np.count_nonzero(bad.rows):
+        return None
+    rows = np.unique(np.nonzero(bad.rows)[0])
+    row, (table, offset) = int(rows[0]), place_of(bad.at)
+    value, expected = _of_row(bad.value, row), _of_row(bad.expected, row)
+    return Finding(rule, more(bad.problem, rows.size), table, row, offset(row), value, expected, rows, rows.size)
+
+
+def _of_row(values: object, row: int) -> object:
+    if callable(values):
+        values = values(row)
+    elif isinstance(values, np.ndarray):
+        values = values[row]
+    return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
 
 
 def first_bad(
@@ -173,14 +227,6 @@ def first_bad(
         rows=rows,
         count=rows.size,
     )
-
-
-def _of_row(values: object, row: int) -> object:
-    if callable(values):
-        values = values(row)
-    elif isinstance(values, np.ndarray):
-        values = values[row]
-    return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
 
 
 def about_table(rule: Rule, problem: str, place: Place, value: object = None, expected: object = None) -> Finding:

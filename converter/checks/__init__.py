@@ -1,17 +1,37 @@
-"""Every rule about a file beside the check that finds where it is broken, and tolerant reading.
+"""Every rule about a file as data above the function that checks it, and tolerant reading.
 
-A module is named after what it is about: ``batches`` holds the rules about batches, each above the
-function that checks it. ``model``, ``terrain`` and ``areal_map`` run the checks of a file: first
-those that conversion relies on, then those that only ``msh-inspect --check`` looks at.
+A module holds the rules about one thing, and runs their checks in order: first those that
+conversion relies on, then those that only ``msh-inspect --check`` looks at.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from ..findings import Rule
+from ..findings import Rule
+from .rules import Check
+
+#: What rules are about, in the order in which they are listed.
+FORMATS = (
+    "NRes",
+    "core model",
+    "core model (animation)",
+    "terrain",
+    "level",
+    "areal map",
+    "BuildDat.lst",
+    "WEAR",
+    "WEAR, MAT0",
+    "MAT0",
+    "Texm",
+    "control points",
+    "footings, node properties",
+    "RsLi",
+    "objects.rlb",
+    "unit",
+    "mission",
+    "unit, mission",
+)
 
 
 @cache
@@ -20,7 +40,6 @@ def all_rules() -> dict[str, Rule]:
 
     Imports every module that declares one: rules found while reading bytes stand in ``formats``.
     """
-    from ..findings import Rule
     from ..formats import (
         archive,
         areal_map,
@@ -43,43 +62,33 @@ def all_rules() -> dict[str, Rule]:
         areal_cells,
         areal_polygons,
         areal_records,
-        batches,
-        container,
-        directory,
-        graph,
-        header,
         level,
         materials,
         missions,
-        names,
-        nodes,
+        model,
+        model_bounds,
+        model_names,
+        model_triangles,
+        nres,
         objects,
         placed,
         recover,
-        slots,
         terrain_draw,
         terrain_faces,
         terrain_slots,
         terrain_tables,
         textures,
-        triangles,
         units,
-        vertices,
     )
 
     modules = (
         archive,
-        container,
+        nres,
         core_model,
-        directory,
-        vertices,
-        nodes,
-        slots,
-        header,
-        names,
-        graph,
-        batches,
-        triangles,
+        model,
+        model_bounds,
+        model_names,
+        model_triangles,
         recover,
         animation,
         terrain_data,
@@ -110,8 +119,14 @@ def all_rules() -> dict[str, Rule]:
         missions,
         placed,
     )
-    declared = (value for module in modules for value in vars(module).values())
-    return {value.code: value for value in declared if isinstance(value, Rule)}
+    rules: dict[str, Rule] = {}
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, Rule):
+                rules.setdefault(value.code, value)
+            elif isinstance(value, Check) and value.function.__module__ == module.__name__:
+                rules.setdefault(value.rule.code, value.rule)
+    return dict(sorted(rules.items(), key=lambda item: FORMATS.index(item[1].format)))
 
 
 def similar_codes(code: str) -> list[str]:

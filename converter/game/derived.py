@@ -17,7 +17,7 @@ from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ...importers.terrain import read_terrain
 from ..checks.model import check_model
-from ..checks.slots import vertices_by_slot
+from ..checks.model_bounds import vertices_by_slot
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
 from ..formats.model import MshModel

@@ -33,11 +33,11 @@ from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
 from ..checks.appearance import check_phase_textures, check_row_names
 from ..checks.areal_map import check_areal_map, check_areal_map_further
-from ..checks.batches import check_materials
-from ..checks.container import check_container, check_members
 from ..checks.level import check_level_lists, not_a_list
 from ..checks.materials import check_material
 from ..checks.model import check_model, check_model_further
+from ..checks.model_triangles import check_materials
+from ..checks.nres import archive_mesh, archive_nested, check_container
 from ..checks.recover import checked_model
 from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
@@ -195,11 +195,9 @@ def _archive(at: _Place) -> Iterator[Finding]:
     archive = at.file
     yield from check_container(archive, by_name=True)
     meshes = [(row, entry) for row, entry in enumerate(archive.entries) if entry.type_id == _MESH]
-    yield from check_members(
-        archive,
-        [row for row, entry in meshes if not is_nres(entry.start(4))],
-        [r for r, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE],
-    )
+    yield from archive_mesh(archive, [row for row, entry in meshes if not is_nres(entry.start(4))])
+    nested = [row for row, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE]
+    yield from archive_nested(archive, nested)
 
 
 def _registry(at: _Place) -> Iterator[Finding]:
