@@ -33,7 +33,6 @@ from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
 from ..checks.appearance import check_phase_textures, check_row_names
 from ..checks.areal_map import check_areal_map, check_areal_map_further
-from ..checks.level import check_level_lists, not_a_list
 from ..checks.materials import check_material
 from ..checks.model import check_model, check_model_further
 from ..checks.model_triangles import check_materials
@@ -41,6 +40,7 @@ from ..checks.nres import archive_mesh, archive_nested, check_container
 from ..checks.recover import checked_model
 from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
+from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..checks.textures import check_texm
 from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
@@ -306,11 +306,11 @@ def _terrain(at: _Place) -> Iterator[Finding]:
     for number, text in zip("12", texts, strict=True):
         wear, broken = read_wear(text, "")
         if _broken(broken) or not wear.materials:
-            yield not_a_list(f"{number}.wea is not a list of materials", "WEAR")
+            yield from level_wear(f"{number}.wea is not a list of materials", "WEAR")
             return
         lists.append(wear.materials)
-    for _, finding in check_level_lists(terrain, lists[0], lists[1], ("1.wea", "2.wea")):
-        yield finding
+    yield from level_wear_parallel(*lists, "1.wea")
+    yield from level_material(terrain, len(lists[0]), "1.wea")
 
 
 def _wear(at: _Place) -> Iterator[Finding]:
