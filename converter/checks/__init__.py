@@ -7,7 +7,10 @@ conversion relies on, then those that only ``msh-inspect --check`` looks at.
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 
+from .. import formats
 from ..findings import Rule
 from .rules import Check
 
@@ -38,88 +41,18 @@ FORMATS = (
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its code, in the order in which they are listed.
 
-    Imports every module that declares one: rules found while reading bytes stand in ``formats``.
+    Looks into every module of ``formats``, where reading the bytes finds what is wrong, and then of
+    this package; those of one format stay in the order of the modules' names.
     """
-    from ..formats import (
-        archive,
-        areal_map,
-        build_dat,
-        control_points,
-        material,
-        mission,
-        model_parts,
-        registry,
-        rsli,
-        texture,
-        unit,
-        wear,
-    )
-    from ..formats import model as core_model
-    from ..formats import terrain as terrain_data
-    from . import (
-        animation,
-        appearance,
-        areal_cells,
-        areal_polygons,
-        areal_records,
-        materials,
-        missions,
-        model,
-        model_bounds,
-        model_names,
-        model_triangles,
-        nres,
-        objects,
-        placed,
-        recover,
-        terrain,
-        terrain_faces,
-        textures,
-        units,
-    )
-
-    modules = (
-        archive,
-        nres,
-        core_model,
-        model,
-        model_bounds,
-        model_names,
-        model_triangles,
-        recover,
-        animation,
-        terrain_data,
-        terrain,
-        terrain_faces,
-        areal_map,
-        areal_records,
-        areal_polygons,
-        areal_cells,
-        build_dat,
-        wear,
-        appearance,
-        material,
-        materials,
-        texture,
-        textures,
-        control_points,
-        model_parts,
-        rsli,
-        registry,
-        objects,
-        unit,
-        units,
-        mission,
-        missions,
-        placed,
-    )
     rules: dict[str, Rule] = {}
-    for module in modules:
-        for value in vars(module).values():
-            if isinstance(value, Rule):
-                rules.setdefault(value.code, value)
-            elif isinstance(value, Check) and value.function.__module__ == module.__name__:
-                rules.setdefault(value.rule.code, value.rule)
+    for package in (formats.__name__, __name__):
+        for found in iter_modules(import_module(package).__path__):
+            module = import_module(f"{package}.{found.name}")
+            for value in vars(module).values():
+                if isinstance(value, Check) and value.function.__module__ == module.__name__:
+                    rules.setdefault(value.rule.code, value.rule)
+                elif isinstance(value, Rule):
+                    rules.setdefault(value.code, value)
     return dict(sorted(rules.items(), key=lambda item: FORMATS.index(item[1].format)))
 
 

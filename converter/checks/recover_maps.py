@@ -13,10 +13,16 @@ from ..formats.tables import TerrainStream
 from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain
 from ..numeric.arrays import NONE16
 from ..scene.scene import in_range
-from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
-from .areal_map import check_areal_map
-from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
-from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
+from .areal_map import (
+    areal_anchor_finite,
+    areal_cell_full,
+    areal_cell_id,
+    areal_link,
+    areal_normal,
+    areal_vertex_finite,
+    areal_vertices,
+    check_areal_map,
+)
 from .recover import Steps, filled, rows_of, setting, whole_streams, without_broken, without_links
 from .terrain import (
     check_terrain,
@@ -196,11 +202,11 @@ def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
 
 #: What is left out of an areal map, by the rule of the finding; areals last, which renumbers.
 AREAL_STEPS: Steps[ArealMap] = {
-    AREAL_ANCHOR_FINITE: _no_anchor,
-    AREAL_NORMAL: _no_normal,
-    AREAL_LINK: _no_link,
-    AREAL_CELL_FULL: _no_cell_list,
-    AREAL_CELL_ID: _no_cell_id,
-    AREAL_VERTICES: _no_areals,
-    AREAL_VERTEX_FINITE: _no_areals,
+    areal_anchor_finite.rule: _no_anchor,
+    areal_normal.rule: _no_normal,
+    areal_link.rule: _no_link,
+    areal_cell_full.rule: _no_cell_list,
+    areal_cell_id.rule: _no_cell_id,
+    areal_vertices.rule: _no_areals,
+    areal_vertex_finite.rule: _no_areals,
 }
