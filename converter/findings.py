@@ -6,7 +6,7 @@ A rule is declared above the check that finds where it is broken: in ``converter
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,11 @@ from .errors import ConversionError
 Severity = Literal["error", "warning", "note"]
 #: How a file is read (docs/checks.md#converting-a-broken-file).
 Mode = Literal["default", "strict", "tolerant"]
+
+#: The table that a check names (of a model or terrain its type, else what messages call it), or the
+#: table and where: the name of a field, the byte offset of each row (n,), or one offset. ``None``: the
+#: file as a whole.
+At = str | int | tuple[str | int, str | int | NDArray[np.int64] | None] | None
 
 #: How many rows a message lists.
 _ROWS = 12
@@ -140,13 +145,13 @@ class Place(NamedTuple):
     offset: Callable[[int], int | None]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Bad:
     """What a check yields: where its rule does not hold.
 
     Attributes:
         problem: what is wrong, of the first bad row.
-        at: the table, and the field of it or where its rows lie (``checks.rules.place_of``).
+        at: the table, and where in it.
         rows: (n,) which rows are bad, or (n, ...) which of their values: there is one finding, about
             the first, or none; the number of one bad row; ``None``: the table as a whole is.
         value, expected: where ``rows`` is a mask, an array with one item per row, a function of the
@@ -155,7 +160,7 @@ class Bad:
     """
 
     problem: str
-    at: object = None
+    at: At = None
     rows: NDArray[np.bool_] | np.bool_ | int | None = None
     value: object = None
     expected: object = None
@@ -163,7 +168,7 @@ class Bad:
     concerns: NDArray[np.int64] | None = None
 
 
-def found(rule: Rule, bad: Bad, place_of: Callable[[object], Place]) -> Finding | None:
+def found(rule: Rule, bad: Bad, place_of: Callable[[At], Place]) -> Finding | None:
     """Return one finding about all rows that break a rule, which shows the first of them.
 
     Args:
@@ -192,46 +197,6 @@ def _of_row(values: object, row: int) -> object:
     elif isinstance(values, np.ndarray):
         values = values[row]
     return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
-
-
-def first_bad(
-    rule: Rule,
-    bad: NDArray[np.bool_] | np.bool_,
-    problem: str,
-    place: Place,
-    value: object = None,
-    expected: object = None,
-) -> Iterator[Finding]:
-    """Yield one finding about all rows that break a rule, which shows the first of them.
-
-    Args:
-        rule: the rule.
-        bad: (n,) which rows break it, or (n, ...) which of their values; ``np.False_``: none does.
-        problem: what is wrong with the first row; how many more there are is appended.
-        place: where the rows lie.
-        value, expected: an array with one item per row, a function of the row's number, or one
-            value for all rows.
-    """
-    if not np.count_nonzero(bad):
-        return
-    rows = np.unique(np.nonzero(bad)[0])
-    row = int(rows[0])
-    yield Finding(
-        rule,
-        more(problem, rows.size),
-        table=place.table,
-        row=row,
-        offset=place.offset(row),
-        value=_of_row(value, row),
-        expected=_of_row(expected, row),
-        rows=rows,
-        count=rows.size,
-    )
-
-
-def about_table(rule: Rule, problem: str, place: Place, value: object = None, expected: object = None) -> Finding:
-    """Return a finding about a table as a whole; arguments as of :func:`first_bad`."""
-    return Finding(rule, problem, table=place.table, row=None, offset=place.offset(0), value=value, expected=expected)
 
 
 def more(problem: str, count: int, what: str = "rows") -> str:

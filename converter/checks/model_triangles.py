@@ -229,13 +229,9 @@ def triangle_link(model: MshModel) -> Iterator[Bad]:
         return
     link = model.triangles["link"]
     bad = beyond(link, len(link))
-    yield Bad(
-        "neighbour is not a triangle",
-        (_TRIANGLES, "link"),
-        bad.any(1) if np.count_nonzero(bad) else np.False_,
-        lambda row: largest_known(link[row]),
-        f"below {len(link)}",
-    )
+    rows = bad.any(1) if np.count_nonzero(bad) else np.False_
+    expected = f"below {len(link)}"
+    yield Bad("neighbour is not a triangle", (_TRIANGLES, "link"), rows, lambda row: largest_known(link[row]), expected)
 
 
 @rule("triangle-mutual", "warning", "A neighbour links back across the edge that the selector names.", "#neighbours")

@@ -8,9 +8,9 @@ from typing import Any, Generic, ParamSpec, cast
 
 import numpy as np
 
-from ..findings import Bad, Finding, Place, Rule, Severity, found
+from ..findings import At, Bad, Finding, Place, Rule, Severity, found
 from ..formats.archive import Archive
-from ..formats.areal_map import ArealMap
+from ..formats.areal_map import AREALS, ArealMap
 from ..formats.table_file import TableFile
 from ..formats.tables import AREAL_DTYPE, NRES_ENTRY_DTYPE, field_offset
 from ..formats.unit import COMPONENTS, offset_of
@@ -93,34 +93,32 @@ class Check(Generic[P]):
         return Check(self.rule, function)
 
 
-def place_of(file: object, at: object) -> Place:
-    """Return where the rows lie that a check names.
-
-    Args:
-        file: what it was called with.
-        at: the table, or the table and where: the name of a field, the byte offset of each row
-            (n,), or one offset. A table of a model or terrain is its type, others are what messages
-            call them; ``None``: the file as a whole.
-    """
-    table, where = cast("tuple[Any, Any]", at if isinstance(at, tuple) else (at, None))
+def place_of(file: object, at: At) -> Place:
+    """Return where the rows lie that a check names; ``file`` is what it was called with."""
+    table, where = at if isinstance(at, tuple) else (at, None)
     if isinstance(table, int):
         assert isinstance(file, TableFile)
-        within = where if isinstance(where, int) else 0
-        if isinstance(where, str):
-            within = field_offset(cast("np.dtype[np.void]", file.SPECS[table].dtype), where)
+        record = cast("np.dtype[np.void]", file.SPECS[table].dtype)
+        within = field_offset(record, where) if isinstance(where, str) else cast(int, where or 0)
         return Place(file.label_of(table), lambda row: file.offset_of(table, row, within))
-    if where is None:
-        return Place(table, lambda row: None)
-    if isinstance(where, int):
-        return Place(table, lambda row: where)
-    if table == DIRECTORY:
-        archive = file if isinstance(file, Archive) else cast(TableFile, file).archive
-        start = archive.directory + field_offset(NRES_ENTRY_DTYPE, where)
-        return Place(table, lambda row: start + NRES_ENTRY_DTYPE.itemsize * row)
+    if isinstance(where, str):
+        return Place(table, _of_field(file, table, where))
+    if isinstance(where, np.ndarray):
+        return Place(table, lambda row: int(where[row]))
+    return Place(table, lambda row: where)
+
+
+def _of_field(file: Any, table: str | None, field: str) -> Callable[[int], int]:
+    """The byte offset of a field of each row of a table that is no table of a model or terrain."""
     if table == COMPONENTS:
-        return Place(table, lambda row: offset_of(row, where))
-    offsets = areal_offsets(file, where) if isinstance(file, ArealMap) and isinstance(where, str) else where
-    return Place(table, lambda row: int(offsets[row]))
+        return lambda row: offset_of(row, field)
+    if table == AREALS:
+        offsets = areal_offsets(file, field)
+        return lambda row: int(offsets[row])
+    assert table == DIRECTORY
+    archive = file if isinstance(file, Archive) else file.archive
+    start = archive.directory + field_offset(NRES_ENTRY_DTYPE, field)
+    return lambda row: start + NRES_ENTRY_DTYPE.itemsize * row
 
 
 def areal_offsets(areals: ArealMap, field: str = "anchor") -> Ints:

@@ -9,7 +9,7 @@ from pathlib import Path
 from ...importers.nres import read_file
 from ...importers.unpacked import find_library
 from ...importers.wear import read_lightmap_names, read_wear_names
-from ..checks.appearance import missing_appearance
+from ..checks.materials import look_missing
 from ..findings import Finding
 from ..formats.library import MATERIALS
 from ..scene.appearance import Appearance
@@ -70,7 +70,7 @@ def has_libraries(folder: Path) -> bool:
 def missing_materials(appearance: Appearance | None) -> list[Finding]:
     """Report the materials and textures that were not found."""
     missing = [] if appearance is None else appearance.warnings
-    return [missing_appearance(text) for text in missing]
+    return [finding for text in missing for finding in look_missing(text)]
 
 
 def in_folder(

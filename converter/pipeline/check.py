@@ -31,9 +31,8 @@ from ...importers.texm import read_texm
 from ...importers.unit import is_unit
 from ...importers.wear import read_wear, wear_of, wears_of_level
 from ..checks import all_rules
-from ..checks.appearance import check_phase_textures, check_row_names
 from ..checks.areal_map import check_areal_map, check_areal_map_further
-from ..checks.materials import check_material
+from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
 from ..checks.model_triangles import check_materials
 from ..checks.nres import archive_mesh, archive_nested, check_container
@@ -41,7 +40,6 @@ from ..checks.recover import checked_model
 from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
 from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
-from ..checks.textures import check_texm
 from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
 from ..formats.archive import UNREADABLE, Archive, Entry, fold_upper
@@ -309,7 +307,7 @@ def _terrain(at: _Place) -> Iterator[Finding]:
             yield from level_wear(f"{number}.wea is not a list of materials", "WEAR")
             return
         lists.append(wear.materials)
-    yield from level_wear_parallel(*lists, "1.wea")
+    yield from level_wear_parallel(lists[0], lists[1], "1.wea")
     yield from level_material(terrain, len(lists[0]), "1.wea")
 
 
