@@ -1,12 +1,12 @@
 """Findings: what a check reports about a file, and the rules that it checks.
 
-A rule is declared beside the check that finds where it is broken: in ``converter.checks``, or in
+A rule is declared above the check that finds where it is broken: in ``converter.checks``, or in
 ``converter.formats`` where reading the bytes finds it. ``checks.all_rules`` lists them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,11 @@ from .errors import ConversionError
 Severity = Literal["error", "warning", "note"]
 #: How a file is read (docs/checks.md#converting-a-broken-file).
 Mode = Literal["default", "strict", "tolerant"]
+
+#: The table that a check names (of a model or terrain its type, else what messages call it), or the
+#: table and where: the name of a field, the byte offset of each row (n,), or one offset. ``None``: the
+#: file as a whole.
+At = str | int | tuple[str | int, str | int | NDArray[np.int64] | None] | None
 
 #: How many rows a message lists.
 _ROWS = 12
@@ -136,43 +141,54 @@ class Place(NamedTuple):
         offset: gives the byte offset of a row; ``None`` where it is not known.
     """
 
-    table: str
+    table: str | None
     offset: Callable[[int], int | None]
 
 
-def first_bad(
-    rule: Rule,
-    bad: NDArray[np.bool_] | np.bool_,
-    problem: str,
-    place: Place,
-    value: object = None,
-    expected: object = None,
-) -> Iterator[Finding]:
-    """Yield one finding about all rows that break a rule, which shows the first of them.
+@dataclass(eq=False, slots=True)
+class Bad:
+    """What a check yields: where its rule does not hold.
+
+    Attributes:
+        problem: what is wrong, of the first bad row.
+        at: the table, and where in it.
+        rows: (n,) which rows are bad, or (n, ...) which of their values: there is one finding, about
+            the first, or none; the number of one bad row; ``None``: the table as a whole is.
+        value, expected: where ``rows`` is a mask, an array with one item per row, a function of the
+            row's number, or one value for all rows; else the value itself.
+        count, concerns: as :attr:`Finding.count` and :attr:`Finding.rows`, where no mask says it.
+    """
+
+    problem: str
+    at: At = None
+    rows: NDArray[np.bool_] | np.bool_ | int | None = None
+    value: object = None
+    expected: object = None
+    count: int = 1
+    concerns: NDArray[np.int64] | None = None
+
+
+def found(rule: Rule, bad: Bad, place_of: Callable[[At], Place]) -> Finding | None:
+    """Return one finding about all rows that break a rule, which shows the first of them.
 
     Args:
         rule: the rule.
-        bad: (n,) which rows break it, or (n, ...) which of their values; ``np.False_``: none does.
-        problem: what is wrong with the first row; how many more there are is appended.
-        place: where the rows lie.
-        value, expected: an array with one item per row, a function of the row's number, or one
-            value for all rows.
+        bad: what breaks it.
+        place_of: makes a place of :attr:`Bad.at`; asked only where there is something to find.
+
+    Returns:
+        ``None`` where the mask names no row.
     """
-    if not np.count_nonzero(bad):
-        return
-    rows = np.unique(np.nonzero(bad)[0])
-    row = int(rows[0])
-    yield Finding(
-        rule,
-        more(problem, rows.size),
-        table=place.table,
-        row=row,
-        offset=place.offset(row),
-        value=_of_row(value, row),
-        expected=_of_row(expected, row),
-        rows=rows,
-        count=rows.size,
-    )
+    if not isinstance(bad.rows, (np.ndarray, np.bool_)):
+        table, offset = place_of(bad.at)
+        at = offset(bad.rows or 0)
+        return Finding(rule, bad.problem, table, bad.rows, at, bad.value, bad.expected, bad.concerns, bad.count)
+    if not np.count_nonzero(bad.rows):
+        return None
+    rows = np.unique(np.nonzero(bad.rows)[0])
+    row, (table, offset) = int(rows[0]), place_of(bad.at)
+    value, expected = _of_row(bad.value, row), _of_row(bad.expected, row)
+    return Finding(rule, more(bad.problem, rows.size), table, row, offset(row), value, expected, rows, rows.size)
 
 
 def _of_row(values: object, row: int) -> object:
@@ -181,11 +197,6 @@ def _of_row(values: object, row: int) -> object:
     elif isinstance(values, np.ndarray):
         values = values[row]
     return values.tolist() if isinstance(values, (np.ndarray, np.void)) else values
-
-
-def about_table(rule: Rule, problem: str, place: Place, value: object = None, expected: object = None) -> Finding:
-    """Return a finding about a table as a whole; arguments as of :func:`first_bad`."""
-    return Finding(rule, problem, table=place.table, row=None, offset=place.offset(0), value=value, expected=expected)
 
 
 def more(problem: str, count: int, what: str = "rows") -> str:

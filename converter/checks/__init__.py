@@ -1,119 +1,59 @@
-"""Every rule about a file beside the check that finds where it is broken, and tolerant reading.
+"""Every rule about a file as data above the function that checks it, and tolerant reading.
 
-A module is named after what it is about: ``batches`` holds the rules about batches, each above the
-function that checks it. ``model``, ``terrain`` and ``areal_map`` run the checks of a file: first
-those that conversion relies on, then those that only ``msh-inspect --check`` looks at.
+A module holds the rules about one thing, and runs their checks in order: first those that
+conversion relies on, then those that only ``msh-inspect --check`` looks at.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from importlib import import_module
+from pkgutil import iter_modules
 
-if TYPE_CHECKING:
-    from ..findings import Rule
+from .. import formats
+from ..findings import Rule
+from .rules import Check
+
+#: What rules are about, in the order in which they are listed.
+FORMATS = (
+    "NRes",
+    "core model",
+    "core model (animation)",
+    "terrain",
+    "level",
+    "areal map",
+    "BuildDat.lst",
+    "WEAR",
+    "WEAR, MAT0",
+    "MAT0",
+    "Texm",
+    "control points",
+    "footings, node properties",
+    "RsLi",
+    "objects.rlb",
+    "unit",
+    "mission",
+    "unit, mission",
+)
 
 
 @cache
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its code, in the order in which they are listed.
 
-    Imports every module that declares one: rules found while reading bytes stand in ``formats``.
+    Looks into every module of ``formats``, where reading the bytes finds what is wrong, and then of
+    this package; those of one format stay in the order of the modules' names.
     """
-    from .. import input_files
-    from ..findings import Rule
-    from ..formats import (
-        areal_map,
-        build_dat,
-        control_points,
-        material,
-        mission,
-        model_parts,
-        nres,
-        registry,
-        rsli,
-        texture,
-        unit,
-        wear,
-    )
-    from ..formats import model as core_model
-    from ..formats import terrain as terrain_data
-    from . import (
-        animation,
-        appearance,
-        areal_cells,
-        areal_polygons,
-        areal_records,
-        batches,
-        container,
-        directory,
-        graph,
-        header,
-        level,
-        materials,
-        missions,
-        names,
-        nodes,
-        objects,
-        placed,
-        recover,
-        slots,
-        terrain_draw,
-        terrain_faces,
-        terrain_slots,
-        terrain_tables,
-        textures,
-        triangles,
-        units,
-        vertices,
-    )
-
-    modules = (
-        input_files,
-        nres,
-        container,
-        core_model,
-        directory,
-        vertices,
-        nodes,
-        slots,
-        header,
-        names,
-        graph,
-        batches,
-        triangles,
-        recover,
-        animation,
-        terrain_data,
-        terrain_tables,
-        terrain_slots,
-        terrain_faces,
-        terrain_draw,
-        level,
-        areal_map,
-        areal_records,
-        areal_polygons,
-        areal_cells,
-        build_dat,
-        wear,
-        appearance,
-        material,
-        materials,
-        texture,
-        textures,
-        control_points,
-        model_parts,
-        rsli,
-        registry,
-        objects,
-        unit,
-        units,
-        mission,
-        missions,
-        placed,
-    )
-    declared = (value for module in modules for value in vars(module).values())
-    return {value.code: value for value in declared if isinstance(value, Rule)}
+    rules: dict[str, Rule] = {}
+    for package in (formats.__name__, __name__):
+        for found in iter_modules(import_module(package).__path__):
+            module = import_module(f"{package}.{found.name}")
+            for value in vars(module).values():
+                if isinstance(value, Check) and value.function.__module__ == module.__name__:
+                    rules.setdefault(value.rule.code, value.rule)
+                elif isinstance(value, Rule):
+                    rules.setdefault(value.code, value)
+    return dict(sorted(rules.items(), key=lambda item: FORMATS.index(item[1].format)))
 
 
 def similar_codes(code: str) -> list[str]:

@@ -23,14 +23,11 @@ from ..formats.tables import TableFile
 from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
 from ..scene.scene import in_range
-from . import animation
-from .batches import BATCH_INDICES, BATCH_VERTICES
-from .model import check_model, entry_name
-from .names import STRING_RUN
-from .nodes import NODE_CYCLE, NODE_PARENT, NODE_SLOT
-from .slots import SLOT_BATCHES, SLOT_TRIANGLES
-from .triangles import TRIANGLE_LINK
-from .vertices import VERTEX_COUNT, VERTEX_FINITE
+from .animation import key_finite, node_fallback, node_map
+from .model import check_model, entry_name, node_cycle, node_parent, node_slot, vertex_count, vertex_finite
+from .model_bounds import slot_batches, slot_triangles
+from .model_names import string_run
+from .model_triangles import batch_indices, batch_vertices, triangle_link
 
 BATCH_OVERLAP = Rule(
     "core model",
@@ -56,13 +53,13 @@ Steps = Mapping[Rule, Callable[[T, Finding], T]]
 
 #: Tables that broken rows point into, and vertices of batches that are not shown.
 _POINTS_INTO = {
-    NODE_SLOT: {StreamType.SLOTS},
-    SLOT_BATCHES: {StreamType.BATCHES},
-    SLOT_TRIANGLES: {StreamType.TRIANGLES},
-    BATCH_INDICES: {StreamType.INDICES, StreamType.POSITIONS},
-    BATCH_VERTICES: {StreamType.POSITIONS},
-    animation.NODE_MAP: {StreamType.FRAME_MAP},
-    animation.NODE_FALLBACK: {StreamType.KEYS},
+    node_slot.rule: {StreamType.SLOTS},
+    slot_batches.rule: {StreamType.BATCHES},
+    slot_triangles.rule: {StreamType.TRIANGLES},
+    batch_indices.rule: {StreamType.INDICES, StreamType.POSITIONS},
+    batch_vertices.rule: {StreamType.POSITIONS},
+    node_map.rule: {StreamType.FRAME_MAP},
+    node_fallback.rule: {StreamType.KEYS},
 }
 #: How often the batches of triangles that are left out may use the indices: no table of a real
 #: model uses them twice, and what overlaps a thousand times is not laid out.
@@ -387,18 +384,18 @@ def _no_key(model: MshModel, finding: Finding) -> MshModel:
 #: What is left out, by the rule of the finding; ranges before what lies in them.
 STEPS: Steps[MshModel] = {
     TABLE_STRIDE: lambda model, finding: replace(model, cut=[]),
-    VERTEX_COUNT: whole_streams,
-    STRING_RUN: _no_strings,
-    NODE_PARENT: setting(StreamType.NODES, NONE16, "parent"),
-    NODE_CYCLE: _no_cycle,
-    NODE_SLOT: _no_slot_index,
-    SLOT_BATCHES: setting(StreamType.SLOTS, 0, "batch_start", "batch_count"),
-    SLOT_TRIANGLES: setting(StreamType.SLOTS, 0, "tri_start", "tri_count"),
-    BATCH_INDICES: setting(StreamType.BATCHES, 0, "index_start", "index_count", "base_vertex"),
-    BATCH_VERTICES: _no_far_triangles,
-    VERTEX_FINITE: _no_vertex,
-    TRIANGLE_LINK: without_links(StreamType.TRIANGLES),
-    animation.NODE_MAP: setting(StreamType.NODES, NONE16, "map_start"),
-    animation.NODE_FALLBACK: _no_keys,
-    animation.KEY_FINITE: _no_key,
+    vertex_count.rule: whole_streams,
+    string_run.rule: _no_strings,
+    node_parent.rule: setting(StreamType.NODES, NONE16, "parent"),
+    node_cycle.rule: _no_cycle,
+    node_slot.rule: _no_slot_index,
+    slot_batches.rule: setting(StreamType.SLOTS, 0, "batch_start", "batch_count"),
+    slot_triangles.rule: setting(StreamType.SLOTS, 0, "tri_start", "tri_count"),
+    batch_indices.rule: setting(StreamType.BATCHES, 0, "index_start", "index_count", "base_vertex"),
+    batch_vertices.rule: _no_far_triangles,
+    vertex_finite.rule: _no_vertex,
+    triangle_link.rule: without_links(StreamType.TRIANGLES),
+    node_map.rule: setting(StreamType.NODES, NONE16, "map_start"),
+    node_fallback.rule: _no_keys,
+    key_finite.rule: _no_key,
 }

@@ -13,15 +13,27 @@ from ..formats.areal_polygons import link_targets
 from ..formats.terrain import FINE, TERRAIN_GROUND, TERRAIN_STRIDE, Terrain, TerrainStream
 from ..numeric.arrays import NONE16
 from ..scene.scene import in_range
-from .areal_cells import AREAL_CELL_FULL, AREAL_CELL_ID, AREAL_LINK
-from .areal_map import check_areal_map
-from .areal_polygons import AREAL_VERTEX_FINITE, AREAL_VERTICES
-from .areal_records import AREAL_ANCHOR_FINITE, AREAL_NORMAL
+from .areal_map import (
+    areal_anchor_finite,
+    areal_cell_full,
+    areal_cell_id,
+    areal_link,
+    areal_normal,
+    areal_vertex_finite,
+    areal_vertices,
+    check_areal_map,
+)
 from .recover import Steps, filled, rows_of, setting, whole_streams, without_broken, without_links
-from .terrain import check_terrain
-from .terrain_faces import TERRAIN_FACE_LINK, TERRAIN_FACE_VERTEX
-from .terrain_slots import TERRAIN_SLOT_BOX, TERRAIN_SLOT_FACES, TERRAIN_SQUARE_SLOT
-from .terrain_tables import TERRAIN_BLEND_FINITE, TERRAIN_FINITE, TERRAIN_VERTEX_COUNT
+from .terrain import (
+    check_terrain,
+    terrain_blend_finite,
+    terrain_finite,
+    terrain_slot_box,
+    terrain_slot_faces,
+    terrain_square_slot,
+    terrain_vertex_count,
+)
+from .terrain_faces import terrain_face_link, terrain_face_vertex
 
 _T = TerrainStream
 
@@ -97,14 +109,14 @@ def _no_square_slot(terrain: Terrain, finding: Finding) -> Terrain:
 #: What is left out of a terrain, by the rule of the finding.
 TERRAIN_STEPS: Steps[Terrain] = {
     TERRAIN_STRIDE: lambda terrain, finding: terrain.without_cut(),
-    TERRAIN_VERTEX_COUNT: whole_streams,
-    TERRAIN_SQUARE_SLOT: _no_square_slot,
-    TERRAIN_SLOT_FACES: setting(_T.SLOTS, 0, "tri_start", "tri_count"),
-    TERRAIN_SLOT_BOX: setting(_T.SLOTS, 0, "aabb_min", "aabb_max"),
-    TERRAIN_FACE_VERTEX: _no_face,
-    TERRAIN_FINITE: _no_vertex,
-    TERRAIN_FACE_LINK: without_links(_T.FACES),
-    TERRAIN_BLEND_FINITE: _no_blend,
+    terrain_vertex_count.rule: whole_streams,
+    terrain_square_slot.rule: _no_square_slot,
+    terrain_slot_faces.rule: setting(_T.SLOTS, 0, "tri_start", "tri_count"),
+    terrain_slot_box.rule: setting(_T.SLOTS, 0, "aabb_min", "aabb_max"),
+    terrain_face_vertex.rule: _no_face,
+    terrain_finite.rule: _no_vertex,
+    terrain_face_link.rule: without_links(_T.FACES),
+    terrain_blend_finite.rule: _no_blend,
 }
 
 
@@ -190,11 +202,11 @@ def _no_areals(areals: ArealMap, finding: Finding) -> ArealMap:
 
 #: What is left out of an areal map, by the rule of the finding; areals last, which renumbers.
 AREAL_STEPS: Steps[ArealMap] = {
-    AREAL_ANCHOR_FINITE: _no_anchor,
-    AREAL_NORMAL: _no_normal,
-    AREAL_LINK: _no_link,
-    AREAL_CELL_FULL: _no_cell_list,
-    AREAL_CELL_ID: _no_cell_id,
-    AREAL_VERTICES: _no_areals,
-    AREAL_VERTEX_FINITE: _no_areals,
+    areal_anchor_finite.rule: _no_anchor,
+    areal_normal.rule: _no_normal,
+    areal_link.rule: _no_link,
+    areal_cell_full.rule: _no_cell_list,
+    areal_cell_id.rule: _no_cell_id,
+    areal_vertices.rule: _no_areals,
+    areal_vertex_finite.rule: _no_areals,
 }

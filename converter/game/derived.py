@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..checks.model import check_model
-from ..checks.slots import vertices_by_slot
+from ..checks.model_bounds import vertices_by_slot
 from ..checks.terrain import check_terrain
 from ..errors import ConversionError
 from ..formats.model import MshModel, StreamType, read_model

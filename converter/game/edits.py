@@ -17,9 +17,9 @@ from typing import Any
 
 from ..errors import ConversionError, printable
 from ..formats.sidecar import sha256
-from .differences import Conflict
 from .history import History, State, in_order
 from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
+from .merge import Conflict
 from .transaction import carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
 

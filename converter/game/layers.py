@@ -19,7 +19,8 @@ from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
 from ..formats.nres_edits import add_entry, remove_entry, replace_entry
 from ..formats.sidecar import sha256
 from ..formats.wear import WEAR_ENDING, WEAR_TYPE
-from .differences import Conflict, apply, difference
+from .differences import apply, difference
+from .merge import Conflict
 
 #: Reads a stored difference by its digest.
 Read = Callable[[str], bytes]

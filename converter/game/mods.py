@@ -27,10 +27,11 @@ from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
 from ..pipeline.check import findings_in
 from ..storage import read_json
-from .differences import Conflict, digests, touched
+from .differences import digests, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
+from .merge import Conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..checks.appearance import missing_appearance
+from ..checks.materials import look_missing
 from ..findings import Finding
 from ..formats.library import MATERIALS
 from ..formats.wear import read_lightmap_names, read_wear_names
@@ -70,7 +70,7 @@ def has_libraries(folder: Path) -> bool:
 def missing_materials(appearance: Appearance | None) -> list[Finding]:
     """Report the materials and textures that were not found."""
     missing = [] if appearance is None else appearance.warnings
-    return [missing_appearance(text) for text in missing]
+    return [finding for text in missing for finding in look_missing(text)]
 
 
 def in_folder(

@@ -17,17 +17,15 @@ from pathlib import Path
 import numpy as np
 
 from ..checks import all_rules
-from ..checks.appearance import check_phase_textures, check_row_names
 from ..checks.areal_map import check_areal_map, check_areal_map_further
-from ..checks.batches import check_materials
-from ..checks.container import check_container, check_members
-from ..checks.level import check_level_lists, not_a_list
-from ..checks.materials import check_material
+from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
+from ..checks.model_triangles import check_materials
+from ..checks.nres import archive_mesh, archive_nested, check_container
 from ..checks.recover import checked_model
 from ..checks.recover_maps import checked_areals, checked_terrain
 from ..checks.terrain import check_terrain, check_terrain_further
-from ..checks.textures import check_texm
+from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError, printable
 from ..findings import Finding, more, without_errors
 from ..formats.areal_map import read_areal_map
@@ -197,11 +195,9 @@ def _archive(at: _Place) -> Iterator[Finding]:
     archive = at.file
     yield from check_container(archive, by_name=True)
     meshes = [(row, entry) for row, entry in enumerate(archive.entries) if entry.type_id == _MESH]
-    yield from check_members(
-        archive,
-        [row for row, entry in meshes if not is_nres(entry.start(4))],
-        [r for r, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE],
-    )
+    yield from archive_mesh(archive, [row for row, entry in meshes if not is_nres(entry.start(4))])
+    nested = [row for row, entry in enumerate(archive.entries) if _entry_kind(entry) is Kind.ARCHIVE]
+    yield from archive_nested(archive, nested)
 
 
 def _registry(at: _Place) -> Iterator[Finding]:
@@ -310,11 +306,11 @@ def _terrain(at: _Place) -> Iterator[Finding]:
     for number, text in zip("12", texts, strict=True):
         wear, broken = read_wear(text, "")
         if _broken(broken) or not wear.materials:
-            yield not_a_list(f"{number}.wea is not a list of materials", "WEAR")
+            yield from level_wear(f"{number}.wea is not a list of materials", "WEAR")
             return
         lists.append(wear.materials)
-    for _, finding in check_level_lists(terrain, lists[0], lists[1], ("1.wea", "2.wea")):
-        yield finding
+    yield from level_wear_parallel(lists[0], lists[1], "1.wea")
+    yield from level_material(terrain, len(lists[0]), "1.wea")
 
 
 def _wear(at: _Place) -> Iterator[Finding]:

@@ -8,10 +8,20 @@ from pathlib import Path
 
 import numpy as np
 
-from ..checks.missions import check_ground, check_mission, check_paths, host_without_vertex, missing_map, records_of
-from ..checks.objects import missing_member
+from ..checks.assembly import (
+    PartFacts,
+    check_ground,
+    check_mission,
+    check_parts,
+    has_geometry,
+    host_without_vertex,
+    missing_member,
+    mission_map,
+    mission_path,
+    records_of,
+    unit_class,
+)
 from ..checks.terrain import check_terrain
-from ..checks.units import PartFacts, check_components, check_parts, has_geometry
 from ..errors import ConversionError
 from ..findings import Finding
 from ..formats.mission import BUILDING, OBJECT_KINDS, Mission, PlacedObject, read_mission
@@ -80,7 +90,7 @@ def check_unit_file(data: memoryview | bytes, label: str, game: Game | None) -> 
         ConversionError: it cannot be read, or the registry cannot.
     """
     unit = read_unit(data, label)
-    yield from check_components(unit)
+    yield from unit_class(unit)
     if game is not None:
         yield from check_parts(unit, [_facts(unit, row, game) for row in range(len(unit))])
 
@@ -113,7 +123,7 @@ def check_mission_file(data: memoryview | bytes, label: str, game: Game | None) 
         if key not in known:
             known[key] = path_problem(placed, game)
         problems.append(known[key])
-    yield from check_paths(mission, problems)
+    yield from mission_path(mission, problems)
     yield from _vertices(mission, game)
     yield from _on_the_map(mission, game)
 
@@ -167,22 +177,22 @@ def _vertices(mission: Mission, game: Game) -> Iterator[Finding]:
         vertex, points = placed.host[1], None if graph is None else graph.points["position"]
         count = 0 if points is None else len(points)
         if points is None or not 0 <= vertex < count or not in_range(points[[vertex]])[0]:
-            yield host_without_vertex(row, vertex, count)
+            yield from host_without_vertex(row, vertex, count)
 
 
 def _on_the_map(mission: Mission, game: Game) -> Iterator[Finding]:
     path = game.file(f"{mission.map}.msh")
     if path is None:
-        yield missing_map(mission.map, "game has no such file")
+        yield from mission_map(mission.map, "game has no such file")
         return
     try:
         terrain = read_terrain(read_nres(read_file(path), str(path)), path.name)
     except ConversionError as error:
-        yield missing_map(mission.map, error.problem)
+        yield from mission_map(mission.map, error.problem)
         return
     broken = next((f for f in check_terrain(terrain) if f.severity == "error"), None)
     if broken is not None:
-        yield missing_map(mission.map, broken.problem)
+        yield from mission_map(mission.map, broken.problem)
         return
     low, high = (of(terrain.positions[:, :2], axis=0).astype(float) for of in (np.min, np.max))
     points = records_of(mission)["position"][:, :2].astype(np.float64)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..checks.areal_map import check_areal_map
-from ..checks.level import check_level_lists, not_a_list
 from ..checks.terrain import check_terrain
+from ..checks.terrain_faces import level_material, level_wear, level_wear_parallel
 from ..errors import ConversionError
 from ..findings import Finding, without_errors
 from ..formats.areal_map import ArealMap, read_areal_map
@@ -69,7 +69,7 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
         path = take(suffix)
         names.append(read_wear_names(read_file(path)))
         if not names[-1]:
-            note(path, [not_a_list("is not a list of materials (WEAR)")])
+            note(path, [*level_wear("is not a list of materials (WEAR)")])
     path = take(".map")
     areals = read_areal_map(read_nres(read_file(path), str(path)))
     note(path, check_areal_map(areals))
@@ -77,10 +77,9 @@ def load_level(base: Path, *, strict: bool = True) -> Level:
     terrain = read_terrain(read_nres(read_file(path), str(path)), path.name)
     note(path, check_terrain(terrain))
     wear, micro = names
-    called = files["1.wea"].name, files["2.wea"].name
-    about = {0: files[".msh"], 2: files["2.wea"]}
-    for number, finding in check_level_lists(terrain, wear, micro, called):
-        note(about[number], [finding])
+    name = files["1.wea"].name
+    note(files["2.wea"], [*level_wear_parallel(wear, micro, name)])
+    note(files[".msh"], [*level_material(terrain, len(wear), name)])
     return Level(files, wear, micro, areals, terrain, findings)
 
 

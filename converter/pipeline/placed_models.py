@@ -11,7 +11,7 @@ import numpy as np
 from ...exporters.gltf_assembly import AssemblyOptions, export_assembly
 from ...exporters.gltf_file import Document
 from .. import __version__
-from ..checks.placed import broken_model, unreadable_model
+from ..checks.assembly import broken_model, placed_model
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING
@@ -122,7 +122,7 @@ class PlacedModels:
             try:
                 self._keys[lower] = self._load(key)
             except ConversionError as error:
-                self.findings.append(unreadable_model(key, error))
+                self.findings += placed_model(key, error)
                 self._keys[lower] = None
         return self._keys[lower]
 
@@ -144,7 +144,9 @@ class PlacedModels:
                 fallback=lambda: self.game.dialect(opened),
             )
             require_scene_in_range(loaded.scene, loaded.name)
-            self.findings += [broken_model(key, finding) for finding in loaded.findings if finding.severity == "error"]
+            for finding in loaded.findings:
+                if finding.severity == "error":
+                    self.findings += broken_model(key, finding)
             self._rows[same] = len(self.loaded)
             self.loaded.append(loaded)
         return self._rows[same]

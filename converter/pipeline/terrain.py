@@ -13,7 +13,7 @@ from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
-from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
+from ..checks.terrain_faces import terrain_coarse_vertex
 from ..edits.compare_materials import terrain_faces_without_material
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
 from ..edits.compare_terrain import TerrainPlan, compare_terrain
@@ -264,7 +264,7 @@ def _verify(out: ImportResult, before: Terrain) -> None:
     again = read_terrain(read_nres(out.data, out.name), out.name)
     known = {finding.code for finding in check_terrain(before)}
     for finding in check_terrain(again):
-        if finding.rule == TERRAIN_COARSE_VERTEX:
+        if finding.rule == terrain_coarse_vertex.rule:
             # it stays (docs/reference/terrain.md); the user should know
             out.warnings.append(finding.problem)
         elif finding.code not in known and finding.severity != "note":

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks.batches import check_windows
 from ..checks.model import require_valid
-from ..checks.triangles import check_links
+from ..checks.model_triangles import batch_window, triangle_mutual
 from ..edits.compare_poses import poses_at
 from ..edits.identify_nodes import Identified
 from ..edits.match_triangles import match, triangle_list
@@ -108,7 +107,7 @@ def verify(
 
 
 def _about_links(model: MshModel) -> list[Finding]:
-    return [*check_links(model), *check_windows(model)]
+    return [*triangle_mutual(model), *batch_window(model)]
 
 
 def _poses(

@@ -33,16 +33,23 @@ def literals(tree: ast.AST) -> list[str]:
 
 
 def declarations(tree: ast.Module) -> dict[str, str]:
-    """Name of the constant -> code, of the rules that a module declares.
+    """Name of the constant or check -> code, of the rules that a module declares.
 
-    ``_rule`` is ``Rule`` with the format, its first argument, already given.
+    ``_rule`` is ``Rule`` with the format, its first argument, already given; ``@rule`` stands above a check.
     """
-    return {
+    constants = {
         node.targets[0].id: node.value.args[function == "Rule"].value
         for node in tree.body
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
         and (function := getattr(node.value.func, "id", "")) in ("Rule", "_rule")
+    }
+    return constants | {
+        node.name: call.args[0].value
+        for node in tree.body
+        if isinstance(node, ast.FunctionDef)
+        for call in node.decorator_list
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "rule"
     }
 
 
@@ -59,13 +66,14 @@ def test_every_declared_rule_is_listed() -> None:
 
 
 def test_a_rule_stands_beside_what_finds_it() -> None:
-    """A module of checks uses its rules itself; what readers refuse stands in ``formats``."""
+    """A check is called like its rule, and somebody calls it; what readers refuse stands in ``formats``."""
+    uses = Counter(node.id for tree in TREES.values() for node in ast.walk(tree) if isinstance(node, ast.Name))
     for path, tree in TREES.items():
-        uses = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
         names = declarations(tree)
         assert not names or path.parent.name in ("checks", "formats"), path
         if path.parent.name == "checks":
-            assert [name for name in names if uses[name] < 2] == [], path
+            assert [name for name in names if uses[name] < 1 + name.isupper()] == [], path
+            assert [code for name, code in names.items() if name.lower() != code.replace("-", "_")] == []
 
 
 def test_rules_of_one_format_are_listed_together() -> None:

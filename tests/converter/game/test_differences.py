@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
-from msh_gltf.converter.game.differences import Conflict, apply, difference, digests, overlap, touched
+from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
+from msh_gltf.converter.game.merge import Conflict
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
 from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.game.table_changes import make_exactly, rows_written, unpack_changes
