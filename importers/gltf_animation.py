@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
+from ..converter.findings import NotApplied
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.scene import Channel, Clip, Track
 from .gltf_file import OBJECT_SIZE, GltfFile, typed
 from .gltf_types import GltfAnimation, GltfSampler, GltfTarget

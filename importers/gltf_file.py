@@ -21,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
+from ..converter.findings import NotApplied
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
 from ..converter.numeric.arrays import NONE16
 from ..converter.requirements import needed_for
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_extensions import DRACO, UNPACK_HINTS, check_required

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..converter.errors import printable
+from ..converter.findings import NotApplied
 from ..converter.numeric.arrays import NONE16
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import NAMESPACE
 from ..converter.scene.scene import StatedFlags
 

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
+from ..converter.findings import NotApplied
 from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import Mesh, Primitive, Streams
 from .gltf_file import GltfFile

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..converter.errors import ConversionError, printable
+from ..converter.findings import NotApplied
 from ..converter.formats.archive import decode_text
 from ..converter.formats.names import readable, stem
 from ..converter.formats.surface import FilePicture, Surface
@@ -29,7 +30,6 @@ from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.numeric.triangulate import triangulate_flat
 from ..converter.requirements import needed_for
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 from .mtl import read_mtl

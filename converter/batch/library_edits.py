@@ -10,13 +10,13 @@ from ...importers.nres import read_file, stamp
 from ...importers.unpacked import find_library
 from ..edits.new_materials import NewMaterial, contradiction
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
 from ..formats.archive import Archive, Entry, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import escape
 from ..formats.sidecar import SUFFIX, read_sidecar
 from ..pipeline.library_edits import edited_entry, merged
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
-from ..scene.differences import Change, NotApplied
 from .brought import Brought, archive_without
 from .import_item import Edited
 from .manifest import Manifest

@@ -14,13 +14,13 @@ from ...exporters.nres import add_entry, replace_entry, write_nres
 from ...importers.nres import read_nres
 from ...importers.unpacked import find_library
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.archive import Archive, Entry, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..game.games import Games
 from ..pipeline.import_result import ImportResult
 from ..pipeline.library_edits import edited_entry
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
-from ..scene.differences import NotApplied
 from .replace_entry import HINT_OF_COPY, entry_to_replace
 
 

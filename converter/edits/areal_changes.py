@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
+from ..findings import Change, NotApplied
 from ..formats.areal_map import ArealMap, link_targets
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
 from ..numeric.triangulate import triangulate
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import ImportedScene
 from .areal_map import MATCH_DISTANCE, NewAreal
 from .areal_polygons import crossing_edges, require_polygon

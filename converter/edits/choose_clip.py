@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..scene.differences import NotApplied
+from ..findings import NotApplied
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .identify_nodes import Identified

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..formats.areal_map import ArealMap
 from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
 from ..numeric.arrays import Ints
 from ..numeric.triangulate import triangulate
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .identify_nodes import world_matrices
 from .match_triangles import Match, TriangleList, concatenate, match, triangle_list

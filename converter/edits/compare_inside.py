@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
 from ..formats.terrain import Terrain
 from ..numeric.pose import F64, parents_first
 from ..scene.assembly import Pose, root_pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
 from ..scene.scene import ImportedNode, ImportedScene

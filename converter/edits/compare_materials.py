@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..formats.terrain import LEVELS
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Part, Scene
 from .identify_nodes import Identified
 

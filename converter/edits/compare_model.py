@@ -7,8 +7,8 @@ the header (docs/reference/model.md, What the writer does).
 from __future__ import annotations
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
 from ..formats.names import without_number
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Scene
 from .compare_parts import compare_parts
 from .compare_poses import PoseChanges

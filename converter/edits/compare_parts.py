@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Change, NotApplied
 from ..requirements import needed_for
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Part, Scene
 from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 from .node_roles import StoredMeshes

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import Change, NotApplied
 from ..formats.control_points import ControlPoint, ControlPoints
 from ..formats.names import without_number
 from ..numeric.pose import F64
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
 from .choose_clip import ClipOptions, choose_clip
 from .compare_materials import faces_without_material

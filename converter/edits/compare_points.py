@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import printable
+from ..findings import Change, NotApplied
 from ..formats.archive import decode_text, encode_name
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.differences import Change, NotApplied
 from ..scene.points import is_point, length_of, name_of
 from ..scene.scene import ImportedNode, Node
 from .identify_nodes import POSE_NOISE, Identified, world_matrices

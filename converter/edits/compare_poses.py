@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Change, NotApplied
 from ..scene.curves import evaluate
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
 from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.archive import encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
-from ..scene.differences import NotApplied
 from .lossy_pictures import without_loss
 from .material_rows import Created
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen

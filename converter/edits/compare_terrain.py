@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
 from ..numeric.equal_pairs import join
 from ..numeric.quantize import decode_normals, encode_uv
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, Terrain
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_terrain import TerrainPlan

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import Change, NotApplied
 from ..formats.assembly_tables import COMPONENT_DTYPE
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
 from ..formats.unit import CHASSIS, CLASSES, GUN, INTERNAL, TURRET, Unit
 from ..scene.assembly import Pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene
 from .compare_materials import listed

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import NotApplied
 from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
 from ..numeric.axes import game_to_gltf
 from ..numeric.quantize import encode_uv
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Scene
 
 F32 = NDArray[np.float32]

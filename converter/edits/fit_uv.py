@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..numeric.quantize import encode_lightmap_uv, encode_uv
-from ..scene.differences import NotApplied
 from ..scene.scene import Scene
 from .plan import PartPlan
 

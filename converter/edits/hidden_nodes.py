@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..formats.names import without_number
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedNode, ImportedScene, Scene, Track
 
 

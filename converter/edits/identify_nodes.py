@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .rigid_transforms import frame_in, rigid_part

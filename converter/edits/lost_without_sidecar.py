@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..numeric.colours import colour_of_row
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene
 
 #: Blender rounds colours by far less.

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import Change, NotApplied
 from ..formats.names import without_number
 from ..formats.tables import NAME_SIZE
 from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Material, Part, Scene
 from .compare_materials import listed, row_title, rows_by_name, stated_row
 from .identify_nodes import Identified

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.archive import encode_name
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
@@ -20,7 +21,6 @@ from ..formats.names import unescape, without_number
 from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
 from ..numeric.colours import to_bytes
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Material, Scene
 
 #: Metallic and roughness that nobody chose: of glTF, of Blender's new materials, of msh2gltf.

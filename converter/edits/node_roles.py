@@ -13,9 +13,9 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import printable
+from ..findings import NotApplied
 from ..formats.names import without_number
 from ..scene.decode import part_name
-from ..scene.differences import NotApplied
 from ..scene.points import is_point
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
 

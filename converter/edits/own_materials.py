@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import printable
+from ..findings import Change
 from ..formats.archive import decode_text, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key
 from ..formats.surface import ShownPicture, Surface
 from ..formats.tables import NAME_SIZE
-from ..scene.differences import Change
 from .compare_surfaces import SurfaceEdits
 from .material_rows import WearEdit
 from .new_materials import NewMaterial

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import printable
+from ..findings import Change, NotApplied
 from ..formats.archive import decode_text, encode_name
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import without_number
 from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene, require_in_range
 from .identify_nodes import POSE_NOISE, world_matrices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..scene.differences import Change, NotApplied
+from ..findings import Change, NotApplied
 from ..scene.scene import Part
 from .identify_nodes import Identified
 from .match_triangles import Match, TriangleList

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import ConversionError, printable
+from ..findings import Change, NotApplied
 from ..formats.names import without_number
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_materials import listed

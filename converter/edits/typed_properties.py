@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from ..errors import printable
+from ..findings import NotApplied
 from ..formats.mission import Mission
 from ..formats.unit import Unit
-from ..scene.differences import NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.placed import component_extras, markers, object_extras
 from ..scene.scene import ImportedNode

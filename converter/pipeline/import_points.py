@@ -11,11 +11,11 @@ from ...exporters.control_points import write_points
 from ...importers.control_points import read_points
 from ..edits.compare_points import compare_points, new_points
 from ..edits.identify_nodes import Identified
+from ..findings import Change, NotApplied
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, ControlPoints
 from ..formats.sidecar import Description
 from ..formats.tables import NAME_DTYPE, POINT_DTYPE
 from ..rebuild.points import edited_points
-from ..scene.differences import Change, NotApplied
 from ..scene.points import shown_points
 from ..scene.scene import Scene
 from .import_result import Companion, ImportResult

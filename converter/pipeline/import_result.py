@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural
+from ..findings import Change, NotApplied
 from ..formats.library import LibraryEdit
-from ..scene.differences import Change, NotApplied
 
 
 @dataclass(frozen=True)

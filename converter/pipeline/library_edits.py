@@ -12,12 +12,12 @@ from ...importers.nres import read_file, read_nres
 from ..edits.compare_surfaces import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
+from ..findings import Change, NotApplied
 from ..formats.archive import Entry, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
 from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
 from ..formats.names import escape, readable, unescape
 from ..formats.texture import TEXM_TYPE
-from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message
 from .options import ImportOptions

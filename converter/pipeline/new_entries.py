@@ -19,6 +19,7 @@ from ...importers.unpacked import find_library, open_unpacked
 from ..edits.compare_materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
+from ..findings import NotApplied
 from ..formats.archive import Archive, Entry, decode_text, encode_name
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
 from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
@@ -26,7 +27,6 @@ from ..formats.surface import pixel_digest
 from ..formats.tables import MATERIAL_HEADER_DTYPE, PHASE_DTYPE
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, texture_name
 from ..numeric.colours import colour_of_row, to_bytes
-from ..scene.differences import NotApplied
 
 #: Characters that some system refuses in the name of a file.
 _REFUSED = re.compile(r'[\x00-\x1f<>:"/\\|?*%~]')

@@ -26,6 +26,7 @@ from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.hidden_nodes import leave_out_hidden
 from ..edits.terrain_materials import settle_terrain_materials
 from ..errors import ConversionError, plural
+from ..findings import NotApplied
 from ..formats.archive import Archive
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
@@ -34,7 +35,6 @@ from ..formats.terrain import COARSE, FINE, Terrain
 from ..formats.wear import LEVEL_ENDINGS
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
-from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.plan import Plan
+from ..findings import NotApplied
 from ..formats.model import MshModel
 from ..scene.dialect import Dialect
-from ..scene.differences import NotApplied
 from ..scene.scene import Scene
 
 #: Node of the file, LOD, group.

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, coarse_vertices, unknown_material
 from ..edits.match_triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
+from ..findings import NotApplied
 from ..formats.tables import FACE_DTYPE, TerrainStream
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, MOST_FACES, MOST_VERTICES, NO_MATERIAL, Terrain, too_many
 from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag
 from ..numeric.quantize import decode_normals, encode_normals, normalise
-from ..scene.differences import NotApplied
 from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
 from .terrain_vertices import STREAMS, VERTEX_DTYPE, find_vertices, micro_uv_words, new_vertices, vertex_means

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import NotApplied
 from ..formats.control_points import ControlPoint
 from ..formats.surface import FilePicture, Surface
-from .differences import NotApplied
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
