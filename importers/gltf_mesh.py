@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError
-from ..converter.findings import NotApplied
 from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
@@ -91,13 +90,8 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     if mode < Mode.TRIANGLES:
         kind = "points" if mode == Mode.POINTS else "lines"
         if (name or "").partition(".")[0] not in _OWN_LINES:
-            file.not_applied.append(
-                NotApplied(
-                    where=title,
-                    what=f"has {kind}",
-                    why="the game draws nothing but triangles",
-                    instead="delete them, or make faces of them",
-                )
+            file.report.skipped(
+                title, f"has {kind}", "the game draws nothing but triangles", "delete them, or make faces of them"
             )
         return None
     if data.get("targets"):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural
-from ..findings import Change, NotApplied
+from ..findings import Report
 from ..formats.areal_map import ArealMap, link_targets
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
@@ -30,21 +30,19 @@ class ArealPlan:
     """What a file changes of a map.
 
     Attributes:
+        report: of the import.
         removed: areals that are missing.
         polygons: new corners by areal, (n, 3).
         added: new areals.
         classes, logic: new values by areal.
-        changes: all that in words.
-        not_applied: what differs and is not applied.
     """
 
+    report: Report
     removed: list[int] = field(default_factory=list)
     polygons: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     added: list[NewAreal] = field(default_factory=list)
     classes: dict[int, int] = field(default_factory=dict)
     logic: dict[int, int] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
 
     @property
     def shapes_change(self) -> bool:
@@ -63,7 +61,7 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
     Raises:
         ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
     """
-    shapes, plan = read_shapes(edited, areals), ArealPlan()
+    shapes, plan = read_shapes(edited, areals), ArealPlan(edited.report)
     outlines = stored_outlines(areals, shapes.stored)
     kept = _keepers(shapes, areals, outlines)
     for number, shape in kept.items():
@@ -73,17 +71,16 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
             _add(plan, shapes, shape, areals)
     missing = sorted(set(range(len(areals.records))) - kept.keys())
     if 2 * len(missing) > len(areals.records) and not allow_delete:
-        plan.not_applied.append(
-            NotApplied(
-                where="areal map",
-                what=f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",
-                why="that looks like a part of the scene that was exported alone",
-                instead="export all of it; --allow-delete deletes what is missing",
-            )
+        plan.report.skipped(
+            "areal map",
+            f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",
+            "that looks like a part of the scene that was exported alone",
+            "export all of it; --allow-delete deletes what is missing",
         )
     else:
         plan.removed = missing
-        plan.changes += [Change(f"areal {number}", "is deleted") for number in missing]
+        for number in missing:
+            plan.report.changed(f"areal {number}", "is deleted")
     return plan
 
 
@@ -125,14 +122,14 @@ def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, ou
         if fresh:
             text = ", ".join(f"{value:g}" for value in fresh[0])
             what = f"{what}; {plural(len(fresh), 'new corner')}, the first at ({text})"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     if shape.class_id != (before := int(record["class_id"])):
         plan.classes[number] = shape.class_id
-        plan.changes.append(Change(where, f"class {before} becomes {shape.class_id}"))
+        plan.report.changed(where, f"class {before} becomes {shape.class_id}")
     stored = int(record["logic"])
     if shape.logic is not None and shape.logic != float(np.float32(stored)):
         plan.logic[number] = _flag(shape)
-        plan.changes.append(Change(where, f"logic flag {stored} becomes {plan.logic[number]}"))
+        plan.report.changed(where, f"logic flag {stored} becomes {plan.logic[number]}")
 
 
 def _turned(polygon: NDArray[np.float32], old: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -164,7 +161,7 @@ def _add(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap) -> Non
     text = ", ".join(f"{value:g}" for value in polygon[0].tolist())
     what = f"is new, {plural(len(polygon), 'corner')} from ({text})"
     where = f"areal of class {shape.class_id}" if plan.removed else f"areal {number}"
-    plan.changes.append(Change(where, f"{what}, class {shape.class_id}{origin}"))
+    plan.report.changed(where, f"{what}, class {shape.class_id}{origin}")
 
 
 def _flag(shape: Shape) -> int:
@@ -276,10 +273,11 @@ def _triangles(areals: ArealMap, index: int) -> Floats:
     return xy[triangulate(xy, np.array([0, len(xy)]))]
 
 
-def lost_neighbours(old: ArealMap, new: ArealMap, removed: Sequence[int]) -> list[str]:
-    """Return warnings about edges that had a neighbour, or lie on one, and have none now.
+def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, removed: Sequence[int]) -> None:
+    """Warn of edges that had a neighbour, or lie on one, and have none now.
 
     Args:
+        report: of the import.
         old: the map before.
         new: the map with the edits; the areals that are left come first, in their order.
         removed: areals of the old map that were deleted: their neighbours are not warned of.
@@ -294,12 +292,12 @@ def lost_neighbours(old: ArealMap, new: ArealMap, removed: Sequence[int]) -> lis
     rows = np.flatnonzero(new_open > per_areal)
     rows = rows[rows < len(left)]
     if not len(rows):
-        return []
+        return
     several = f" and {plural(len(rows) - 1, 'more areal')}" if len(rows) > 1 else ""
     edges = ranges(new.vertex_start[rows[:1]], np.diff(new.vertex_start)[rows[:1]])
     first = new.vertices[edges[~has[edges]][0]]
     place = ", ".join(f"{value:g}" for value in first.tolist())
-    return [
+    report.warnings.append(
         f"areal {rows[0]}{several} lost a neighbour, near ({place}): units cannot cross where the "
         "corners of two areals do not meet; give both the same corners"
-    ]
+    )

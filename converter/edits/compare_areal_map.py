@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
-from ..findings import NotApplied
 from ..formats.areal_map import ArealMap
 from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
@@ -27,15 +26,15 @@ _PLACE_NOISE = 1e-6
 _CLASS_NAME = re.compile(r"class_(\d+)")
 
 
-def compare_areal_map(edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> list[NotApplied]:
-    """Return every difference between a file and the areal map in its sidecar.
+def compare_areal_map(edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> None:
+    """Report every difference between a file and the areal map in its sidecar.
 
     Args:
         edited: the file.
         areals: the sidecar's map.
         reason: why nothing is applied, and what to do.
     """
-    return _Comparison(edited, areals, reason).differences()
+    _Comparison(edited, areals, reason).run()
 
 
 class _Comparison:
@@ -45,9 +44,8 @@ class _Comparison:
         self.why, self.instead = reason
         self.edited, self.areals, self.items = edited, areals, edited.nodes
         self.classes: list[int] = np.unique(areals.records["class_id"]).tolist()
-        self.out: list[NotApplied] = []
 
-    def differences(self) -> list[NotApplied]:
+    def run(self) -> None:
         class_of = [self._class(item) for item in self.items]
         self._objects(class_of)
         new, owner = self._shown()
@@ -65,7 +63,6 @@ class _Comparison:
             if mine.size:
                 where = f"areal map, object {printable(self.items[i].name)!r}"
                 self._shapes(where, areal[:0], new.positions[mine])
-        return self.out
 
     # -------------------------------------------------------------- objects
 
@@ -158,4 +155,4 @@ class _Comparison:
         return int(self.areals.owner[np.argmin((away**2).sum(axis=1))]) if len(away) else -1
 
     def _add(self, where: str, what: str) -> None:
-        self.out.append(NotApplied(where=where, what=what, why=self.why, instead=self.instead))
+        self.edited.report.skipped(where, what, self.why, self.instead)

@@ -37,7 +37,7 @@ def edit_markers(edit: MissionEdit) -> None:
     there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
     count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
     if not any(there.values()) and count and not edit.allow_delete:
-        edit.refuse(
+        edit.report.skipped(
             "routes, zones and lodes",
             f"all {count} are missing",
             "their scenes may not have been exported",
@@ -51,7 +51,7 @@ def edit_markers(edit: MissionEdit) -> None:
     for i in there["zone"]:
         clan = edit.given.nodes[i].extras.get("clan")
         if clan not in range(len(stored.clans)):
-            edit.refuse(
+            edit.report.skipped(
                 f"zone {edit.given.nodes[i].name!r}",
                 "is of no clan",
                 "zones belong to clans",
@@ -71,19 +71,19 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
     for row, route in enumerate(stored):
         where = f"route {route.id}"
         if row not in found:
-            edit.changed(where, "is deleted")
+            edit.report.changed(where, "is deleted")
             continue
         item = found[row]
         points = _outline(edit, item, where, route.points)
         number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
         if number != route.id and number in ids:
-            edit.refuse(where, f"number became {number}", "another has it", "enter another")
+            edit.report.skipped(where, f"number became {number}", "another has it", "enter another")
             number = route.id
         if number != route.id:
-            edit.changed(where, f"number became {number}")
+            edit.report.changed(where, f"number became {number}")
             ids.add(number)
         if points is not None:
-            edit.changed(where, "its points changed")
+            edit.report.changed(where, "its points changed")
         routes.append(Route(number, route.points if points is None else points))
     for item in items:
         if item not in found.values():
@@ -92,7 +92,7 @@ def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
                 continue
             number = max(ids, default=0) + 1
             ids.add(number)
-            edit.changed(f"route {number}", f"is new, {len(points)} points")
+            edit.report.changed(f"route {number}", f"is new, {len(points)} points")
             routes.append(Route(number, points))
     edit.mission.routes = routes
 
@@ -108,14 +108,16 @@ def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F3
         if unmoved and stored is not None:
             _warn_once(edit)
             return None
-        edit.refuse(where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges")
+        edit.report.skipped(
+            where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges"
+        )
         return None
     given = np.concatenate(lines)
     if stored is not None and unmoved and _sides(given) == _sides(stored[closed_sides(len(stored))]):
         return None
     points = _corners(given)
     if points is None:
-        edit.refuse(
+        edit.report.skipped(
             where, "is not one outline", "a route is a chain of points, closed by itself", "join its edges to one loop"
         )
         return None
@@ -130,8 +132,8 @@ def _warn_once(edit: MissionEdit) -> None:
     text = (
         "routes came without their lines, so their points are kept; Blender exports them with Data > Mesh > Loose Edges"
     )
-    if text not in edit.warnings:
-        edit.warnings.append(text)
+    if text not in edit.report.warnings:
+        edit.report.warnings.append(text)
 
 
 def _sides(lines: F32) -> set[frozenset[bytes]]:
@@ -200,21 +202,23 @@ def _kept_rows(
     for row, before in enumerate(stored):
         where = title(row)
         if row not in found:
-            edit.changed(where, "is deleted")
+            edit.report.changed(where, "is deleted")
             continue
         record = before.copy()
         what = set_record(edit, record, found[row], where)
         if what:
-            edit.changed(where, what)
+            edit.report.changed(where, what)
         yield row, record
 
 
 def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
     """Report an empty that is turned or mirrored: a mission stores neither."""
     if place.turn is None:
-        edit.refuse(where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale")
+        edit.report.skipped(
+            where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale"
+        )
     elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
-        edit.refuse(where, "is turned", "a mission stores no rotation of it", "turn it back")
+        edit.report.skipped(where, "is turned", "a mission stores no rotation of it", "turn it back")
 
 
 def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
@@ -233,7 +237,7 @@ def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
         if item not in found.values():
             zone = np.zeros(1, ZONE_DTYPE)[0]
             _set_zone(edit, zone, item, f"zone {nodes[item].name!r}")
-            edit.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
+            edit.report.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
             zones.append(zone)
             counts.append(1)
     records = np.array([zone.tolist() for zone in zones], ZONE_DTYPE)
@@ -250,7 +254,7 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
         what.append("moved")
     outer, radius = float(zone["outer"]), float(place.scale[0])
     if np.ptp(place.scale) > _EVEN * place.scale.max():
-        edit.refuse(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
+        edit.report.skipped(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
     elif abs(radius - abs(outer)) > 1e-5 * abs(outer):
         zone["outer"] = radius
         what.append("its outer radius changed")
@@ -275,7 +279,7 @@ def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
         lode["type"] = _LODE_TYPE
         lode = stored[row].copy() if row is not None and row < len(stored) else lode
         _set_lode(edit, lode, item, f"lode {nodes[item].name!r}")
-        edit.changed(f"lode {len(lodes)}", "is new")
+        edit.report.changed(f"lode {len(lodes)}", "is new")
         lodes.append(lode)
     edit.mission.lodes = np.array([lode.tolist() for lode in lodes], LODE_DTYPE)
 
@@ -287,7 +291,7 @@ def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
     extras, what = edit.given.nodes[item].extras, []
     _refuse_turn(edit, place, where)
     if np.abs(place.scale - 1).max() > _EVEN:
-        edit.refuse(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
+        edit.report.skipped(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
     if not same_position(position, lode["position"].astype(np.float64)):
         lode["position"] = position
         what.append("moved")

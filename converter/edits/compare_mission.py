@@ -40,7 +40,7 @@ def edit_mission(
     mission = copy(stored)
     mission.clans = [*stored.clans]
     edit = MissionEdit(given, stored, mission, known, hosted, left_out, allow_delete)
-    edit.not_applied += take_typed(given.nodes, mission_extras(stored), "path", known)
+    take_typed(given, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)
     _report_loose(edit)
@@ -56,7 +56,7 @@ def _report_loose(edit: MissionEdit) -> None:
         while above >= 0 and nodes[above].extras.get("kind") not in ("object", "unit"):
             above = nodes[above].parent
         if above < 0:
-            edit.refuse(
+            edit.report.skipped(
                 f"node {printable(nodes[i].name)!r}",
                 "is below no object",
                 "a mission places objects, not their components",
@@ -75,4 +75,4 @@ def _report_head(edit: MissionEdit) -> None:
     ):
         if after != before:
             what = f"property {name!r} of the scene became {printable(str(after))!r}"
-            edit.refuse("mission", what, why, "edit data.tma with the Python library")
+            edit.report.skipped("mission", what, why, "edit data.tma with the Python library")

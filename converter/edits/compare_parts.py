@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
-from ..findings import Change, NotApplied
 from ..requirements import needed_for
 from ..scene.scene import Part, Scene
 from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
@@ -187,13 +186,11 @@ def _refuse_flags(plan: Plan, part: PartPlan) -> None:
     """Report flags of triangles in a model that has no table for them."""
     assert part.triangles is not None
     if part.triangles.flags is not None and (part.triangles.flags > 0).any():
-        plan.not_applied.append(
-            NotApplied(
-                where=_where_in(plan, part),
-                what="has tri_flags",
-                why="the model has no Res7, which holds them",
-                instead="rebuild the model with --no-sidecar",
-            )
+        plan.report.skipped(
+            _where_in(plan, part),
+            "has tri_flags",
+            "the model has no Res7, which holds them",
+            "rebuild the model with --no-sidecar",
         )
     part.triangles.flags = None
 
@@ -208,21 +205,21 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
     """List what is different about a part."""
     where = _where_in(plan, part)
     if part.match is None or part.triangles is None or part.stored is None:
-        plan.changes.append(Change(where, "is new"))
+        plan.report.changed(where, "is new")
         return
     if part.source is not None:
         source = _where(stored, part.source)
         what = f"is new, a copy of {source}" if part.copied else f"was {source}"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     part.match.compare_materials(part.triangles, part.stored, plan.materials)
     part.match.compare_flags(part.triangles, part.stored)
     if not part.match.unchanged:
         what = part.match.describe(len(part.stored))
         if part.part.matrix is not None:
             what += f", {part.placed or 'as its object was moved, turned or scaled'}"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     if part.match.colours_kept:
-        plan.warnings.append(
+        plan.report.warnings.append(
             f"{where}: {part.match.colours_kept} triangles came back white beside coloured ones "
             "and keep their colours (Blender writes white where the materials of an object "
             "use vertex alpha in different ways; to paint white, leave one value below 1)"
@@ -266,18 +263,16 @@ def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: boo
         where = _where(stored, cell)
         if doubtful and not allow_delete:
             plan.kept_parts.append(cell)
-            plan.not_applied.append(
-                NotApplied(
-                    where=where,
-                    what="is missing",
-                    why="no part outside the default scene is in the file: it was exported with "
-                    "visible or selected objects only, or they were deleted",
-                    instead="export everything, or delete them with --allow-delete",
-                )
+            plan.report.skipped(
+                where,
+                "is missing",
+                "no part outside the default scene is in the file: it was exported with "
+                "visible or selected objects only, or they were deleted",
+                "export everything, or delete them with --allow-delete",
             )
         else:
             plan.deleted_parts.append(cell)
-            plan.changes.append(Change(where, "is missing"))
+            plan.report.changed(where, "is missing")
     _replaced_parts(plan, stored)
 
 
@@ -287,13 +282,11 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
-        plan.not_applied.append(
-            NotApplied(
-                where=f"{_where(stored, cells[0])}{more}",
-                what="keeps its vertices, though its node was scaled or its origin was moved",
-                why="the file does not have it",
-                instead="export every part, without --parts visible, and edit that file",
-            )
+        plan.report.skipped(
+            f"{_where(stored, cells[0])}{more}",
+            "keeps its vertices, though its node was scaled or its origin was moved",
+            "the file does not have it",
+            "export every part, without --parts visible, and edit that file",
         )
 
 
@@ -309,7 +302,7 @@ def _replaced_parts(plan: Plan, stored: Scene) -> None:
     for part in plan.parts:
         if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
             plan.replaced_parts.append(part.cell)
-            plan.changes.append(Change(_where(stored, part.cell), "its triangles are gone"))
+            plan.report.changed(_where(stored, part.cell), "its triangles are gone")
 
 
 def _resolve_materials(plan: Plan, stored: Scene) -> None:

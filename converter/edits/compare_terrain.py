@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
-from ..findings import Change, NotApplied
+from ..findings import Report
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
@@ -105,23 +105,21 @@ class TerrainPlan:
     """What to keep and what to rebuild.
 
     Attributes:
+        report: of the import.
         levels: by level; one that the file does not show is not there and stays.
         pairs: per material of the file its rows ``(first, second)``, ``None`` = unknown.
         alike: per material of the file all stored materials that its name may mean.
         choices: per material of the file all stored pairs that its name may mean.
         names: per item of the file its name, for messages.
-        changes: every difference that is applied.
-        not_applied: what differs of the vertices of coarse faces.
     """
 
+    report: Report
     levels: dict[int, LevelPlan] = field(default_factory=dict)
     pairs: list[tuple[int, int] | None] = field(default_factory=list)
     choices: list[list[tuple[int, int]]] = field(default_factory=list)
     alike: list[set[int]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
 
 
 def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
@@ -137,7 +135,9 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
         ConversionError: the file shows no terrain.
     """
     plan = TerrainPlan(
-        names=[item.name for item in edited.nodes], materials=[material.name for material in edited.materials]
+        edited.report,
+        names=[item.name for item in edited.nodes],
+        materials=[material.name for material in edited.materials],
     )
     same = _same_pairs(edited, scene.material_pairs)
     plan.pairs = [
@@ -151,7 +151,7 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
     for level, shown in _levels(edited).items():
         found = _compare(shown, terrain.faces_of(level), terrain, scene, same)
         if level == COARSE:
-            plan.not_applied += _leave_vertices(found)
+            _leave_vertices(plan, found)
         plan.levels[level] = found
     if FINE not in plan.levels:
         raise ConversionError(
@@ -163,27 +163,27 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
             what = found.match.describe(len(found.rows))
             if found.match.unchanged:
                 what = f"blend changed on {int(found.blend.sum())} triangles"
-            plan.changes.append(Change(f"{LEVELS[level]} level", what))
+            plan.report.changed(f"{LEVELS[level]} level", what)
     return plan
 
 
-def coarse_vertices(count: int, what: str) -> NotApplied:
-    """Return the difference of what coarse faces have at their vertices."""
-    return NotApplied(
-        where="coarse level",
-        what=f"{what} changed on {plural(count, 'triangle')}",
-        why="its vertices are those of the fine level",
-        instead="edit them in the object 'terrain'",
-    )
+def report_coarse_vertices(plan: TerrainPlan, count: int, what: str) -> None:
+    """Report what coarse faces have at their vertices, where that changed on some of them."""
+    if count:
+        plan.report.skipped(
+            "coarse level",
+            f"{what} changed on {plural(count, 'triangle')}",
+            "its vertices are those of the fine level",
+            "edit them in the object 'terrain'",
+        )
 
 
-def _leave_vertices(found: LevelPlan) -> list[NotApplied]:
+def _leave_vertices(plan: TerrainPlan, coarse: LevelPlan) -> None:
     """Leave out normals and blend of the coarse level, and report where they differ."""
-    normals, blend = int(found.match.normals_differ.sum()), int(found.blend.sum())
-    found.match.normals_differ[:] = found.normals[:] = found.blend[:] = False
-    found.edited.triangles.normals = found.edited.blend = None
-    counts = {"normals": normals, "blend": blend}
-    return [coarse_vertices(count, what) for what, count in counts.items() if count]
+    report_coarse_vertices(plan, int(coarse.match.normals_differ.sum()), "normals")
+    report_coarse_vertices(plan, int(coarse.blend.sum()), "blend")
+    coarse.match.normals_differ[:] = coarse.normals[:] = coarse.blend[:] = False
+    coarse.edited.triangles.normals = coarse.edited.blend = None
 
 
 # ------------------------------------------------------------------ what the file shows

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..errors import ConversionError, printable
-from ..findings import Change, NotApplied
 from ..formats.assembly_tables import COMPONENT_DTYPE
 from ..formats.names import without_number
 from ..formats.registry import REGISTRY
@@ -34,16 +33,12 @@ class UnitEdit:
 
     Attributes:
         unit: the edited one.
-        changes, not_applied, warnings: about every difference.
         new: nodes that became new components.
         exchanged: nodes of components that show another object than before, and its key; of new
             ones, empty.
     """
 
     unit: Unit
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     new: set[int] = field(default_factory=set)
     exchanged: dict[int, str] = field(default_factory=dict)
 
@@ -73,9 +68,9 @@ class _Parts:
 
     def __init__(self, given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
         self.given, self.stored, self.known = given, stored, known
-        self.nodes = given.nodes
+        self.nodes, self.report = given.nodes, given.report
         self.out = UnitEdit(stored)
-        self.out.not_applied += take_typed(given.nodes, unit_extras(stored), "key", known)
+        take_typed(given, unit_extras(stored), "key", known)
         self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
         self.parent = {i: self._parent(i) for i in self.items}
         self.row_items = self._choose()
@@ -95,7 +90,7 @@ class _Parts:
             self.records[item] = self._record(item, row)
         for row in range(len(self.stored)):
             if row not in self.row_items:
-                self.out.changes.append(Change(self._where(row), "is removed"))
+                self.report.changed(self._where(row), "is removed")
         children: dict[int, list[int]] = defaultdict(list)
         order = sorted(self.items, key=lambda i: (row_of_item.get(i, len(self.stored)), i))
         for item in order:
@@ -103,14 +98,12 @@ class _Parts:
                 above = self.parent[item]
                 children[-1 if above is None else above].append(item)
         for item in children.pop(-1, []):
-            self.out.changes.append(Change(_quoted(self.nodes[item]), "is left out"))
-            self.out.not_applied.append(
-                NotApplied(
-                    where=_quoted(self.nodes[item]),
-                    what="is on nothing, and is left out with what is mounted on it",
-                    why="every part but the chassis is mounted on another",
-                    instead="parent it to a socket",
-                )
+            self.report.changed(_quoted(self.nodes[item]), "is left out")
+            self.report.skipped(
+                _quoted(self.nodes[item]),
+                "is on nothing, and is left out with what is mounted on it",
+                "every part but the chassis is mounted on another",
+                "parent it to a socket",
             )
         records: list[np.void] = []
         waiting = [root]
@@ -178,7 +171,7 @@ class _Parts:
     def _record(self, item: int, row: int | None) -> np.void:
         """The record of a node: the stored one with its edits, or a new one."""
         node = self.nodes[item]
-        extras, changes = node.extras, self.out.changes
+        extras = node.extras
         index = row_of(extras)
         record: np.void = np.zeros(1, COMPONENT_DTYPE)[0]
         if index is not None and index < len(self.stored):
@@ -201,11 +194,11 @@ class _Parts:
         what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
         if row is None:
             self.out.new.add(item)
-            changes.append(Change(where, f"is new, {printable(_text(record, 'key'))}"))
+            self.report.changed(where, f"is new, {printable(_text(record, 'key'))}")
         else:
             if (now := _text(record, "key")) != _text(before, "key"):
                 what.insert(0, f"became {printable(now)!r}")
-            changes += [Change(where, one) for one in what]
+            self.report.changed(where, *what)
         return record
 
     def _set_key(self, record: np.void, where: str, key: str) -> None:
@@ -219,7 +212,7 @@ class _Parts:
                 expected=listed(near) if near else None,
             )
         if self.known is None:
-            self.out.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
+            self.report.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
         _set_text(record, "key", key)
 
     def _set_words(self, record: np.void, where: str, extras: NodeExtras) -> list[str]:
@@ -284,13 +277,13 @@ class _Parts:
         }
         socket_like = node.mesh < 0 and node.name.lower().startswith(_SOCKET)
         if not classes and not socket_like:
-            self.out.warnings.append(
+            self.report.warnings.append(
                 f"{where}: {_quoted(node)} is not a socket: those are called Base_..., without mesh"
             )
         if part == CHASSIS or (classes and part not in classes):
             name = CLASSES[part] if part < len(CLASSES) else str(part)
             had = ", ".join(CLASSES[c] if c < len(CLASSES) else str(c) for c in sorted(classes))
-            self.out.warnings.append(
+            self.report.warnings.append(
                 f"{where}: its class ({name}) does not fit its socket {_quoted(node)}"
                 + (f", which had: {had}" if had else "")
             )
@@ -312,13 +305,11 @@ class _Parts:
             self._refuse(_quoted(self.nodes[above]), "type is not a word", "it has 32 bits")
             return self.stored.type
         if number != self.stored.type:
-            self.out.changes.append(Change("unit", f"type became {number:#x}"))
+            self.report.changed("unit", f"type became {number:#x}")
         return number
 
     def _refuse(self, where: str, what: str, why: str) -> None:
-        self.out.not_applied.append(
-            NotApplied(where=where, what=what, why=why, instead="undo it, or enter such a value")
-        )
+        self.report.skipped(where, what, why, "undo it, or enter such a value")
 
 
 def _alone(record: np.void) -> np.ndarray:

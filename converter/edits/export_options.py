@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..findings import NotApplied
 from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
 from ..numeric.axes import game_to_gltf
@@ -45,16 +44,14 @@ def report_left_out(given: ImportedScene, stored: Scene) -> None:
     if not len(given.streams.positions):
         return
     if given.streams.uv0 is None and stored.streams.uv0 is not None:
-        given.not_applied.append(
-            NotApplied(
-                where="texture coordinates",
-                what="are not in the file",
-                why="UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
-                instead="check UVs, and export again",
-            )
+        given.report.skipped(
+            "texture coordinates",
+            "are not in the file",
+            "UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
+            "check UVs, and export again",
         )
     if not given.has_normals:
-        given.warnings.append(
+        given.report.warnings.append(
             "no normals in the file (Normals is cleared in Blender's exporter): they are computed "
             "from its faces, and may differ from those of the model"
         )

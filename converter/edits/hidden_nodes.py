@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from ..errors import plural, printable
-from ..findings import NotApplied
 from ..formats.names import without_number
 from ..scene.scene import ImportedNode, ImportedScene, Scene, Track
 
@@ -30,9 +29,9 @@ def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], b
             i = items[i].parent
     gone = [i for i in hidden if i not in kept]
     if staying:
-        given.not_applied.append(_hidden(items, staying, "", "delete it, or show it"))
+        _report(given, staying, "", "delete it, or show it")
     if gone:
-        given.not_applied.append(_hidden(items, gone, " and left out", "show it and export again"))
+        _report(given, gone, " and left out", "show it and export again")
     keep_nodes(given, kept)
 
 
@@ -52,14 +51,10 @@ def keep_nodes(given: ImportedScene, kept: Collection[int]) -> None:
         clip.tracks = _moved(clip.tracks, row_of)
 
 
-def _hidden(items: list[ImportedNode], rows: list[int], more: str, instead: str) -> NotApplied:
+def _report(given: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
-    return NotApplied(
-        where=f"node {printable(items[rows[0]].name)!r}{others}",
-        what=f"{'are' if others else 'is'} hidden{more}",
-        why="the game has no hidden nodes",
-        instead=instead,
-    )
+    where = f"node {printable(given.nodes[rows[0]].name)!r}{others}"
+    given.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
 
 
 def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:

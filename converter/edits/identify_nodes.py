@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
-from ..findings import NotApplied
+from ..findings import Report
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
@@ -73,6 +73,11 @@ class Identified:
     shown: tuple[int, int] = (0, 0)
     size: float = 1.0
     turn_noise: float = ROTATION_NOISE
+
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.imported.report
 
 
 def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
@@ -304,18 +309,16 @@ class _Builder:
         """Report flags of triangles on objects without triangles."""
         for item in self.imported.nodes:
             if item.tri_flags.own and (item.mesh < 0 or not self.imported.meshes[item.mesh].drawn):
-                self.imported.not_applied.append(
-                    NotApplied(
-                        where=f"node {printable(item.name)!r}",
-                        what="has tri_flags",
-                        why="it has no triangles",
-                        instead="put them on the object that has the mesh",
-                    )
+                self.imported.report.skipped(
+                    f"node {printable(item.name)!r}",
+                    "has tri_flags",
+                    "it has no triangles",
+                    "put them on the object that has the mesh",
                 )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
         where = f"part {printable(self.imported.nodes[i].name)!r}"
-        self.imported.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+        self.imported.report.skipped(where, what, why, instead)
 
     def _node_above(self, i: int) -> int | None:
         """The node below which an item is, if there is one."""

@@ -33,7 +33,7 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
         given: the file; its warnings get a line where an exporter of this project made it.
     """
     if "digest" in given.info or "source" in given.info:
-        given.warnings.append(
+        given.report.warnings.append(
             "rebuilt without the sidecar: unknown tables and words (Res15, Res17, Res20, the last "
             "words of slots) are empty or zero now, whatever the model had"
         )

@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import printable
-from ..findings import NotApplied
 from ..formats.names import without_number
 from ..scene.decode import part_name
 from ..scene.points import is_point
@@ -161,7 +160,7 @@ class NodeRoles:
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:
-            self.imported.warnings.append(
+            self.imported.report.warnings.append(
                 f"part {printable(item.name)!r} goes where its name says; its custom properties say {exported}"
             )
         if self.stored is not None and was and stated not in was:
@@ -219,13 +218,11 @@ class NodeRoles:
         return part_name(name, lod, group)
 
     def _report(self, i: int, what: str, why: str) -> None:
-        self.imported.not_applied.append(
-            NotApplied(
-                where=f"part {printable(self.items[i].name)!r}",
-                what=what,
-                why=why,
-                instead="name it NODE.lodL.groupG after the cell where it should be",
-            )
+        self.imported.report.skipped(
+            f"part {printable(self.items[i].name)!r}",
+            what,
+            why,
+            "name it NODE.lodL.groupG after the cell where it should be",
         )
 
     def _by_name(self, i: int, name: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import printable
-from ..findings import Change
 from ..formats.archive import decode_text, encode_name
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key
 from ..formats.surface import ShownPicture, Surface
@@ -68,7 +67,7 @@ def own_materials(
         wear.names[row] = name
         wear.new_materials.append((name, names[row]))
         text = f"{printable(names[row])!r} became {printable(name)!r}, a copy for this model"
-        wear.changes.append(Change(f"row {row} of the {file}", text))
+        wear.report.changed(f"row {row} of the {file}", text)
         for i in group:
             del found.library[i]
 

@@ -205,7 +205,7 @@ class _Places:
 
     def report(self) -> None:
         """Warn of parts that are placed otherwise than the user may mean."""
-        warnings = self.imported.warnings
+        warnings = self.imported.report.warnings
         if self.at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""

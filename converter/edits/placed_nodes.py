@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import printable
-from ..findings import Change, NotApplied
+from ..findings import Report
 from ..formats.archive import decode_text, encode_name
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import without_number
@@ -47,7 +47,6 @@ class MissionEdit:
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
         allow_delete: delete objects even where none is left.
-        changes, not_applied, warnings: about every difference.
         new_items: nodes that became new objects.
         exchanged: nodes of objects that place something else than before, and what that was.
     """
@@ -59,9 +58,6 @@ class MissionEdit:
     hosted: Mapping[int, Pose] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
     allow_delete: bool = False
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     new_items: set[int] = field(default_factory=set)
     exchanged: dict[int, str] = field(default_factory=dict)
     world: F64 = field(init=False)
@@ -70,11 +66,10 @@ class MissionEdit:
         self.world = world_matrices(self.given.nodes)
         require_in_range("a place", self.world)
 
-    def changed(self, where: str, what: str) -> None:
-        self.changes.append(Change(where, what))
-
-    def refuse(self, where: str, what: str, why: str, instead: str) -> None:
-        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.given.report
 
     def of_kind(self, kind: str) -> list[int]:
         """Return the nodes of a kind, in the order of the file."""
@@ -91,7 +86,7 @@ class MissionEdit:
             number = None
         if number is not None and limits.min <= number <= limits.max:
             return int(number)
-        self.refuse(
+        self.report.skipped(
             where,
             f"{key} became {printable(str(value))[:40]}",
             f"it is a whole number from {limits.min} to {limits.max}",
@@ -106,7 +101,7 @@ class MissionEdit:
             same = abs(value - stored) <= TURN_NOISE * abs(stored)
             return stored if same else float(value)
         if value is not stored:
-            self.refuse(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
+            self.report.skipped(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
         return stored
 
 
@@ -138,10 +133,12 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
     if kind in (before, placed.kind):
         return
     if SCENERY.issuperset((kind, placed.kind)):
-        edit.changed(where, f"object_kind {placed.kind} became {kind}")
+        edit.report.changed(where, f"object_kind {placed.kind} became {kind}")
         placed.record["kind"] = kind
     else:
-        edit.refuse(where, f"object_kind became {kind}", "it follows from what the object places", "edit its path")
+        edit.report.skipped(
+            where, f"object_kind became {kind}", "it follows from what the object places", "edit its path"
+        )
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 
 from ..errors import printable
-from ..findings import NotApplied
 from ..formats.mission import Mission
 from ..formats.unit import Unit
 from ..scene.extras import NodeExtras
 from ..scene.placed import component_extras, markers, object_extras
-from ..scene.scene import ImportedNode
+from ..scene.scene import ImportedNode, ImportedScene
 from .placed_nodes import row_of
 
 #: Keys of ``extras.msh`` that can be edited, by the kind of the node.
@@ -43,41 +42,56 @@ def unit_extras(unit: Unit) -> dict[Identity, NodeExtras]:
 
 
 def take_typed(
-    nodes: Sequence[ImportedNode], exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
-) -> list[NotApplied]:
+    given: ImportedScene, exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
+) -> None:
     """Let properties that were typed beside ``msh`` count as those in it; report the others.
 
     Of two the one that differs from what was exported counts. On a node that says nothing of
     itself, the property ``new`` makes it an object or a component.
 
     Args:
-        nodes: those of the file. Their extras change.
+        given: the file. The extras of its nodes change.
         exported: extras of the nodes of the sidecar.
         new: ``path`` or ``key``.
         known: what it can name, in lower case; ``None``: that is not known.
     """
-    out = []
-    for node in nodes:
+    for node in given.nodes:
         kind = node.extras.get("kind")
         where = f"{kind or 'node'} {printable(node.name)!r}"
         if not node.typed:
             continue
         if kind in _EDITED:
             names = [name for name in _EDITED[kind] if name in node.typed]
-            names = [name for name in names if not _take(node, name, exported)]
-            out += [_contradiction(where, name, node) for name in names]
+            for name in names:
+                if not _take(node, name, exported):
+                    inside = {**node.extras}.get(name)
+                    given.report.skipped(
+                        where,
+                        f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
+                        f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
+                        "delete one of the two",
+                    )
         elif node.extras:
-            names = [name for name in _EDITED[_NEW[new]] if name in node.typed]
-            out += [_of_a_model(where, name) for name in names]
+            for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):
+                given.report.skipped(
+                    where,
+                    f"has a custom property {name}",
+                    "it is a part of a model, or of the terrain",
+                    "give the property to the object above it",
+                )
         elif new in node.typed:
             value = node.typed[new]
             text = value.lower().replace("/", "\\") if isinstance(value, str) else None
             if text is None or (known is not None and text not in known):
-                out.append(_unknown(where, new, value))
+                given.report.skipped(
+                    where,
+                    f"its custom property {new} is {printable(str(value))[:80]}",
+                    "nothing of this name is known of the game",
+                    "enter an object key or the path of a unit of the game",
+                )
             else:
                 mine = {n: node.typed[n] for n in _EDITED[_NEW[new]] if n in node.typed}
                 node.extras = NodeExtras(**{**mine, "kind": _NEW[new]})  # type: ignore[typeddict-item]
-    return out
 
 
 def _take(node: ImportedNode, name: str, exported: Mapping[Identity, NodeExtras]) -> bool:
@@ -96,31 +110,3 @@ def _identity(extras: NodeExtras) -> Identity:
     if kind == "unit":
         return (kind,)
     return kind, row_of(extras), extras.get("clan") if kind == "zone" else None
-
-
-def _contradiction(where: str, name: str, node: ImportedNode) -> NotApplied:
-    inside = {**node.extras}.get(name)
-    return NotApplied(
-        where=where,
-        what=f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
-        why=f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
-        instead="delete one of the two",
-    )
-
-
-def _of_a_model(where: str, name: str) -> NotApplied:
-    return NotApplied(
-        where=where,
-        what=f"has a custom property {name}",
-        why="it is a part of a model, or of the terrain",
-        instead="give the property to the object above it",
-    )
-
-
-def _unknown(where: str, name: str, value: object) -> NotApplied:
-    return NotApplied(
-        where=where,
-        what=f"its custom property {name} is {printable(str(value))[:80]}",
-        why="nothing of this name is known of the game",
-        instead="enter an object key or the path of a unit of the game",
-    )

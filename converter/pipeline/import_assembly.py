@@ -51,7 +51,7 @@ def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     about = kept.description
     data = bytes(kept.source)
     mission = read_mission(data, about.source)
-    out = ImportResult(about.source, data, "", kept_all=True)
+    out = ImportResult(about.source, data, "", given.report, kept_all=True)
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
     game = game_for(gltf, options)
@@ -65,11 +65,10 @@ def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         left_out,
         allow_delete=options.allow_delete,
     )
-    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
     models = with_models_of_game(inside, given, about, game)
-    _add_inside(out, given, models, edit.world, others, options)
-    changed = bool(edit.changes)
+    _add_inside(given, models, edit.world, others, options)
+    changed = bool(out.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
         return out
@@ -91,23 +90,19 @@ def _prepare(given: ImportedScene) -> None:
 
 
 def _add_inside(
-    out: ImportResult,
-    given: ImportedScene,
-    shown: Shown,
-    world: F64,
-    others: tuple[set[int], dict[int, str]],
-    options: ImportOptions,
+    given: ImportedScene, shown: Shown, world: F64, others: tuple[set[int], dict[int, str]], options: ImportOptions
 ) -> None:
-    """Add what a file changes of the models that it shows; ``others``: new and exchanged nodes.
+    """Report what a file changes of the models that it shows; ``others``: new and exchanged nodes.
 
     Raises:
         ConversionError: everything is turned, as Blender exports it without +Y Up.
     """
-    found = compare_inside(given, world, shown, *others, options.fps)
-    if out.changes or out.not_applied or found.not_applied:
+    inside = compare_inside(given, world, shown, *others, options.fps)
+    report = given.report
+    report.not_applied += inside.not_applied
+    if report.changes or report.not_applied:
         refuse_turned(given, shown.positions, None)
-    out.not_applied += found.not_applied
-    out.warnings += found.warnings
+    report.warnings += inside.warnings
 
 
 def require_extras(given: ImportedScene) -> None:
@@ -133,7 +128,7 @@ def _compare_surfaces(given: ImportedScene, about: Description, out: ImportResul
     names = [material.name for material in given.materials]
     used = {one.material for mesh in given.meshes for one in mesh.primitives if one.material >= 0}
     if used and given.surfaces and not rows:
-        out.warnings.append(UNRECORDED)
+        given.report.warnings.append(UNRECORDED)
     found = compare_surfaces(
         names,
         given.surfaces,
@@ -208,17 +203,16 @@ def import_unit(kept: Sidecar, given: ImportedScene, options: ImportOptions, glt
     about = kept.description
     data = bytes(kept.source)
     unit = read_unit(data, about.source)
-    out = ImportResult(about.source, data, "", kept_all=True)
+    out = ImportResult(about.source, data, "", given.report, kept_all=True)
     game = game_for(gltf, options)
     known = None
     if game is not None:
         known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
     edit = edit_unit(given, unit, known)
-    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     world, others = world_matrices(given.nodes), (edit.new, edit.exchanged)
     models = with_models_of_game(shown_inside_of(kept), given, about, game)
-    _add_inside(out, given, models, world, others, options)
-    written, changed = write_unit(edit.unit), bool(edit.changes)
+    _add_inside(given, models, world, others, options)
+    written, changed = write_unit(edit.unit), bool(out.changes)
     _compare_surfaces(given, about, out, options)
     if not changed:
         return out

@@ -11,7 +11,6 @@ from ...exporters.control_points import write_points
 from ...importers.control_points import read_points
 from ..edits.compare_points import compare_points, new_points
 from ..edits.identify_nodes import Identified
-from ..findings import Change, NotApplied
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, ControlPoints
 from ..formats.sidecar import Description
 from ..formats.tables import NAME_DTYPE, POINT_DTYPE
@@ -35,7 +34,7 @@ def import_points(
     """Add to a result what a file changes of the control points.
 
     Args:
-        out: the result; its changes, differences and companions grow.
+        out: the result; its differences and companions grow.
         identified: the file.
         about: the sidecar's description.
         scene: the sidecar's model.
@@ -48,26 +47,29 @@ def import_points(
     shown = about.points if stored is None else shown_points(stored, scene)[0]
     names = {node.name for node in scene.nodes}
     plan = compare_points(identified, stored, shown, names, allow_delete=allow_delete)
-    out.not_applied += plan.not_applied
+    report, changed = out.differences, bool(plan.report.changes)
     if stored is None:
-        out.not_applied += [_needs_new_export(change) for change in plan.changes]
+        report.not_applied += plan.report.not_applied
+        for change in plan.report.changes:
+            why = "version 0.1, which made the sidecar, did not keep the .cpt"
+            report.skipped(change.where, change.what, why, "convert the model again and repeat the edit")
         return
     row_of_stored = {k: rows[i] for i, k in identified.stored_of.items()}
     points = edited_points(plan, stored, rows, row_of_stored)
-    out.changes += plan.changes
+    report.add(plan.report)
     if write_points(points) == before or not (before or plan.points):
         if before:
             out.kept_companions.append(_companion(points, before))
         return
-    if not plan.changes:
-        out.changes.append(Change("control points", "follow the rows of their nodes"))
+    if not changed:
+        report.changed("control points", "follow the rows of their nodes")
     out.companions.append(_companion(points, before))
 
 
 def import_new_points(out: ImportResult, identified: Identified, rows: Mapping[int, int]) -> None:
     """Add the control points of a file without a sidecar; arguments as of ``import_points``."""
     plan = new_points(identified)
-    out.not_applied += plan.not_applied
+    out.differences.add(plan.report)
     if plan.points:
         points = edited_points(plan, _NONE, rows, {})
         out.companions.append(replace(_companion(points, b""), nodes=len(rows)))
@@ -77,12 +79,3 @@ def _companion(points: ControlPoints, before: bytes) -> Companion:
     """Return the ``.cpt``; the first attribute of its entry is the number of points."""
     count = len(points.records)
     return Companion(POINTS_ENDING, POINTS_TYPE, write_points(points), before, count)
-
-
-def _needs_new_export(change: Change) -> NotApplied:
-    return NotApplied(
-        where=change.where,
-        what=change.what,
-        why="version 0.1, which made the sidecar, did not keep the .cpt",
-        instead="convert the model again and repeat the edit",
-    )

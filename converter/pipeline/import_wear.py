@@ -47,7 +47,7 @@ def import_wear(out: ImportResult, edit: WearEdit, about: Description) -> None:
         edit: what changes.
         about: the sidecar's description.
     """
-    out.changes += edit.changes
+    out.differences.add(edit.report)
     _write(out, about, WEAR_ENDING, edit.names)
 
 
@@ -56,7 +56,7 @@ def import_level_wears(out: ImportResult, edit: TerrainWearEdit, about: Descript
 
     Arguments as of :func:`import_wear`. A level without ``Land2.wea`` gets none.
     """
-    out.changes += edit.changes
+    out.differences.add(edit.report)
     first, second = LEVEL_ENDINGS
     _write(out, about, first, edit.names)
     _write(out, about, second, edit.micro if second in about.companions else {})

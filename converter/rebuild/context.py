@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.plan import Plan
-from ..findings import NotApplied
+from ..findings import Report
 from ..formats.model import MshModel
 from ..scene.dialect import Dialect
 from ..scene.scene import Scene
@@ -30,17 +30,13 @@ class Rebuilt:
 
     Attributes:
         model: the model.
-        report: rows of (what, name, status, reason) for people and programs.
-        warnings: what the user should know.
-        not_applied: what of the plan was not applied.
+        statuses: rows of (what, name, status, reason) for people and programs.
         shifted: texture coordinates of cells that were shifted by whole turns, (T, 3, 2).
         rows: node of the file -> row in Res1.
     """
 
     model: MshModel
-    report: list[dict[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    statuses: list[dict[str, str]] = field(default_factory=list)
     shifted: dict[Cell, NDArray[np.int16]] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)
 
@@ -67,6 +63,11 @@ class Rebuild:
     def model(self) -> MshModel:
         """The model that is made."""
         return self.out.model
+
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.plan.report
 
     @property
     def scene(self) -> Scene:

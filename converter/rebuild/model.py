@@ -103,7 +103,7 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     if drawn or posed or job.stored is None:
         model.header = posed_header(model, job.dialect)
     _require_limits(model)
-    out.report = report_rows(plan, job.stored)
+    out.statuses = report_rows(plan, job.stored)
     return out
 
 

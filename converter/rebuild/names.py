@@ -37,7 +37,7 @@ def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         raw = encode_name(node.name)
         fresh = old is None or i in plan.names
         if fresh and decode_text(raw) != node.name:
-            job.out.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
+            job.report.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
         if fresh and len(raw) > 31:
             raise ConversionError(
                 f"name of node {printable(node.name)!r} is too long",
@@ -69,7 +69,7 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
 
     These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
     """
-    model, out = job.model, job.out
+    model = job.model
     new_of = {edits[i].old: row for row, i in enumerate(order) if edits[i].old is not None}
     if all(old == row for old, row in new_of.items()):
         return
@@ -84,5 +84,5 @@ def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
         model.graph = PathGraph(points, model.graph.links)
         tails = model.graph.links["opaque8"]
         if (tails != 0xFFFFFFFF).any():
-            out.warnings.append("path links have words that may be node numbers; they were kept")
-    out.warnings.append("nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes")
+            job.report.warnings.append("path links have words that may be node numbers; they were kept")
+    job.report.warnings.append("nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes")

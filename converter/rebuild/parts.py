@@ -46,8 +46,7 @@ class _Parts:
         plan, out = self.job.plan, self.job.out
         users = self._keep_cells()
         for part in plan.parts:
-            lost, shifted = fit_uv(part, self.job.scene)
-            out.not_applied += lost
+            shifted = fit_uv(part, self.job.scene, self.job.report)
             if shifted is not None:
                 out.shifted[_cell(part)] = shifted
         changed: dict[int, list[PartPlan]] = {}
@@ -67,9 +66,9 @@ class _Parts:
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
         if dropped:
-            out.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
+            self.job.report.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
         if zero_area:
-            out.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
+            self.job.report.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
         return self.cells
 
     def _keep_cells(self) -> set[int]:

@@ -16,7 +16,7 @@ def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
         out.append({"what": what, "name": name, "status": status, "reason": reason})
 
     reasons: dict[str, list[str]] = {}
-    for change in plan.changes:
+    for change in plan.report.changes:
         reasons.setdefault(change.where, []).append(change.what)
     for i, node in enumerate(scene.nodes):
         k = plan.identified.stored_of.get(i)

@@ -11,10 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, coarse_vertices, unknown_material
+from ..edits.compare_terrain import (
+    TERRAIN_NORMAL_DEGREES,
+    LevelPlan,
+    TerrainPlan,
+    report_coarse_vertices,
+    unknown_material,
+)
 from ..edits.match_triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
-from ..findings import NotApplied
 from ..formats.tables import FACE_DTYPE, TerrainStream
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, MOST_FACES, MOST_VERTICES, NO_MATERIAL, Terrain, too_many
 from ..numeric.adjacency import row_ids
@@ -39,15 +44,11 @@ class Rebuilt:
 
     Attributes:
         terrain: its tables.
-        report: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
-        warnings: what the user should know.
-        not_applied: what of the plan a terrain cannot have.
+        statuses: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
     """
 
     terrain: Terrain
-    report: list[dict[str, str]]
-    warnings: list[str]
-    not_applied: list[NotApplied]
+    statuses: list[dict[str, str]]
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
@@ -84,8 +85,6 @@ class _Work:
         self.dirty = np.zeros(len(self.faces), np.bool_)
         self.moved = np.zeros(count, np.bool_)
         self.owner = np.full(len(self.faces), -1)  # item of the file, of new faces
-        self.warnings: list[str] = []
-        self.not_applied: list[NotApplied] = []
 
     def run(self) -> Rebuilt:
         fine = self.plan.levels[FINE]
@@ -157,7 +156,7 @@ class _Work:
             part = out["position"][row : row + 256].astype(np.float64)
             away = ((part[:, None, :2] - pool[None, :, :2]) ** 2).sum(axis=-1)
             out["blend"][row : row + 256] = self.vertices["blend"][away.argmin(axis=1)]
-        self.warnings.append(
+        self.plan.report.warnings.append(
             "the file has no _MSH_BLEND: new vertices take the blend of the nearest old one "
             "(export with Data > Mesh > Attributes on)"
         )
@@ -197,14 +196,12 @@ class _Work:
         distinct = (vertex[:, 0] != vertex[:, 1]) & (vertex[:, 1] != vertex[:, 2]) & (vertex[:, 0] != vertex[:, 2])
         if not distinct.all():
             place = self.vertices["position"][vertex[~distinct][0, 0]].tolist()
-            self.not_applied.append(
-                NotApplied(
-                    where=f"{LEVELS[level]} level",
-                    what=f"{plural(int((~distinct).sum()), 'face')} with two equal corners "
-                    f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
-                    why="such a face shows nothing",
-                    instead="delete it, or move the corners apart",
-                )
+            self.plan.report.skipped(
+                f"{LEVELS[level]} level",
+                f"{plural(int((~distinct).sum()), 'face')} with two equal corners "
+                f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
+                "such a face shows nothing",
+                "delete it, or move the corners apart",
             )
         self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
 
@@ -302,8 +299,7 @@ class _Work:
         if triangles.extra is not None:
             words = micro_uv_words(triangles.extra[rows])
             apart |= (self.vertices["micro_uv"][vertex] != words).any(axis=(1, 2))
-        if apart.any():
-            self.not_applied.append(coarse_vertices(int(apart.sum()), "texture coordinates"))
+        report_coarse_vertices(self.plan, int(apart.sum()), "texture coordinates")
 
     # -------------------------------------------------------------- squares and tables
 
@@ -374,11 +370,11 @@ class _Work:
             slot_runs(out, layout)
         boxes(out, changed, layout)
         out.streams[_T.DRAW_ORDER] = draw_order(out, old, layout)
-        report = [
+        statuses = [
             {"what": "square", "name": str(number), "status": "rebuilt", "reason": "edited"}
             for number in changed.tolist()
         ]
-        return Rebuilt(out, report, self.warnings, self.not_applied)
+        return Rebuilt(out, statuses)
 
     def _layout(self) -> I64:
         """Rows of the new face table: by level and square, stored faces in their order first."""
