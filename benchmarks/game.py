@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
-from msh_gltf.converter.edits.identify_nodes import identify
+from msh_gltf.converter.edits.clips import ClipOptions, choose_clip
+from msh_gltf.converter.edits.nodes import identify
 from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
-from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.model import new_model
+from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import (
     Channel,

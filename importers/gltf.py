@@ -1,7 +1,7 @@
 """glTF 2.0 to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md#import).
 
 Nodes keep what the file has; which of them are nodes, parts or foreign is decided by
-``converter.edits.identify_nodes``, which also knows the sidecar.
+``converter.edits.nodes``, which also knows the sidecar.
 """
 
 from __future__ import annotations

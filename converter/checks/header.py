@@ -11,7 +11,7 @@ from ..findings import Finding, Rule
 from ..formats.model import MshModel
 from ..formats.tables import HEADER_DTYPE, StreamType, field_offset
 from ..numeric.bounds import hull
-from ..rebuild.header import bounding_header
+from ..rebuild.geometry import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
 
 _rule = partial(

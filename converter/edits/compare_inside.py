@@ -23,10 +23,9 @@ from ..scene.scene import ImportedNode, ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_materials import report_terrain_faces_without_material
 from .compare_placed import PlacedComparison, ShownModel, elsewhere
-from .compare_terrain import compare_terrain
-from .compare_terrain_objects import compare_terrain_objects
-from .identify_nodes import local_matrix
+from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
+from .terrain import compare_terrain, compare_terrain_objects
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")
@@ -406,7 +405,7 @@ class _Inside:
         except ConversionError as error:
             self.report("terrain", str(error))
             return
-        compare_terrain_objects(plan, own, stored.terrain, stored.scene, visible_only=True)
+        compare_terrain_objects(plan, own, stored.terrain, visible_only=True)
         report_terrain_faces_without_material(plan)
         differences: list[Change | NotApplied] = [*own.report.changes, *own.report.not_applied]
         for difference in differences:

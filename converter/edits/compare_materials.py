@@ -11,10 +11,10 @@ from ..errors import plural, printable
 from ..findings import Report
 from ..formats.terrain import LEVELS
 from ..scene.scene import ImportedScene, Part, Scene
-from .identify_nodes import Identified
+from .nodes import Identified
 
 if TYPE_CHECKING:
-    from .compare_terrain import TerrainPlan
+    from .terrain import TerrainPlan
 
 #: How many names a message lists.
 _LISTED = 8

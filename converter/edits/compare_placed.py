@@ -18,15 +18,15 @@ from ..formats.control_points import ControlPoint, ControlPoints
 from ..formats.names import without_number
 from ..numeric.pose import F64
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
-from .choose_clip import ClipOptions, choose_clip
+from .clips import ClipOptions, choose_clip
 from .compare_materials import report_faces_without_material
-from .compare_model import compare_structure
-from .compare_points import compare_points
-from .compare_poses import compare_poses, same_rotations
 from .frame_rate import DEFAULT_FPS
-from .identify_nodes import POSE_NOISE, Identified, identify
+from .model import compare_structure
+from .nodes import POSE_NOISE, Identified, identify
 from .place_parts import place_parts
 from .placed_nodes import TURN_NOISE, new_title
+from .points import compare_points
+from .poses import compare_poses, same_rotations
 
 #: What a held value may drift by, and what times of keys round, seconds.
 _HELD, _MOMENT = 1e-4, 1e-4

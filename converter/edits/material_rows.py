@@ -22,8 +22,8 @@ from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
 from ..scene.scene import Material, Part, Scene
 from .compare_materials import listed, row_title, rows_by_name, stated_row
-from .identify_nodes import Identified
-from .match_triangles import match, triangle_list
+from .nodes import Identified
+from .triangles import match, triangle_list
 
 #: Why a name is none of a material.
 NO_NAME = f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"

@@ -19,8 +19,7 @@ from ..scene.inside import component_text, object_key
 from ..scene.scene import ImportedScene, require_in_range
 from .compare_inside import Shown
 from .compare_placed import ShownModel
-from .hidden_nodes import keep_nodes
-from .identify_nodes import POSE_NOISE, local_matrix, world_matrices
+from .nodes import POSE_NOISE, keep_nodes, local_matrix, world_matrices
 from .placed_nodes import TURN_NOISE, row_of, same_linear
 
 

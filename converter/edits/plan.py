@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from ..findings import Report
 from ..scene.scene import Part
-from .identify_nodes import Identified
-from .match_triangles import Match, TriangleList
+from .nodes import Identified
+from .triangles import Match, TriangleList
 
 #: Stored node, LOD, group.
 Cell = tuple[int, int, int]

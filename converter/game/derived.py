@@ -25,8 +25,7 @@ from ..formats.tables import StreamType, TerrainStream
 from ..formats.terrain import COARSE, FINE, Terrain
 from ..numeric.arrays import Ints, Records, ranges
 from ..numeric.bounds import hull, slot_bounds
-from ..rebuild.geometry import triangle_normals
-from ..rebuild.header import posed_header
+from ..rebuild.geometry import posed_header, triangle_normals
 from ..rebuild.terrain_tables import Layout, boxes
 from ..scene.dialect import Dialect, decide, header_vertices
 from .rows import U32, row_checks, row_hashes

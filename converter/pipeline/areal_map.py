@@ -12,10 +12,9 @@ from ...importers.areal_map import read_areal_map
 from ...importers.nres import read_nres
 from .. import __version__
 from ..checks.recover_maps import checked_areals
-from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
+from ..edits.areal_changes import ArealPlan, compare_areal_map, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals
-from ..edits.areal_shapes import mixed_face
-from ..edits.compare_areal_map import compare_areal_map
+from ..edits.areal_polygons import mixed_face
 from ..errors import ConversionError, plural
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap

@@ -10,14 +10,13 @@ from ...exporters.unit import write_unit
 from ...importers.mission import read_mission
 from ...importers.unit import read_unit
 from ..edits.compare_inside import Shown, compare_inside
-from ..edits.compare_mission import edit_mission
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.compare_unit import edit_unit
 from ..edits.export_options import refuse_draco, refuse_turned
-from ..edits.hidden_nodes import leave_out_hidden
-from ..edits.identify_nodes import world_matrices
+from ..edits.mission import edit_mission
+from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
+from ..edits.unit import edit_unit
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit
 from ..formats.names import readable, stem, without_number

@@ -13,29 +13,28 @@ from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
-from ..edits.choose_clip import ClipOptions, choose_clip
+from ..edits.clips import ClipOptions, choose_clip
 from ..edits.compare_materials import (
     report_colours_without_table,
     report_faces_without_material,
     report_new_faces_without_material,
 )
-from ..edits.compare_model import compare_model, report_label
-from ..edits.compare_poses import compare_poses, report_moved_though_animated
 from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
-from ..edits.hidden_nodes import item_of, leave_out_hidden
-from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
+from ..edits.model import compare_model, report_label
 from ..edits.new_materials import (
     materials_in_use,
     materials_of_model,
     report_looks_without_a_name,
     report_one_name_two_looks,
 )
+from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
 from ..edits.own_materials import own_materials
 from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
+from ..edits.poses import compare_poses, report_moved_though_animated
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
@@ -45,14 +44,13 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
-from .import_points import import_new_points, import_points
+from .import_companions import import_new_points, import_points, import_wear, why_locked
 from .import_result import ImportResult
-from .import_wear import import_wear, why_locked
 from .library_edits import add_surface_edits
 from .options import ImportOptions
 
 if TYPE_CHECKING:
-    from ..rebuild.context import Rebuilt
+    from ..rebuild.workspace import Rebuilt
 
 
 @dataclass(frozen=True)
@@ -165,8 +163,8 @@ def import_edited(
 
 def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Mapping[int, int]:
     """Fill in the model with a plan's changes; return the row of each node of the file."""
-    from ..rebuild.context import RebuildOptions
     from ..rebuild.model import edited_model
+    from ..rebuild.workspace import RebuildOptions
 
     built = edited_model(
         plan, stored.model, stored=stored.scene, dialect=stored.dialect, options=RebuildOptions(options.reduce)
@@ -224,9 +222,9 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
-    from ..rebuild.context import RebuildOptions
     from ..rebuild.materials import wear_rows
     from ..rebuild.model import new_model
+    from ..rebuild.workspace import RebuildOptions
 
     if (kind := given.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(

@@ -20,8 +20,8 @@ from ...exporters.png import png_bytes
 from ...importers.mtl import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.compare_materials import listed
-from ..edits.compare_model import same_materials
-from ..edits.match_triangles import TriangleList, match, triangle_list
+from ..edits.model import same_materials
+from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, plural, printable
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number

@@ -20,10 +20,9 @@ from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import TERRAIN_COARSE_VERTEX
 from ..edits.compare_materials import report_terrain_faces_without_material
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.compare_terrain import TerrainPlan, compare_terrain
-from ..edits.compare_terrain_objects import compare_terrain_objects
 from ..edits.export_options import refuse_draco, refuse_turned
-from ..edits.hidden_nodes import leave_out_hidden
+from ..edits.nodes import leave_out_hidden
+from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.terrain_materials import settle_terrain_materials
 from ..errors import ConversionError, plural
 from ..formats.archive import Archive
@@ -39,8 +38,8 @@ from ..scene.scene import ImportedScene, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
+from .import_companions import import_level_wears, why_level_locked
 from .import_result import ImportResult
-from .import_wear import import_level_wears, why_level_locked
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
 from .options import ExportOptions, ImportOptions
@@ -185,7 +184,7 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
-    compare_terrain_objects(plan, given, terrain, scene, visible_only=about.visible_only)
+    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only)
     report_terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..edits.fit_uv import fit_uv
-from ..edits.match_triangles import TriangleList
 from ..edits.plan import PartPlan
+from ..edits.triangles import TriangleList
 from ..errors import plural
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
-from .context import Cell, Rebuild
 from .geometry import SlotGeometry, build_slots, too_many
 from .materials import stored_choices, words_table
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
-from .workspace import Workspace
+from .workspace import Cell, Rebuild, Workspace
 
 Shape = tuple[int, bytes, int | None]
 

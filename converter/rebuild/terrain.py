@@ -11,14 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import (
-    TERRAIN_NORMAL_DEGREES,
-    LevelPlan,
-    TerrainPlan,
-    report_coarse_vertices,
-    unknown_material,
-)
-from ..edits.match_triangles import TriangleList, normals_apart
+from ..edits.terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, report_coarse_vertices, unknown_material
+from ..edits.triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
 from ..formats.tables import FACE_DTYPE, TerrainStream
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, MOST_FACES, MOST_VERTICES, NO_MATERIAL, Terrain, too_many

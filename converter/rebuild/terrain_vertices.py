@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES
-from ..edits.match_triangles import TriangleList, normals_apart
+from ..edits.terrain import TERRAIN_NORMAL_DEGREES
+from ..edits.triangles import TriangleList, normals_apart
 from ..formats.tables import TerrainStream
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise

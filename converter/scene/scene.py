@@ -308,7 +308,7 @@ class ImportedScene:
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
         nodes: those of the scenes that are read.
         clips: every animation, in the order of the file.
-        tracks: curves by node, times in frames; of the clip that ``edits.choose_clip`` chose.
+        tracks: curves by node, times in frames; of the clip that ``edits.clips`` chose.
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
         draco: whether a mesh was compressed with Draco.

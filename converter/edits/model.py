@@ -10,10 +10,10 @@ from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.names import without_number
 from ..scene.scene import Node, Scene
-from .compare_parts import compare_parts
-from .compare_poses import PoseChanges
-from .identify_nodes import Identified
+from .nodes import Identified
+from .parts import compare_parts
 from .plan import Plan
+from .poses import PoseChanges
 
 
 def compare_model(

@@ -12,7 +12,7 @@ from ..errors import plural, printable
 from ..findings import Report
 from ..scene.curves import evaluate
 from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
-from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
+from .nodes import POSE_NOISE, ROTATION_NOISE, Identified
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4

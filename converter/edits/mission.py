@@ -1,19 +1,99 @@
-"""Compare the routes, zones and lodes of an edited mission with the stored ones."""
+"""Apply what an edited file changes of a mission: of its objects, and of routes, zones and lodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import printable
 from ..formats.assembly_tables import LODE_DTYPE, ZONE_DTYPE
-from ..formats.mission import Clan, Route
+from ..formats.mission import Clan, Mission, Route
 from ..numeric.pose import F64
-from ..scene.assembly import closed_sides
-from ..scene.scene import F32
-from .placed_nodes import MissionEdit, Place, choose_rows, place_of, row_of, same_position
+from ..scene.assembly import Pose, closed_sides
+from ..scene.scene import F32, ImportedScene
+from .mission_objects import edit_objects
+from .placed_nodes import (
+    Asset,
+    MissionEdit,
+    Place,
+    choose_rows,
+    mission_extras,
+    place_of,
+    row_of,
+    same_position,
+    take_typed,
+)
+
+
+def edit_mission(
+    given: ImportedScene,
+    stored: Mission,
+    known: Mapping[str, Asset],
+    hosted: Mapping[int, Pose],
+    left_out: frozenset[int] = frozenset(),
+    *,
+    allow_delete: bool = False,
+) -> MissionEdit:
+    """Return a mission with the edits of a file; what is not edited is that of the sidecar.
+
+    Args:
+        given: the file.
+        stored: the mission of the sidecar.
+        known: what can be placed, by its name, path or key in lower case.
+        hosted: where the file was made to show objects that start in a building, by row.
+        left_out: rows that it was made without.
+        allow_delete: delete objects even where none is left.
+
+    Raises:
+        ConversionError: an object of something that nothing is known of.
+    """
+    mission = copy(stored)
+    mission.clans = [*stored.clans]
+    edit = MissionEdit(given, stored, mission, known, hosted, left_out, allow_delete)
+    take_typed(given, mission_extras(stored), "path", known)
+    edit_objects(edit)
+    edit_markers(edit)
+    _report_loose(edit)
+    _report_head(edit)
+    return edit
+
+
+def _report_loose(edit: MissionEdit) -> None:
+    """Report components that are below no object."""
+    nodes = edit.given.nodes
+    for i in edit.of_kind("component"):
+        above = nodes[i].parent
+        while above >= 0 and nodes[above].extras.get("kind") not in ("object", "unit"):
+            above = nodes[above].parent
+        if above < 0:
+            edit.report.skipped(
+                f"node {printable(nodes[i].name)!r}",
+                "is below no object",
+                "a mission places objects, not their components",
+                "delete it, or parent it to its object; copy the object's own node for one more",
+            )
+
+
+def _report_head(edit: MissionEdit) -> None:
+    """Report what differs of the scene's own properties: the level, and the list of clans."""
+    stored, info = edit.stored, edit.given.info
+    clans = "\n".join(clan.title for clan in stored.clans)
+    why = "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
+    for name, before, after in (
+        ("map", stored.map, info.get("map", stored.map)),
+        ("clans", clans, info.get("clans", clans)),
+    ):
+        if after != before:
+            what = f"property {name!r} of the scene became {printable(str(after))!r}"
+            edit.report.skipped("mission", what, why, "edit data.tma with the Python library")
+
+
+# ------------------------------------------------------------------ routes, zones and lodes
+
 
 #: A lode that is not a copy.
 _LODE_TYPE = 0x10001000

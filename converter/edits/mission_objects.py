@@ -64,7 +64,7 @@ class _Objects:
     """
 
     def __init__(self, edit: MissionEdit) -> None:
-        self.edit, self.stored = edit, edit.stored.objects
+        self.edit, self.report, self.stored = edit, edit.report, edit.stored.objects
         self.nodes = edit.given.nodes
         self.now: dict[int, PlacedObject] = {}
         self.new: list[tuple[int, PlacedObject]] = []
@@ -78,7 +78,7 @@ class _Objects:
         self.row_items = choose_rows(own, self.nodes, edit.world, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
         if missing and not self.row_items and not edit.allow_delete:
-            edit.report.skipped(
+            self.report.skipped(
                 "objects",
                 f"all {len(missing)} are missing",
                 "they may not have been exported",
@@ -97,25 +97,23 @@ class _Objects:
                 edit.new_items.add(item)
         self._number()
         for row in sorted(missing):
-            edit.report.changed(where_of(self.stored[row]), "is deleted")
+            self.report.changed(where_of(self.stored[row]), "is deleted")
         self._hosts()
         edit.mission.objects = [*self.now.values(), *(made for _, made in self.new)]
 
     def _items(self) -> list[int]:
         """The nodes that are objects: by their extras, or by the name of an asset."""
-        found: set[int] = set()
-        around = self._around_objects()
+        around, objects = self._around_objects(), []
         for i, node in enumerate(self.nodes):
             kind = node.extras.get("kind")
-            by_name = without_number(node.name).lower() in self.edit.known
             if kind is None:
-                own = by_name and node.parent < 0 and "node" not in node.extras
-                own = own and i not in around
+                by_name = without_number(node.name).lower() in self.edit.known and "node" not in node.extras
+                is_object = by_name and node.parent < 0 and i not in around
             else:
-                own = kind == "object" or (kind == "unit" and not self._below_object(i))
-            if own:
-                found.add(i)
-        return sorted(found)
+                is_object = kind == "object" or (kind == "unit" and not self._below_object(i))
+            if is_object:
+                objects.append(i)
+        return objects
 
     def _around_objects(self) -> set[int]:
         """The nodes around objects: an instance of a collection that has one is not one more."""
@@ -169,7 +167,7 @@ class _Objects:
         if path == placed.reference:
             return
         asset = self._asset(where, path)
-        self.edit.report.changed(where, f"{placed.reference} became {asset.path}")
+        self.report.changed(where, f"{placed.reference} became {asset.path}")
         exchange(placed, asset, self.stored)
 
     def _set_words(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
@@ -183,15 +181,15 @@ class _Objects:
                 self._refuse_version(where, name)
             elif name == "clan" and value >= len(self.edit.stored.clans):
                 count = len(self.edit.stored.clans)
-                self.edit.report.skipped(
+                self.report.skipped(
                     where, f"clan became {value}", f"the mission has {count} clans", f"enter a row below {count}"
                 )
             elif name == "logical_id" and self._is_taken(value, placed):
-                self.edit.report.skipped(
+                self.report.skipped(
                     where, f"logical_id became {value}", "another object has it", "enter an unused number"
                 )
             else:
-                self.edit.report.changed(where, f"{name} {old} became {value}")
+                self.report.changed(where, f"{name} {old} became {value}")
                 self._set_word(placed, name, value)
 
     def _set_word(self, placed: PlacedObject, name: str, value: int) -> None:
@@ -211,7 +209,7 @@ class _Objects:
 
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
-        self.edit.report.skipped(
+        self.report.skipped(
             where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was"
         )
 
@@ -221,7 +219,7 @@ class _Objects:
         values = given if isinstance(given, dict) else {}
         labels = property_labels(placed.properties)
         for label in values.keys() - expected.keys():
-            self.edit.report.skipped(
+            self.report.skipped(
                 where,
                 f"property {printable(label)!r} is new",
                 "it has no type and range there",
@@ -232,7 +230,7 @@ class _Objects:
         for label, each in zip(labels, placed.properties, strict=True):
             value = values.get(label)
             if value is None:
-                self.edit.report.skipped(
+                self.report.skipped(
                     where,
                     f"property {printable(label)!r} is missing",
                     "objects keep their properties",
@@ -260,12 +258,12 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self.edit.report.skipped(
+            self.report.skipped(
                 where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}"
             )
             return
         if word != each.value:
-            self.edit.report.changed(where, f"{what} {each.number:g} became {value:g}")
+            self.report.changed(where, f"{what} {each.number:g} became {value:g}")
             each.value = word
 
     def _set_name(self, placed: PlacedObject, where: str, name: str, label: str) -> None:
@@ -274,13 +272,11 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self.edit.report.skipped(
-                where, f"is called {printable(title)!r}", "names are CP1251", "choose another name"
-            )
+            self.report.skipped(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
-            self.edit.report.changed(where, f"is called {printable(title)!r}")
+            self.report.changed(where, f"is called {printable(title)!r}")
             placed.name = raw
 
     # -------------------------------------------------------------- places
@@ -302,7 +298,7 @@ class _Objects:
             what.append("moved")
         if not same_linear(place.linear, shown):
             if place.turn is None:
-                self.edit.report.skipped(
+                self.report.skipped(
                     where,
                     "is mirrored, sheared or scaled to nothing",
                     "objects are placed, turned and scaled",
@@ -312,7 +308,7 @@ class _Objects:
                 what += self._turn(placed, where, place.turn, shown)
                 what += self._scale(placed, where, place.scale, shown)
         if what and not new:
-            self.edit.report.changed(where, ", ".join(what))
+            self.report.changed(where, ", ".join(what))
 
     def _turn(self, placed: PlacedObject, where: str, turn: F64, shown: Pose) -> list[str]:
         if np.abs(turn - rotation_matrix(shown.rotation)).max() <= TURN_NOISE:
@@ -321,7 +317,7 @@ class _Objects:
         x, y, z = turns_of(turn)
         tilted = bool(stored[:2].any())
         if not tilted and max(abs(x), abs(y)) > 1e-4:
-            self.edit.report.skipped(
+            self.report.skipped(
                 where, "is tilted", "objects stand upright and turn about z only", "clear its rotation about x and y"
             )
         if not tilted:
@@ -336,7 +332,7 @@ class _Objects:
         if np.abs(scale - np.abs(shown.scale)).max() <= TURN_NOISE * np.abs(shown.scale).max():
             return []
         if placed.is_assembly:
-            self.edit.report.skipped(
+            self.report.skipped(
                 where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1"
             )
             return []
@@ -377,10 +373,10 @@ class _Objects:
         else:
             path = extras.get("path", without_number(node.name))
             made = self._from_asset(self._asset(where, path))
-        self.edit.report.changed(where, f"is new, {made.reference}")
+        self.report.changed(where, f"is new, {made.reference}")
         for name in ("host", "vertex"):
             made.record[name] = NO_ID
-        changes = len(self.edit.report.changes)
+        changes = len(self.report.changes)
         before = self.stored[row].kind if copied and isinstance(row, int) else made.kind
         set_kind(self.edit, made, where, extras, before)
         words = NodeExtras()
@@ -397,10 +393,10 @@ class _Objects:
             default = {name.lower(), stem(name).lower()}
             title = without_number(node.name)
             made.name = b"" if title.lower() in default else encoded(title) or b""
-        del self.edit.report.changes[changes:]  # all of it is new
+        del self.report.changes[changes:]  # all of it is new
         for name in ("logical_id", "host", "vertex"):
             if name in node.typed:
-                self.edit.report.skipped(
+                self.report.skipped(
                     where,
                     f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                     "new objects get an unused number and no host",
@@ -455,7 +451,7 @@ class _Objects:
             where, before = where_of(placed), int(self.stored[row].record["host"])
             if host == before and renamed.get(host, host) != host:
                 placed.record["host"] = renamed[host]
-                self.edit.report.changed(where, f"host {host} became {renamed[host]}")
+                self.report.changed(where, f"host {host} became {renamed[host]}")
             elif host not in ids and row in self.row_items:
                 self._turn_out(row, placed, where, host)
             elif row in self.edit.hosted and row in self.row_items:
@@ -465,7 +461,7 @@ class _Objects:
         """A guest whose building is gone stands where it is shown."""
         if host not in {one.logical_id for one in self.stored}:
             if host != int(self.stored[row].record["host"]):
-                self.edit.report.skipped(
+                self.report.skipped(
                     where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
                 )
                 for name in ("host", "vertex"):
@@ -473,7 +469,7 @@ class _Objects:
             return
         placed.record["host"] = placed.record["vertex"] = NO_ID
         self._stand(row, placed, where)
-        self.edit.report.changed(where, f"its building {host} is deleted: it stands where it is shown")
+        self.report.changed(where, f"its building {host} is deleted: it stands where it is shown")
 
     def _require_inside(self, row: int, placed: PlacedObject, where: str) -> None:
         """Report a guest that was moved: it starts at a point of its building all the same."""
@@ -489,7 +485,7 @@ class _Objects:
                 linears = place.linear, turn.T @ place.linear
                 if np.abs(away).max() < 1e-2 and any(same_linear(m, shown) for m in linears):
                     return  # moved together with it
-        self.edit.report.skipped(
+        self.report.skipped(
             where,
             "is moved or turned",
             f"it starts in building {int(placed.record['host'])}",

@@ -19,7 +19,7 @@ from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.points import is_point, length_of, name_of
 from ..scene.scene import ImportedNode, Node
-from .identify_nodes import POSE_NOISE, Identified, world_matrices
+from .nodes import POSE_NOISE, Identified, world_matrices
 
 F64 = NDArray[np.float64]
 #: What turning a direction to a rotation and back, and an editor, round of it, relative.

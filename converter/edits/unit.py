@@ -17,9 +17,8 @@ from ..scene.assembly import Pose
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene
 from .compare_materials import listed
-from .identify_nodes import world_matrices
-from .placed_nodes import encoded, row_of, same_linear, same_position
-from .typed_properties import take_typed, unit_extras
+from .nodes import world_matrices
+from .placed_nodes import encoded, row_of, same_linear, same_position, take_typed, unit_extras
 
 #: What the names of sockets begin with.
 _SOCKET = "base_"

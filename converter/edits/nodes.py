@@ -2,26 +2,26 @@
 
 By ``extras.msh``, else by name (a Blender ``.001`` is stripped only if the bare name is known),
 else new (docs/reference/gltf.md). Scale and shear, which MSH nodes do not have, go into the
-vertices below.
+vertices below. Hidden nodes are left out before: a model has none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.names import without_number
 from ..formats.tables import NODE_COCKPIT
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .rigid_transforms import frame_in, rigid_part
 
@@ -81,7 +81,7 @@ class Identified:
 
 
 def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
-    """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``, and parts
+    """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
     that are objects of their own into their frames by ``edits.place_parts``.
 
     Args:
@@ -344,3 +344,67 @@ class _Builder:
             return node
 
         return node_of
+
+
+# ------------------------------------------------------------------ hidden nodes
+
+
+def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
+    """Leave out hidden items that are new; stored ones stay, and are reported.
+
+    Args:
+        given: the file; changed in place.
+        is_stored: whether an item is in the sidecar's file.
+    """
+    items = given.nodes
+    hidden = [i for i, item in enumerate(items) if item.hidden]
+    if not hidden:
+        return
+    kept = {i for i, item in enumerate(items) if not item.hidden}
+    staying = [i for i in hidden if is_stored(items[i])]
+    for i in staying:
+        while i >= 0:
+            kept.add(i)
+            i = items[i].parent
+    gone = [i for i in hidden if i not in kept]
+    if staying:
+        _report_hidden(given, staying, "", "delete it, or show it")
+    if gone:
+        _report_hidden(given, gone, " and left out", "show it and export again")
+    keep_nodes(given, kept)
+
+
+def keep_nodes(given: ImportedScene, kept: Collection[int]) -> None:
+    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root.
+
+    Args:
+        given: the file. Changed in place.
+        kept: the nodes that stay.
+    """
+    row_of = {old: new for new, old in enumerate(sorted(kept))}
+    given.nodes = [given.nodes[i] for i in sorted(kept)]
+    for item in given.nodes:
+        item.parent = row_of.get(item.parent, -1)
+    given.tracks = _moved(given.tracks, row_of)
+    for clip in given.clips:
+        clip.tracks = _moved(clip.tracks, row_of)
+
+
+def _report_hidden(given: ImportedScene, rows: list[int], more: str, instead: str) -> None:
+    others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
+    where = f"node {printable(given.nodes[rows[0]].name)!r}{others}"
+    given.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
+
+
+def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:
+    return [replace(t, node=row_of[t.node]) for t in tracks if t.node in row_of]
+
+
+def item_of(stored: Scene) -> Callable[[ImportedNode], bool]:
+    """Return whether an item is a node or a part of a stored model: by its extras, or its name."""
+    names = {node.name for node in stored.nodes} | {mesh.name for mesh in stored.meshes}
+
+    def known(item: ImportedNode) -> bool:
+        return "node" in item.extras or bool({item.name, without_number(item.name)} & names)
+
+    return known

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..requirements import needed_for
 from ..scene.scene import Part, Scene
-from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 from .node_roles import StoredMeshes
 from .plan import Cell, PartPlan, Plan
+from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
 
 #: A part that left its cell and was edited, too, still has this ratio of its triangles.
 _MOST = 0.5

@@ -1,9 +1,9 @@
-"""Compare a terrain in a glTF file with the stored one, level by level.
+"""Compare a terrain in a glTF file with the stored one: its faces, level by level, and its objects.
 
-Faces are compared as sets of corner triples, as for core models
-(``converter.edits.match_triangles``). What is left on both sides is paired inside a square and a
-material, in order, as long as every stored vertex then has one new value: those faces moved. All
-others are deleted or new (docs/reference/terrain.md, What the writer does).
+Faces are compared as sets of corner triples, as for core models (``converter.edits.triangles``).
+What is left on both sides is paired inside a square and a material, in order, as long as every
+stored vertex then has one new value: those faces moved. All others are deleted or new
+(docs/reference/terrain.md, What the writer does).
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
-from .identify_nodes import world_matrices
-from .match_triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
+from .nodes import world_matrices
+from .triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -32,6 +32,8 @@ I64 = NDArray[np.int64]
 TERRAIN_NORMAL_DEGREES = 1.0
 _BLEND_NOISE = 1e-6
 _PLACE_NOISE = 1e-6
+#: Names of the objects of the two levels.
+_OBJECTS = ("terrain", "coarse")
 
 
 @dataclass
@@ -419,3 +421,76 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
         expected="a name of Land1.wea, or two with a + between",
         hint="use the materials that the terrain came with",
     )
+
+
+# ------------------------------------------------------------------ what a terrain has no place for
+
+
+def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: Terrain, *, visible_only: bool) -> None:
+    """Report the differences of objects, materials and clips, which are not applied.
+
+    Args:
+        plan: of the same file.
+        edited: the file.
+        terrain: the sidecar's terrain.
+        visible_only: whether the coarse level was not exported.
+    """
+    _report_levels(plan, terrain, visible_only)
+    _report_objects(plan.report, edited)
+    _report_clips(plan.report, edited)
+
+
+def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> None:
+    if COARSE not in plan.levels and not visible_only and len(terrain.faces_of(COARSE)):
+        plan.report.skipped(
+            "coarse level",
+            "is missing",
+            "a terrain needs both levels: the stored one stays",
+            "export the object 'coarse' too (not only visible objects)",
+        )
+    for level, found in sorted(plan.levels.items()):
+        if clamped := found.edited.triangles.clamped:
+            plan.report.skipped(
+                f"{LEVELS[level]} level",
+                f"{plural(clamped, 'texture coordinate')} beyond -32..32 were clamped",
+                "a stored coordinate has 16 bits",
+                "move the faces' coordinates by whole turns",
+            )
+        if terrain.blend is None and found.edited.blend is not None:
+            plan.report.skipped(
+                f"{LEVELS[level]} level",
+                "has the attribute _MSH_BLEND",
+                "this terrain has no blend table (type 14)",
+                "remove the attribute; materials named 'first+second' blend fully",
+            )
+
+
+def _report_objects(report: Report, edited: ImportedScene) -> None:
+    """Objects that were renamed, and empty ones."""
+    for level in (FINE, COARSE):
+        mine = [item for item in edited.nodes if item.extras.get("level") == level]
+        names = [without_number(item.name) for item in mine]
+        if mine and _OBJECTS[level] not in names:
+            report.skipped(
+                f"node {_OBJECTS[level]!r}",
+                f"was renamed to {printable(mine[0].name)!r}",
+                "a terrain has no names of objects",
+                "name it as before",
+            )
+    above = {item.parent for item in edited.nodes}
+    for i, item in enumerate(edited.nodes):
+        if item.mesh < 0 and i not in above:
+            report.skipped(
+                f"node {printable(item.name)!r}", "is new", "a terrain has no objects without faces", "delete it"
+            )
+
+
+def _report_clips(report: Report, edited: ImportedScene) -> None:
+    tracks = [track for clip in edited.clips for track in clip.tracks]
+    if tracks:
+        report.skipped(
+            f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}",
+            "is new",
+            "a terrain has no animation",
+            "delete it",
+        )

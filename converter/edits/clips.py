@@ -15,7 +15,7 @@ from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
-from .identify_nodes import Identified
+from .nodes import Identified
 from .rigid_transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
