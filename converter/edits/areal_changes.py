@@ -128,12 +128,12 @@ def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, ou
     number, where = shape.number, name_of(shape)
     record = areals.records[number]
     if not _same(shape, outline):
-        own = slice(areals.vertex_start[number], areals.vertex_start[number + 1])
-        polygon = _checked(shapes, shape, areals, shapes.stored[own])
-        polygon = _turned(polygon, areals.vertices[own])
+        corners = slice(areals.vertex_start[number], areals.vertex_start[number + 1])
+        polygon = _checked(shapes, shape, areals, shapes.stored[corners])
+        polygon = _turned(polygon, areals.vertices[corners])
         plan.polygons[number] = polygon
-        old, new = len(areals.vertices[own]), len(polygon)
-        was = areals.vertices[own].tolist()
+        old, new = len(areals.vertices[corners]), len(polygon)
+        was = areals.vertices[corners].tolist()
         fresh = [point for point in polygon.tolist() if point not in was]
         what = f"{plural(old, 'corner')} become {new}" if old != new else "corners differ"
         if fresh:
@@ -258,10 +258,10 @@ def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: Areal
     """Which areal of the old map one of the new map is, if it is known and not moved."""
     if other in number:
         return number[other]
-    own = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
+    polygon = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
     for candidate in range(min(other, len(old.records) - 1), len(old.records)):
         span = slice(old.vertex_start[candidate], old.vertex_start[candidate + 1])
-        if old.vertices[span].tobytes() == own:
+        if old.vertices[span].tobytes() == polygon:
             return candidate
     return None
 
@@ -285,8 +285,8 @@ def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, Floats]:
 
 
 def _triangles(areals: ArealMap, index: int) -> Floats:
-    own = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
-    xy = own.astype(np.float64)
+    polygon = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
+    xy = polygon.astype(np.float64)
     return xy[triangulate(xy, np.array([0, len(xy)]))]
 
 
@@ -352,13 +352,13 @@ class _Comparison:
         new, owner = self._shown()
         new.material = np.array([*class_of, -1], np.int64)[owner]
         old, areal = self._stored()
-        found = match(new, old, [{k} for k in range(len(self.classes))])
+        matched = match(new, old, [{k} for k in range(len(self.classes))])
         for k, number in enumerate(self.classes):
             where = f"areal map, node 'class_{number}'"
-            lost = found.lost[old.material[found.lost] == k]
-            fresh = np.flatnonzero((found.old_of < 0) & (new.material == k))
+            lost = matched.lost[old.material[matched.lost] == k]
+            fresh = np.flatnonzero((matched.old_of < 0) & (new.material == k))
             self._shapes(where, areal[lost], new.positions[fresh])
-            self._moved_in(where, found, areal, np.flatnonzero(new.material == k))
+            self._moved_in(where, matched, areal, np.flatnonzero(new.material == k))
         for i in range(len(self.items)):
             mine = np.flatnonzero((owner == i) & (new.material < 0))
             if mine.size:
@@ -436,10 +436,10 @@ class _Comparison:
             )
         self._add(where, "; ".join(what))
 
-    def _moved_in(self, where: str, found: Match, areal: Ints, rows: Ints) -> None:
+    def _moved_in(self, where: str, matched: Match, areal: Ints, rows: Ints) -> None:
         """Report areals that came from another class. ``rows``: triangles of the class."""
-        other = rows[found.materials_differ[rows]]
-        came = np.unique(areal[found.old_of[other]])
+        other = rows[matched.materials_differ[rows]]
+        came = np.unique(areal[matched.old_of[other]])
         if came.size:
             before = int(self.areals.records["class_id"][came[0]])
             several = f" and {len(came) - 1} more" if len(came) > 1 else ""

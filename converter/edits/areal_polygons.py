@@ -178,10 +178,10 @@ class Shapes:
 
 def class_of(name: str, extras: object) -> int:
     """Return the class that a material or an object names, -1 = none: the name counts."""
-    found = _CLASS_NAME.fullmatch(without_number(name))
+    named = _CLASS_NAME.fullmatch(without_number(name))
     number = extras.get("class_id", -1) if isinstance(extras, dict) else -1
-    if found and len(found[1]) < len(str(_LARGEST)) + 1:
-        number = int(found[1])
+    if named and len(named[1]) < len(str(_LARGEST)) + 1:
+        number = int(named[1])
     return int(number) if isinstance(number, int | float) and 0 <= number <= _LARGEST else -1
 
 

@@ -108,8 +108,8 @@ def _read(identified: Identified, stored: Scene | None, options: ClipOptions) ->
     rate = _rate(identified, stored, tracks)
     length = imported.info.get("frame_count")
     if length is None:
-        found = (item.extras.get("frame_count") for item in imported.nodes)
-        length = next((count for count in found if count is not None), None)
+        stated = (item.extras.get("frame_count") for item in imported.nodes)
+        length = next((count for count in stated if count is not None), None)
     timing = rate.decide(options.fps, imported.fps, length)
     out = rate.apply(timing, length)
     if stored is None and None not in (length, out.frame_count) and length != out.frame_count:

@@ -65,7 +65,7 @@ class _Objects:
 
     def __init__(self, edit: MissionEdit) -> None:
         self.edit, self.report, self.stored = edit, edit.report, edit.stored.objects
-        self.nodes = edit.given.nodes
+        self.nodes = edit.imported.nodes
         self.now: dict[int, PlacedObject] = {}
         self.new: list[tuple[int, PlacedObject]] = []
 
@@ -74,8 +74,8 @@ class _Objects:
         items = self._items()
         rows = sorted({*range(len(self.stored))} - edit.left_out)
         places = {row: self._shown(row).translation for row in rows}
-        own = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
-        self.row_items = choose_rows(own, self.nodes, edit.world, places)
+        stored_items = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
+        self.row_items = choose_rows(stored_items, self.nodes, edit.world, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
         if missing and not self.row_items and not edit.allow_delete:
             self.report.skipped(
@@ -203,9 +203,8 @@ class _Objects:
         """Whether another object has an id; ``placed`` is about to get it."""
         if id == NO_ID:
             return False
-        own = placed.logical_id
-        ids = [one.logical_id for one in self.stored if one.logical_id != own]
-        return id in ids or id in [one.logical_id for one in self.now.values()]
+        ids = [other.logical_id for other in self.stored if other.logical_id != placed.logical_id]
+        return id in ids or id in [other.logical_id for other in self.now.values()]
 
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
@@ -215,8 +214,8 @@ class _Objects:
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         expected = property_values(placed.properties)
-        given = extras.get("properties", expected)
-        values = given if isinstance(given, dict) else {}
+        stated = extras.get("properties", expected)
+        values = stated if isinstance(stated, dict) else {}
         labels = property_labels(placed.properties)
         for label in values.keys() - expected.keys():
             self.report.skipped(
@@ -351,7 +350,7 @@ class _Objects:
         asset = known.get(path.lower().replace("/", "\\")) if isinstance(path, str) else None
         if asset is not None and encoded(asset.path) is not None:
             return asset
-        names = sorted({one.path for one in known.values()})
+        names = sorted({placeable.path for placeable in known.values()})
         raise ConversionError(
             f"{where} places what neither the mission nor the game has",
             value=printable(str(path))[:80],
@@ -409,20 +408,20 @@ class _Objects:
     def _from_asset(self, asset: Asset) -> PlacedObject:
         """An object of an asset: as another of the same, or of the same kind, is."""
         made = PlacedObject(new_object_record(asset.kind), encoded(asset.path) or b"")
-        alike = [one for one in self.stored if one.kind == asset.kind]
-        same = [one for one in alike if one.reference.lower() == asset.path.lower()]
-        for one in (same or alike)[:1]:
+        alike = [like for like in self.stored if like.kind == asset.kind]
+        same = [like for like in alike if like.reference.lower() == asset.path.lower()]
+        for like in (same or alike)[:1]:
             for name in ("opaque4", "clan", "logical_id", "property_version"):
-                made.record[name] = one.record[name]
-            made.properties = deepcopy(one.properties)
-            made.path = one.path if same else made.path
+                made.record[name] = like.record[name]
+            made.properties = deepcopy(like.properties)
+            made.path = like.path if same else made.path
         return made
 
     def _number(self) -> None:
         """Give new objects ids that nothing has."""
         if not self.edit.stored.has("logical_id"):
             return
-        ids = {one.logical_id for one in (*self.stored, *self.now.values())}
+        ids = {other.logical_id for other in (*self.stored, *self.now.values())}
         free = max(ids, default=NO_ID)
         for _, made in self.new:
             if made.is_assembly or made.logical_id != NO_ID:
@@ -438,10 +437,10 @@ class _Objects:
         """Let guests follow the id of their building, stay in it, or stand where they are shown."""
         if not self.edit.stored.has("host"):
             return
-        ids = {one.logical_id for one in self.now.values()}
+        ids = {kept.logical_id for kept in self.now.values()}
         renamed = {
-            self.stored[row].logical_id: one.logical_id
-            for row, one in self.now.items()
+            self.stored[row].logical_id: kept.logical_id
+            for row, kept in self.now.items()
             if self.stored[row].logical_id != NO_ID
         }
         for row, placed in self.now.items():
@@ -459,7 +458,7 @@ class _Objects:
 
     def _turn_out(self, row: int, placed: PlacedObject, where: str, host: int) -> None:
         """A guest whose building is gone stands where it is shown."""
-        if host not in {one.logical_id for one in self.stored}:
+        if host not in {other.logical_id for other in self.stored}:
             if host != int(self.stored[row].record["host"]):
                 self.report.skipped(
                     where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
@@ -477,9 +476,9 @@ class _Objects:
         if same_position(place.position, shown.translation) and same_linear(place.linear, shown):
             return
         building = self.edit.stored.hosts().get(int(self.stored[row].record["host"]))
-        for k, one in self.now.items():
+        for k, kept in self.now.items():
             if self.stored[k] is building:
-                now, back = stored_pose(one), stored_pose(self.stored[k]).inverse()
+                now, back = stored_pose(kept), stored_pose(self.stored[k]).inverse()
                 away = now.apply(back.apply(shown.translation)) - place.position
                 turn = rotation_matrix(multiply(now.rotation, back.rotation))
                 linears = place.linear, turn.T @ place.linear

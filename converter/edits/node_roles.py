@@ -246,18 +246,18 @@ class NodeRoles:
         left = []
         for i in open_items:
             item = self.items[i]
-            found = None
+            row = None
             if not item.extras and _part_match(item.name) is None:
                 mesh = self.imported.meshes[item.mesh].name if item.mesh >= 0 else ""
-                found = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
-                if found is None and item.mesh < 0:
+                row = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
+                if row is None and item.mesh < 0:
                     above = self.roles[item.parent] if item.parent >= 0 else None
                     parent = -1 if above is None or above.stored is None else above.stored
                     apart = np.abs(places.get(parent, np.zeros((0, 3))) - item.translation)
                     standing = np.flatnonzero((apart <= self.noise).all(axis=1))
-                    found = below[parent][standing[0]] if len(standing) == 1 else None
-            role = Role(stored=found, name=item.name)
-            if found is None or not self._take(i, ("node", found), role):
+                    row = below[parent][standing[0]] if len(standing) == 1 else None
+            role = Role(stored=row, name=item.name)
+            if row is None or not self._take(i, ("node", row), role):
                 left.append(i)
         return left
 

@@ -231,9 +231,9 @@ class _Builder:
         elif not name and old is None:
             name = f"node_{self.out.node_of[i]}"
         # a copy of a node carries its extras too: it is new, and its flags are not its own
-        own = role.stored is not None or "node" not in extras
-        flags = extras.get("flags") if own else None
-        label = extras.get("label") if own else None
+        has_own = role.stored is not None or "node" not in extras
+        flags = extras.get("flags") if has_own else None
+        label = extras.get("label") if has_own else None
         if label is None:
             label = "" if old is None or extras else old.label
         return Node(
@@ -349,14 +349,14 @@ class _Builder:
 # ------------------------------------------------------------------ hidden nodes
 
 
-def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
+def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
     """Leave out hidden items that are new; stored ones stay, and are reported.
 
     Args:
-        given: the file; changed in place.
+        imported: the file; changed in place.
         is_stored: whether an item is in the sidecar's file.
     """
-    items = given.nodes
+    items = imported.nodes
     hidden = [i for i, item in enumerate(items) if item.hidden]
     if not hidden:
         return
@@ -368,32 +368,32 @@ def leave_out_hidden(given: ImportedScene, is_stored: Callable[[ImportedNode], b
             i = items[i].parent
     gone = [i for i in hidden if i not in kept]
     if staying:
-        _report_hidden(given, staying, "", "delete it, or show it")
+        _report_hidden(imported, staying, "", "delete it, or show it")
     if gone:
-        _report_hidden(given, gone, " and left out", "show it and export again")
-    keep_nodes(given, kept)
+        _report_hidden(imported, gone, " and left out", "show it and export again")
+    keep_nodes(imported, kept)
 
 
-def keep_nodes(given: ImportedScene, kept: Collection[int]) -> None:
+def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
     """Leave all other nodes out of a file, with their tracks; what is below them becomes a root.
 
     Args:
-        given: the file. Changed in place.
+        imported: the file. Changed in place.
         kept: the nodes that stay.
     """
     row_of = {old: new for new, old in enumerate(sorted(kept))}
-    given.nodes = [given.nodes[i] for i in sorted(kept)]
-    for item in given.nodes:
+    imported.nodes = [imported.nodes[i] for i in sorted(kept)]
+    for item in imported.nodes:
         item.parent = row_of.get(item.parent, -1)
-    given.tracks = _moved(given.tracks, row_of)
-    for clip in given.clips:
+    imported.tracks = _moved(imported.tracks, row_of)
+    for clip in imported.clips:
         clip.tracks = _moved(clip.tracks, row_of)
 
 
-def _report_hidden(given: ImportedScene, rows: list[int], more: str, instead: str) -> None:
+def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
     others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
-    where = f"node {printable(given.nodes[rows[0]].name)!r}{others}"
-    given.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
+    where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
+    imported.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
 
 
 def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:

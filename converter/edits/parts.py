@@ -69,8 +69,8 @@ class _Comparison:
         count = range(len(plan.parts))
         for i in count:
             own = self._own(i)
-            if own is not None and (found := self._match(i, own)).same_triangles:
-                self._take(i, own, found)
+            if own is not None and (same := self._match(i, own)).same_triangles:
+                self._take(i, own, same)
         for i in count:
             if i not in self.origin:
                 self._find_alike(i)
@@ -88,16 +88,16 @@ class _Comparison:
 
     def _hint(self, i: int) -> int | None:
         """The stored mesh that a part's mesh was, by its extras or its name."""
-        found = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
-        return found if found in self.cells_of else None
+        mesh = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
+        return mesh if mesh in self.cells_of else None
 
     def _list(self, mesh: int) -> TriangleList:
         if mesh not in self.lists:
             part = self.part_of[self.cells_of[mesh][0]]
-            found = triangle_list(self.stored, part, lightmap=self.lightmap)
+            triangles = triangle_list(self.stored, part, lightmap=self.lightmap)
             flags = self.stored.meshes[mesh].tri_flags
-            found.flags = None if flags is None else flags.astype(np.int64)
-            self.lists[mesh] = found
+            triangles.flags = None if flags is None else flags.astype(np.int64)
+            self.lists[mesh] = triangles
         return self.lists[mesh]
 
     def _match(self, i: int, mesh: int) -> Match:
@@ -105,9 +105,9 @@ class _Comparison:
         assert triangles is not None
         return match(triangles, self._list(mesh), self.plan.materials)
 
-    def _take(self, i: int, mesh: int, found: Match) -> None:
+    def _take(self, i: int, mesh: int, matched: Match) -> None:
         part = self.plan.parts[i]
-        self.origin[i], part.match = mesh, found
+        self.origin[i], part.match = mesh, matched
         part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
 
     def _find_alike(self, i: int) -> None:
@@ -120,21 +120,21 @@ class _Comparison:
         assert triangles is not None
         meshes = self.alike.get(_shape_key(triangles), [])
         for mesh in [*([] if hint is None else [hint]), *meshes]:
-            if (found := self._match(i, mesh)).same_triangles:
-                self._take(i, mesh, found)
+            if (same := self._match(i, mesh)).same_triangles:
+                self._take(i, mesh, same)
                 return
 
     def _find_edited(self, i: int, occupied: dict[Cell, int]) -> None:
         """Find what an edited part was: the part of its cell, or one that has left its own."""
         mesh, hint = self._own(i), self._hint(i)
-        found = None if mesh is None else self._match(i, mesh)
+        matched = None if mesh is None else self._match(i, mesh)
         if hint is not None and hint != mesh and self._has_left(hint, occupied):
             other = self._match(i, hint)
-            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, found))
+            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, matched))
             if kept > here and kept >= _MOST * len(other.old_of):
-                mesh, found = hint, other
-        if mesh is not None and found is not None:
-            self._take(i, mesh, found)
+                mesh, matched = hint, other
+        if mesh is not None and matched is not None:
+            self._take(i, mesh, matched)
 
     def _has_left(self, mesh: int, occupied: dict[Cell, int]) -> bool:
         """Whether another part is where a stored one was, or none."""
@@ -352,8 +352,8 @@ def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: li
     with needed_for("telling several materials of one name apart", "materials"):
         from scipy.optimize import linear_sum_assignment
 
-    found = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
-    pairs = zip(*(part.tolist() for part in found), strict=True)
+    assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    pairs = zip(*(part.tolist() for part in assigned), strict=True)
     return [(i, k) for i, k in pairs if i in rows]
 
 

@@ -44,7 +44,7 @@ class MissionEdit:
     """A mission while the edits of a file are applied to it.
 
     Attributes:
-        given: the file.
+        imported: the file.
         world: (n, 4, 4) from each of its nodes to the world, game axes.
         stored: the mission of the sidecar; not changed.
         mission: the edited one.
@@ -56,7 +56,7 @@ class MissionEdit:
         exchanged: nodes of objects that place something else than before, and what that was.
     """
 
-    given: ImportedScene
+    imported: ImportedScene
     stored: Mission
     mission: Mission
     known: Mapping[str, Asset]
@@ -68,17 +68,17 @@ class MissionEdit:
     world: F64 = field(init=False)
 
     def __post_init__(self) -> None:
-        self.world = world_matrices(self.given.nodes)
+        self.world = world_matrices(self.imported.nodes)
         require_in_range("a place", self.world)
 
     @property
     def report(self) -> Report:
         """What the import says."""
-        return self.given.report
+        return self.imported.report
 
     def of_kind(self, kind: str) -> list[int]:
         """Return the nodes of a kind, in the order of the file."""
-        return [i for i, n in enumerate(self.given.nodes) if n.extras.get("kind") == kind]
+        return [i for i, n in enumerate(self.imported.nodes) if n.extras.get("kind") == kind]
 
     def integer(self, where: str, extras: NodeExtras, key: str, stored: int, dtype: str) -> int:
         """Return an integer of the extras; one that the record cannot hold is reported."""
@@ -116,9 +116,9 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
     Args:
         placed: the object. Changed in place.
         asset: what it places.
-        stored: objects of the mission; what one of them places is known to be of its kind.
+        stored: objects of the mission; what other of them places is known to be of its kind.
     """
-    known = any(one.reference.lower() == asset.path.lower() for one in stored)
+    known = any(other.reference.lower() == asset.path.lower() for other in stored)
     if known or not SCENERY.issuperset((placed.kind, asset.kind)):
         placed.record["kind"] = asset.kind
     placed.path = encoded(asset.path) or b""
@@ -217,7 +217,7 @@ def choose_rows(
         world: (n, 4, 4) places of the nodes.
         places: (3,) where each stored row is shown.
     """
-    found: dict[int, int] = {}
+    item_of_row: dict[int, int] = {}
     away: dict[int, tuple[float, bool]] = {}
     for item in items:
         row = row_of(nodes[item].extras)
@@ -227,9 +227,9 @@ def choose_rows(
         copy = without_number(nodes[item].name) != nodes[item].name
         noise = POSE_NOISE * max(1.0, float(np.abs(places[row]).max()))
         order = (0.0 if distance <= noise else distance, copy)
-        if row not in found or order < away[row]:
-            found[row], away[row] = item, order
-    return found
+        if row not in item_of_row or order < away[row]:
+            item_of_row[row], away[row] = item, order
+    return item_of_row
 
 
 def row_of(extras: NodeExtras) -> int | None:
@@ -247,9 +247,9 @@ def new_title(name: str, label: str) -> str | None:
         name: of the node.
         label: what the export called it, before it was made unique.
     """
-    for one in (name, without_number(name)):
-        bare, mark, number = one.rpartition("#")
-        if label in (one, bare if mark and number.isdecimal() else one):
+    for title in (name, without_number(name)):
+        bare, mark, number = title.rpartition("#")
+        if label in (title, bare if mark and number.isdecimal() else title):
             return None
     if len(label.encode()) > _MAX_NAME - 8 and label.startswith(name[:24]):
         return None  # an editor cut it off
@@ -295,7 +295,7 @@ def unit_extras(unit: Unit) -> dict[Identity, NodeExtras]:
 
 
 def take_typed(
-    given: ImportedScene, exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
+    imported: ImportedScene, exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
 ) -> None:
     """Let properties that were typed beside ``msh`` count as those in it; report the others.
 
@@ -303,12 +303,12 @@ def take_typed(
     itself, the property ``new`` makes it an object or a component.
 
     Args:
-        given: the file. The extras of its nodes change.
+        imported: the file. The extras of its nodes change.
         exported: extras of the nodes of the sidecar.
         new: ``path`` or ``key``.
         known: what it can name, in lower case; ``None``: that is not known.
     """
-    for node in given.nodes:
+    for node in imported.nodes:
         kind = node.extras.get("kind")
         where = f"{kind or 'node'} {printable(node.name)!r}"
         if not node.typed:
@@ -318,7 +318,7 @@ def take_typed(
             for name in names:
                 if not _take(node, name, exported):
                     inside = {**node.extras}.get(name)
-                    given.report.skipped(
+                    imported.report.skipped(
                         where,
                         f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                         f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
@@ -326,7 +326,7 @@ def take_typed(
                     )
         elif node.extras:
             for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):
-                given.report.skipped(
+                imported.report.skipped(
                     where,
                     f"has a custom property {name}",
                     "it is a part of a model, or of the terrain",
@@ -336,7 +336,7 @@ def take_typed(
             value = node.typed[new]
             text = value.lower().replace("/", "\\") if isinstance(value, str) else None
             if text is None or (known is not None and text not in known):
-                given.report.skipped(
+                imported.report.skipped(
                     where,
                     f"its custom property {new} is {printable(str(value))[:80]}",
                     "nothing of this name is known of the game",
@@ -350,9 +350,9 @@ def take_typed(
 def _take(node: ImportedNode, name: str, exported: Mapping[Identity, NodeExtras]) -> bool:
     """Set a key to what was typed beside it; ``False``: both differ from what was exported."""
     extras: dict[str, object] = {**node.extras}
-    typed, own = node.typed[name], extras.get(name)
-    before = {**exported.get(_identity(node.extras), {})}.get(name, own)
-    if own not in (None, before, typed):
+    typed, stated = node.typed[name], extras.get(name)
+    before = {**exported.get(_identity(node.extras), {})}.get(name, stated)
+    if stated not in (None, before, typed):
         return bool(typed == before)
     node.extras = NodeExtras(**{**extras, name: typed})  # type: ignore[typeddict-item]
     return True

@@ -93,8 +93,8 @@ def compare_points(
     placed = {p.item: p for p in _placed(identified, names)}
     place_of = {point.row: _stored_place(identified, point) for point in shown}
     noise = _noise(identified, shown)
-    found = _pair(items, placed, shown, place_of, noise)
-    if shown and not found and not allow_delete:
+    item_of_row = _pair(items, placed, shown, place_of, noise)
+    if shown and not item_of_row and not allow_delete:
         plan.report.skipped(
             "control points",
             f"all {len(shown)} are missing",
@@ -105,12 +105,12 @@ def compare_points(
         plan.points = [PointEdit(p.row, node_of[p.node]) for p in shown if p.node in node_of]
     else:
         for point in shown:
-            if point.row in found:
-                _compare(plan, identified, point, stored, placed.pop(found[point.row]), noise)
+            if point.row in item_of_row:
+                _compare(plan, identified, point, stored, placed.pop(item_of_row[point.row]), noise)
             else:
                 plan.report.changed(f"control point {_quoted(point.name)}", "is missing")
-    for one in placed.values():
-        _add(plan, identified, one)
+    for point_item in placed.values():
+        _add(plan, identified, point_item)
     moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
     for i in sorted(moved):
         if is_point(items[i], names):
@@ -126,8 +126,8 @@ def compare_points(
 def new_points(identified: Identified) -> PointPlan:
     """Return the control points of a file that has no sidecar."""
     plan = PointPlan()
-    for one in _placed(identified, ()):
-        _add(plan, identified, one, said=False)
+    for point_item in _placed(identified, ()):
+        _add(plan, identified, point_item, said=False)
     return plan
 
 
@@ -205,11 +205,11 @@ def _pair(
     By extras, of several copies the one that kept its name, then the nearest; without extras by
     name, else by standing in the same place.
     """
-    found: dict[int, int] = {}
+    item_of_row: dict[int, int] = {}
     free = dict(placed)
 
     def take(row: int, candidates: list[int]) -> None:
-        if row in found or not candidates:
+        if row in item_of_row or not candidates:
             return
         node, position = place_of[row]
 
@@ -218,7 +218,7 @@ def _pair(
             return items[i].name != name_by_row[row], placed[i].node != node, away
 
         best = min(candidates, key=order)
-        found[row] = best
+        item_of_row[row] = best
         del free[best]
 
     name_by_row = {point.row: point.name for point in shown}
@@ -232,11 +232,11 @@ def _pair(
         node, position = place_of[point.row]
         here = [
             i
-            for i, one in free.items()
-            if not items[i].extras and one.node == node and np.abs(one.position - position).max() <= noise
+            for i, point_item in free.items()
+            if not items[i].extras and point_item.node == node and np.abs(point_item.position - position).max() <= noise
         ]
         take(point.row, here)
-    return found
+    return item_of_row
 
 
 def _row(item: ImportedNode) -> int | None:

@@ -150,7 +150,7 @@ def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noi
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
     if (places := track.translation) is not None and moved:
         apart = (np.abs(evaluate(places, at) - item.translation).max(axis=1) for at in _moments(places))
-        what += ["moved"] if not any((one <= noise).any() for one in apart) else []
+        what += ["moved"] if not any((distances <= noise).any() for distances in apart) else []
     turned = before is None or not same_rotations(item.rotation, before.rotation, loose)
     if (turns := track.rotation) is not None and turned:
         near = (
@@ -158,7 +158,7 @@ def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noi
             for at in _moments(turns)
             for chord in (False, True)
         )
-        what += ["turned"] if not any(one.any() for one in near) else []
+        what += ["turned"] if not any(same.any() for same in near) else []
     return what
 
 

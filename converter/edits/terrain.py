@@ -151,20 +151,20 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
         [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)] for group in same
     ]
     for level, shown in _levels(edited).items():
-        found = _compare(shown, terrain.faces_of(level), terrain, scene, same)
+        level_plan = _compare(shown, terrain.faces_of(level), terrain, scene, same)
         if level == COARSE:
-            _leave_vertices(plan, found)
-        plan.levels[level] = found
+            _leave_vertices(plan, level_plan)
+        plan.levels[level] = level_plan
     if FINE not in plan.levels:
         raise ConversionError(
             "shows no terrain: it has no mesh called 'terrain'",
             hint="keep the object's name, or give the file that msh2gltf wrote",
         )
-    for level, found in sorted(plan.levels.items()):
-        if not found.unchanged:
-            what = found.match.describe(len(found.rows))
-            if found.match.unchanged:
-                what = f"blend changed on {int(found.blend.sum())} triangles"
+    for level, level_plan in sorted(plan.levels.items()):
+        if not level_plan.unchanged:
+            what = level_plan.match.describe(len(level_plan.rows))
+            if level_plan.match.unchanged:
+                what = f"blend changed on {int(level_plan.blend.sum())} triangles"
             plan.report.changed(f"{LEVELS[level]} level", what)
     return plan
 
@@ -207,7 +207,7 @@ def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
             triangles.clamped += clamped
             triangles.extra = np.ascontiguousarray(words).view(np.uint8)
         parts.setdefault(_level(item.name, item.extras), []).append((i, triangles))
-    return {level: _joined(found, edited.streams.blend) for level, found in parts.items()}
+    return {level: _joined(lists, edited.streams.blend) for level, lists in parts.items()}
 
 
 def _level(name: str, extras: NodeExtras) -> int:
@@ -254,9 +254,9 @@ def _pair(
         return pair.first, pair.second
     for candidate in (name, without_number(name)):
         known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
-        found = [known.get(part.strip().casefold()) for part in candidate.split("+")]
-        if len(found) <= 2 and all(row is not None for row in found):
-            first, second = (*found, NO_MATERIAL)[:2]
+        rows_of_names = [known.get(part.strip().casefold()) for part in candidate.split("+")]
+        if len(rows_of_names) <= 2 and all(row is not None for row in rows_of_names):
+            first, second = (*rows_of_names, NO_MATERIAL)[:2]
             assert first is not None
             assert second is not None
             return first, second
@@ -303,11 +303,11 @@ class _Sides:
 
 def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]) -> LevelPlan:
     new, old = edited.triangles, _stored(terrain, scene, rows)
-    found = match(new, old, same, TERRAIN_NORMAL_DEGREES)
-    partner, hit, turn = found.pairs()
-    fresh = np.flatnonzero(found.old_of < 0)
+    matched = match(new, old, same, TERRAIN_NORMAL_DEGREES)
+    partner, hit, turn = matched.pairs()
+    fresh = np.flatnonzero(matched.old_of < 0)
     sides = _Sides(new, old, same, terrain.square_of_face[rows], terrain.grid)
-    moved_old, moved_new = _pair_moved(sides, found.lost, fresh)
+    moved_old, moved_new = _pair_moved(sides, matched.lost, fresh)
     old_uv0 = None if old.uv0 is None else old.uv0[moved_old]
     moved_turn = best_turns(new, moved_new, old.positions[moved_old], old_uv0, plan_view=True)
     pairs = Pairs(
@@ -326,11 +326,11 @@ def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainSce
         **vars(pairs),
         rows=rows,
         edited=edited,
-        match=found,
+        match=matched,
         fresh=np.setdiff1d(fresh, pairs.new),
-        back=found.dropped,
-        material=found.materials_differ[pairs.new] & pairs.exact,
-        normals=found.normals_differ[pairs.new],
+        back=matched.dropped,
+        material=matched.materials_differ[pairs.new] & pairs.exact,
+        normals=matched.normals_differ[pairs.new],
         blend=blend,
     )
 
@@ -365,18 +365,18 @@ def _pair_moved(sides: _Sides, lost: I64, fresh: I64) -> tuple[I64, I64]:
     a_order = np.argsort(a, kind="stable")
     b_order = np.argsort(b, kind="stable")
     old_of[open_[b_order[equal[b[b_order]]]]] = left[a_order[equal[a[a_order]]]]
-    found = np.flatnonzero(old_of >= 0)
-    return lost[old_of[found]], fresh[found]
+    paired = np.flatnonzero(old_of >= 0)
+    return lost[old_of[paired]], fresh[paired]
 
 
 def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> tuple[I64, I64]:
     """A key per triangle from x, y and the texture coordinates of its corners."""
     columns = []
     for triangles, rows in ((new, fresh), (old, lost)):
-        own = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
+        words = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
         if new.uv0 is not None and triangles.uv0 is not None:
-            own.append(triangles.uv0[rows].astype(np.int32))
-        stacked = np.concatenate(own, axis=-1)
+            words.append(triangles.uv0[rows].astype(np.int32))
+        stacked = np.concatenate(words, axis=-1)
         columns.append(stacked.reshape(3 * len(rows), stacked.shape[-1]))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
     key, _ = canonical(ids, int(ids.max(initial=0)) + 1)
@@ -448,15 +448,15 @@ def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> N
             "a terrain needs both levels: the stored one stays",
             "export the object 'coarse' too (not only visible objects)",
         )
-    for level, found in sorted(plan.levels.items()):
-        if clamped := found.edited.triangles.clamped:
+    for level, shown in sorted(plan.levels.items()):
+        if clamped := shown.edited.triangles.clamped:
             plan.report.skipped(
                 f"{LEVELS[level]} level",
                 f"{plural(clamped, 'texture coordinate')} beyond -32..32 were clamped",
                 "a stored coordinate has 16 bits",
                 "move the faces' coordinates by whole turns",
             )
-        if terrain.blend is None and found.edited.blend is not None:
+        if terrain.blend is None and shown.edited.blend is not None:
             plan.report.skipped(
                 f"{LEVELS[level]} level",
                 "has the attribute _MSH_BLEND",

@@ -42,18 +42,18 @@ class UnitEdit:
     exchanged: dict[int, str] = field(default_factory=dict)
 
 
-def edit_unit(given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
+def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
     """Return a unit with the edits of a file.
 
     Args:
-        given: the file.
+        imported: the file.
         stored: the unit of the sidecar.
         known: object keys of the game by lower case; ``None``: there is no game to ask.
 
     Raises:
         ConversionError: the chassis is missing, or a part of a key that the game does not have.
     """
-    return _Parts(given, stored, known).run()
+    return _Parts(imported, stored, known).run()
 
 
 class _Parts:
@@ -65,11 +65,11 @@ class _Parts:
         records: the edited record of each node.
     """
 
-    def __init__(self, given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
-        self.given, self.stored, self.known = given, stored, known
-        self.nodes, self.report = given.nodes, given.report
+    def __init__(self, imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
+        self.imported, self.stored, self.known = imported, stored, known
+        self.nodes, self.report = imported.nodes, imported.report
         self.out = UnitEdit(stored)
-        take_typed(given, unit_extras(stored), "key", known)
+        take_typed(imported, unit_extras(stored), "key", known)
         self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
         self.parent = {i: self._parent(i) for i in self.items}
         self.row_items = self._choose()
@@ -142,14 +142,16 @@ class _Parts:
 
     def _choose(self) -> dict[int, int]:
         """The node of each stored row: of several the one that is where it was."""
-        found: dict[int, int] = {}
+        item_of_row: dict[int, int] = {}
         for item in self.items:
             row = row_of(self.nodes[item].extras)
             if self.nodes[item].extras.get("kind") != "component" or row is None:
                 continue
-            if row < len(self.stored) and (row not in found or self._order(item, row) < self._order(found[row], row)):
-                found[row] = item
-        return found
+            if row < len(self.stored) and (
+                row not in item_of_row or self._order(item, row) < self._order(item_of_row[row], row)
+            ):
+                item_of_row[row] = item
+        return item_of_row
 
     def _order(self, item: int, row: int) -> tuple[bool, bool, bool]:
         node = self.nodes[item]
@@ -201,8 +203,8 @@ class _Parts:
         return record
 
     def _set_key(self, record: np.void, where: str, key: str) -> None:
-        found = key if self.known is None else self.known.get(key.lower())
-        raw = None if found is None else encoded(key)
+        known_key = key if self.known is None else self.known.get(key.lower())
+        raw = None if known_key is None else encoded(key)
         if raw is None or not 0 < len(raw) < 32:
             near = sorted((self.known or {}).values())
             raise ConversionError(

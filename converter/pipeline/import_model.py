@@ -103,13 +103,13 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
 
 
 def import_edited(
-    gltf: Path, given: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
+    gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar.
 
     Args:
         gltf: the glTF or OBJ file, for messages and files beside it.
-        given: what it holds.
+        imported: what it holds.
         stored: the sidecar's model.
         options: as in :class:`ImportOptions`.
         only_shown: the file never had more than what the default scene shows.
@@ -118,13 +118,13 @@ def import_edited(
         ConversionError: the edit cannot be kept.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
-    shown = given.info.get("lod", about.lod), given.info.get("group", about.group)
-    refuse_draco(given)
-    report_left_out(given, scene)
+    shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
+    refuse_draco(imported)
+    report_left_out(imported, scene)
     if scene.streams.colours is None:
-        report_colours_without_table(given)
-    leave_out_hidden(given, item_of(scene))
-    identified = identify(given, scene, shown)
+        report_colours_without_table(imported)
+    leave_out_hidden(imported, item_of(scene))
+    identified = identify(imported, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))
     report_faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
@@ -142,22 +142,22 @@ def import_edited(
         only_shown=only_shown or about.visible_only or options.scene is not None,
         allow_delete=options.allow_delete,
     )
-    edited = bool(given.report.changes)
+    edited = bool(imported.report.changes)
     if edited:
-        refuse_turned_model(given, scene)
-    surfaces = _compare_surfaces(given, plan, stored, wear, options)
+        refuse_turned_model(imported, scene)
+    surfaces = _compare_surfaces(imported, plan, stored, wear, options)
     out = ImportResult(
-        about.source, bytes(stored.data), dialect.value, given.report, timing=timing, kept_all=not edited
+        about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
     if edited:
         rows = _rebuild(out, plan, stored, options)
     import_wear(out, wear, about)
-    if "up" not in given.info:  # an OBJ has no control points
+    if "up" not in imported.info:  # an OBJ has no control points
         import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
-        given.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
+        imported.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
 
 
@@ -179,18 +179,18 @@ def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: Import
 
 
 def _compare_surfaces(
-    given: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
+    imported: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
 ) -> SurfaceEdits:
     """Find materials that do not show what they showed."""
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
-    if used and given.surfaces and not about.shown:
-        given.report.warnings.append(UNRECORDED)
+    if used and imported.surfaces and not about.shown:
+        imported.report.warnings.append(UNRECORDED)
     rows = [material.row for material in stored.scene.materials]
-    found = compare_surfaces(
+    surfaces = compare_surfaces(
         [material.name for material in scene.materials],
-        given.surfaces,
+        imported.surfaces,
         about.shown,
         plan.materials,
         used=used,
@@ -200,7 +200,7 @@ def _compare_surfaces(
     )
     if options.own_materials and not why_locked(about):
         own_materials(
-            found,
+            surfaces,
             wear,
             model=stem(about.source),
             names=about.materials,
@@ -208,7 +208,7 @@ def _compare_surfaces(
             shown=about.shown,
             entries=about.library,
         )
-    return found
+    return surfaces
 
 
 def _moves_triangles(plan: Plan) -> bool:
@@ -216,7 +216,7 @@ def _moves_triangles(plan: Plan) -> bool:
     return any(not part.unchanged for part in plan.parts) or bool(gone)
 
 
-def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> ImportResult:
+def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
     """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
 
     Raises:
@@ -226,30 +226,30 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     from ..rebuild.model import new_model
     from ..rebuild.workspace import RebuildOptions
 
-    if (kind := given.info.get("kind", "model")) != Kind.MODEL.in_extras:
+    if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(
             f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
-    refuse_legacy(given)
+    refuse_legacy(imported)
     if options.weld > 0:
         grid = np.float64(options.weld)
-        snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
-        given.streams.positions = snapped.astype(np.float32)
-    stated = given.info.get("dialect", "spec")
+        snapped = np.rint(imported.streams.positions.astype(np.float64) / grid) * grid
+        imported.streams.positions = snapped.astype(np.float32)
+    stated = imported.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
-    name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"
+    name = imported.info.get("source") or f"{stem(readable(gltf.name))}.msh"
     missed = options.use_sidecar and not options.new
     others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if missed else []
     if others:
-        given.report.warnings.append(
+        imported.report.warnings.append(
             f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
             "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
         )
-    leave_out_hidden(given, lambda _: False)
-    identified = identify(given, None, given.shown)
+    leave_out_hidden(imported, lambda _: False)
+    identified = identify(imported, None, imported.shown)
     timing = choose_clip(identified, None, _clip_options(options))
-    report_moved_though_animated(given.report, identified, None)
+    report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())
     _add_lods(identified, None, options)
     if not identified.scene.nodes:
@@ -260,24 +260,24 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     if dialect is Dialect.SPEC:
         for node in identified.scene.nodes:
             if node.label:
-                report_label(given.report, node)
-    lost = lost_without_sidecar(given)
+                report_label(imported.report, node)
+    lost = lost_without_sidecar(imported)
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
-    out = ImportResult(name, b"", dialect.value, given.report, rebuilt=True, timing=timing)
+    out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
-    out.wear = wear_rows(identified.scene, given.report)
-    add_surface_edits(out, SurfaceEdits(new=materials_of_model(given, identified.scene)), options)
-    given.report.not_applied += lost
+    out.wear = wear_rows(identified.scene, imported.report)
+    add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
+    imported.report.not_applied += lost
     if identified.scene.materials:
         report_new_faces_without_material(identified, out.wear)
     else:
-        given.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
+        imported.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
     known, used = identified.scene.materials, materials_in_use(identified.scene)
     if dialect is Dialect.RETAIL:
-        report_colours_without_table(given)
-    report_one_name_two_looks(given.report, known, given.surfaces)
-    report_looks_without_a_name(given.report, known, given.surfaces, used)
+        report_colours_without_table(imported)
+    report_one_name_two_looks(imported.report, known, imported.surfaces)
+    report_looks_without_a_name(imported.report, known, imported.surfaces, used)
     return out
 
 

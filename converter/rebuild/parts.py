@@ -120,10 +120,10 @@ class _Parts:
         corners, users = [], []
         for same in alike.values():
             edit = Edit(_triangles(same[0]), None, self.words, self.no_extra)
-            found, lost = new_corners(edit)
+            new, lost = new_corners(edit)
             dropped += lost
-            if found is not None:
-                corners.append(found)
+            if new is not None:
+                corners.append(new)
                 users.append(same)
         if corners:
             self._add(build_slots(corners), users)

@@ -123,9 +123,9 @@ class _Work:
             self.vertices["blend"][far] = mean[far, 0]
         self.moved = (self.vertices["position"] != before["position"]).any(axis=1)
 
-    def _new_vertices(self, plan: LevelPlan, fresh: I64, found: I64) -> I64:
-        """Rows of the corners of new triangles; those that are not found are appended, welded."""
-        flat = found.copy()
+    def _new_vertices(self, plan: LevelPlan, fresh: I64, rows: I64) -> I64:
+        """Rows of the corners of new triangles; those that are not found (-1) are appended, welded."""
+        flat = rows.copy()
         need = np.flatnonzero(flat < 0)
         if not need.size:
             return flat.reshape(-1, 3)
@@ -185,8 +185,8 @@ class _Work:
         if not plan.fresh.size:
             return
         usable = np.unique(self.vertex[self.alive])
-        found = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
-        vertex = self._new_vertices(plan, plan.fresh, found)
+        corners = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
+        vertex = self._new_vertices(plan, plan.fresh, corners)
         distinct = (vertex[:, 0] != vertex[:, 1]) & (vertex[:, 1] != vertex[:, 2]) & (vertex[:, 0] != vertex[:, 2])
         if not distinct.all():
             place = self.vertices["position"][vertex[~distinct][0, 0]].tolist()
@@ -254,26 +254,26 @@ class _Work:
         usable = np.unique(self.vertex[fine])
         loose = plan.new[~plan.exact]
         fresh = np.concatenate([loose, plan.fresh])
-        found = find_vertices(self.vertices, usable, plan.edited.triangles, fresh)
+        corners = find_vertices(self.vertices, usable, plan.edited.triangles, fresh)
         # a corner that moved with its vertex is still that vertex, whichever equals it
         rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
-        own = np.empty((len(loose), 3), np.int64)
-        np.put_along_axis(own, turn, self.vertex[rows], axis=1)
-        stays = (self.vertices["position"][own] == plan.edited.triangles.positions[loose]).all(axis=-1)
-        found[: 3 * len(loose)][stays.reshape(-1)] = own[stays]
-        missing = found < 0
+        stored_corners = np.empty((len(loose), 3), np.int64)
+        np.put_along_axis(stored_corners, turn, self.vertex[rows], axis=1)
+        stays = (self.vertices["position"][stored_corners] == plan.edited.triangles.positions[loose]).all(axis=-1)
+        corners[: 3 * len(loose)][stays.reshape(-1)] = stored_corners[stays]
+        missing = corners < 0
         if missing.any():
             bare = replace(plan.edited.triangles, uv0=None, extra=None, normals=None)
-            found[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
-        if (found < 0).any():
-            at = int(np.argmax(found < 0))
+            corners[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
+        if (corners < 0).any():
+            at = int(np.argmax(corners < 0))
             place = plan.edited.triangles.positions[fresh[at // 3], at % 3].tolist()
             raise ConversionError(
                 "the coarse level has a vertex that the fine level does not have",
                 value=f"({place[0]:g}, {place[1]:g}, {place[2]:g})",
                 hint="coarse faces may only use corners of fine faces: snap it to one",
             )
-        vertex = found.reshape(-1, 3)
+        vertex = corners.reshape(-1, 3)
         self._report_coarse_uv(plan.edited.triangles, fresh, vertex)
         # a moved face keeps its row and its corner order
         turned = np.take_along_axis(vertex[: len(loose)], turn, axis=1)
@@ -309,10 +309,10 @@ class _Work:
             fits = (points >= (low - room)[:, None]) & (points <= (high + room)[:, None])
             return np.asarray(fits.all(axis=(1, 2)))
 
-        own = self.square[rows]
-        stays = (own >= 0) & inside(np.maximum(own, 0))
+        before = self.square[rows]
+        stays = (before >= 0) & inside(np.maximum(before, 0))
         other = grid.squares_at(points.mean(axis=1))
-        target = np.where(stays, own, other)
+        target = np.where(stays, before, other)
         bad = ~stays & ~inside(other)
         if bad.any():
             at = int(np.argmax(bad))
