@@ -1,4 +1,4 @@
-"""Findings: what a check reports about a file, and the rules that it checks.
+"""Findings: what a check reports about a file, and the rules that it checks; what an import reports.
 
 A rule is declared above the check that finds where it is broken: in ``converter.checks``, or in
 ``converter.formats`` where reading the bytes finds it. ``checks.all_rules`` lists them.
@@ -245,3 +245,71 @@ def _rows(finding: Finding) -> str:
         return ""
     shown = ", ".join(map(str, finding.rows[:_ROWS].tolist()))
     return f"; rows {shown}{', ...' if len(finding.rows) > _ROWS else ''}"
+
+
+# ------------------------------------------------------------------ what an import says
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference that is applied: where (a node, part or animation) and what."""
+
+    where: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotApplied:
+    """One difference that is not applied; every field is text for the user.
+
+    Attributes:
+        where: the object, as ``node 'gun'`` or ``material 'steel'``.
+        what: the difference, as ``is missing``.
+        why: the reason that it cannot be applied, or was not.
+        instead: what to do.
+    """
+
+    where: str
+    what: str
+    why: str
+    instead: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}; {self.why}; {self.instead}"
+
+    @property
+    def line(self) -> str:
+        """The line that commands print."""
+        return f"not applied: {self}"
+
+
+@dataclass
+class Report:
+    """What an import says about a file: created where the file is read, passed down, and filled.
+
+    Attributes:
+        changes: what differs from the sidecar and is applied.
+        not_applied: what differs and is not applied.
+        warnings: what else the user should know.
+    """
+
+    changes: list[Change] = field(default_factory=list)
+    not_applied: list[NotApplied] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def changed(self, where: str, *what: str) -> None:
+        """Add differences of one object that are applied."""
+        self.changes += [Change(where, text) for text in what]
+
+    def skipped(self, where: str, what: str, why: str, instead: str) -> None:
+        """Add a difference that is not applied; the words are those of :class:`NotApplied`."""
+        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+
+    def add(self, other: Report) -> None:
+        """Add what was found earlier, and is told now."""
+        self.changes += other.changes
+        self.not_applied += other.not_applied
+        self.warnings += other.warnings

@@ -1,7 +1,7 @@
 """glTF 2.0 to :class:`~converter.scene.scene.ImportedScene` (docs/reference/gltf.md#import).
 
 Nodes keep what the file has; which of them are nodes, parts or foreign is decided by
-``converter.edits.identify_nodes``, which also knows the sidecar.
+``converter.edits.nodes``, which also knows the sidecar.
 """
 
 from __future__ import annotations
@@ -63,21 +63,20 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
     index_of = {node: i for i, node in enumerate(chosen)}
     hidden = hidden_nodes(file)
     info = {} if main is None else read_extras(FileInfo, main.extras)
-    out = ImportedScene((main and main.name) or "", info, warnings=file.warnings)
-    out.not_applied = file.not_applied
+    out = ImportedScene((main and main.name) or "", info, report=file.report)
     out.nodes = [read_node(file, node, index_of.get(parents[node], -1)) for node in chosen]
     for node, i in index_of.items():
         item = out.nodes[i]
         item.hidden = node in hidden
         where = f"node {printable(item.name)!r}"
-        item.tri_flags = read_flags(file.nodes[node].extras, where, out.not_applied)
+        item.tri_flags = read_flags(file.nodes[node].extras, where, out.report)
     add_instances(file, out, index_of)
     out.materials = [_material(material) for material in file.materials]
     out.surfaces = read_surfaces(file)
     out.material_extras = [read_extras(MaterialExtras, m.extras) for m in file.materials]
     for material in file.materials:
         where = f"material {printable(material.name or '')!r}"
-        flags = read_flags(material.extras, where, out.not_applied)
+        flags = read_flags(material.extras, where, out.report)
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
     out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     out.draco = file.draco_used
@@ -155,7 +154,7 @@ def _roots(file: GltfFile, parents: list[int], scene: str | None, all_scenes: bo
     if all_scenes or marked or len(filled) == 1:
         return [node for s in filled for node in s.nodes or []]
     if len(filled) > 1:
-        file.warnings.append(f"{len(filled)} scenes, only the default one is read (--scene chooses)")
+        file.report.warnings.append(f"{len(filled)} scenes, only the default one is read (--scene chooses)")
     return list(main.nodes or [])
 
 

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..converter.errors import ConversionError, plural, printable
 from ..converter.numeric.axes import gltf_to_game, rotation_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.scene import Channel, Clip, Track
 from .gltf_file import OBJECT_SIZE, GltfFile, typed
 from .gltf_types import GltfAnimation, GltfSampler, GltfTarget
@@ -88,8 +87,7 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
         (pointers, "animates {}", "only nodes of a model are animated", "animate nodes instead"),
     ):
         if names:
-            more = NotApplied(where=where, what=what.format(_names(names)), why=why, instead=instead)
-            clip.not_applied.append(more)
+            clip.report.skipped(where, what.format(_names(names)), why, instead)
     return clip
 
 
@@ -113,13 +111,11 @@ def _read_scale(clip: Clip, where: str, name: str, values: NDArray[np.float64], 
         clip.scaled.append(name)
     elif not np.abs(values[0] - (own or [1, 1, 1])).max() <= _MAX_SCALE_CHANGE:
         shown = " ".join(f"{value:.6g}" for value in values[0].tolist())
-        clip.not_applied.append(
-            NotApplied(
-                where=f"{where} of node {printable(name)!r}",
-                what=f"its scale {shown} is not the node's",
-                why="scale is taken from the node, for its vertices",
-                instead="give the node that scale, and remove the animation's",
-            )
+        clip.report.skipped(
+            f"{where} of node {printable(name)!r}",
+            f"its scale {shown} is not the node's",
+            "scale is taken from the node, for its vertices",
+            "give the node that scale, and remove the animation's",
         )
 
 

@@ -21,12 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.errors import ConversionError, plural, printable
+from ..converter.findings import Report
 from ..converter.formats.gltf import DTYPES, WIDTHS, Json
 from ..converter.formats.names import is_device
 from ..converter.input_files import read_file
 from ..converter.numeric.arrays import NONE16
 from ..converter.requirements import needed_for
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
 from .gltf_extensions import DRACO, UNPACK_HINTS, check_required
@@ -67,8 +67,7 @@ class GltfFile:
     buffers: list[memoryview]
     size: int
     foreign: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
     scenes: list[GltfScene] = field(init=False)
     nodes: list[GltfNode] = field(init=False)
     meshes: list[GltfMesh] = field(init=False)
@@ -270,7 +269,7 @@ def open_gltf(path: Path) -> GltfFile:
         appearance = check_required(root, label)
         buffers = _buffers(root, chunk, path)
         foreign = _foreign_buffers(root, buffers)
-        return GltfFile(label, root, buffers, len(data), foreign, warnings=[*foreign, *appearance])
+        return GltfFile(label, root, buffers, len(data), foreign, Report(warnings=[*foreign, *appearance]))
 
 
 @contextmanager

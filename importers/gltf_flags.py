@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..converter.errors import printable
+from ..converter.findings import Report
 from ..converter.numeric.arrays import NONE16
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import NAMESPACE
 from ..converter.scene.scene import StatedFlags
 
@@ -12,13 +12,13 @@ from ..converter.scene.scene import StatedFlags
 _KEY = "tri_flags"
 
 
-def read_flags(extras: object, where: str, not_applied: list[NotApplied]) -> StatedFlags:
+def read_flags(extras: object, where: str, report: Report) -> StatedFlags:
     """Return the flags that an object states; what is not a number of 16 bits is reported.
 
     Args:
         extras: the object's ``extras``: any JSON.
         where: what messages call it.
-        not_applied: the reports, appended to.
+        report: of the import.
     """
     own = extras if isinstance(extras, dict) else {}
     exported = own.get(NAMESPACE)
@@ -31,12 +31,10 @@ def read_flags(extras: object, where: str, not_applied: list[NotApplied]) -> Sta
             continue
         found.append(None)
         if value is not None:
-            not_applied.append(
-                NotApplied(
-                    where=where,
-                    what=f"has {_KEY} {printable(str(value))}",
-                    why=f"the flags of a triangle are an integer from 0 to {NONE16}",
-                    instead="write the sum of the flags, as 2 for a floor to walk on",
-                )
+            report.skipped(
+                where,
+                f"has {_KEY} {printable(str(value))}",
+                f"the flags of a triangle are an integer from 0 to {NONE16}",
+                "write the sum of the flags, as 2 for a floor to walk on",
             )
     return StatedFlags(*found)

@@ -12,7 +12,6 @@ from ..converter.formats.gltf import Json, Mode
 from ..converter.numeric.arrays import cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import MeshExtras, raw_extras, read_extras
 from ..converter.scene.scene import Mesh, Primitive, Streams
 from .gltf_file import GltfFile
@@ -91,13 +90,8 @@ def _read_primitive(file: GltfFile, number: int, place: int, data: GltfPrimitive
     if mode < Mode.TRIANGLES:
         kind = "points" if mode == Mode.POINTS else "lines"
         if (name or "").partition(".")[0] not in _OWN_LINES:
-            file.not_applied.append(
-                NotApplied(
-                    where=title,
-                    what=f"has {kind}",
-                    why="the game draws nothing but triangles",
-                    instead="delete them, or make faces of them",
-                )
+            file.report.skipped(
+                title, f"has {kind}", "the game draws nothing but triangles", "delete them, or make faces of them"
             )
         return None
     if data.get("targets"):

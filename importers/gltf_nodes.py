@@ -130,7 +130,7 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
             copy.mesh, copy.hidden = item.mesh, item.hidden
             out.nodes.append(copy)
         item.mesh = -1
-        out.warnings.append(
+        out.report.warnings.append(
             f"node {printable(item.name)!r}: {plural(count, 'instance')} of its mesh became nodes "
             f"of their own ({INSTANCING})"
         )

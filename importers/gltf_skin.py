@@ -120,4 +120,4 @@ def _give_to_joints(
                 f"joint {owner.name!r} has a mesh of its own", file=file.label, hint="join it with the skinned mesh"
             )
         owner.mesh = len(out.meshes) - 1
-    out.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")
+    out.report.warnings.append(f"skin of {item.name!r}: each triangle follows its dominant joint")

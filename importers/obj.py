@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..converter.errors import ConversionError, printable
+from ..converter.findings import Report
 from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.surface import FilePicture, Surface
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
@@ -29,7 +30,6 @@ from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.numeric.triangulate import triangulate_flat
 from ..converter.requirements import needed_for
-from ..converter.scene.differences import NotApplied
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 from .mtl import read_mtl
@@ -92,7 +92,7 @@ def read_obj(path: Path, *, up: str | None = None) -> ImportedScene:
     out.material_extras = [{} for _ in materials]
     _add_surfaces(out, path, text)
     _report_unread(out, text)
-    faces = _faces(lines, state, out.warnings)
+    faces = _faces(lines, state, out.report)
     geometry = _trimesh(lines, [written for _, written in faces])
     _fill(out, objects, [shape for shape, _ in faces], geometry, label)
     out.has_normals = any(shape.has_normal for shape, _ in faces)
@@ -116,11 +116,11 @@ def _add_surfaces(out: ImportedScene, path: Path, text: str) -> None:
     if not lacking:
         out.surfaces = [found[material.name] for material in out.materials]
     elif found or out.info:
-        out.warnings.append(
+        out.report.warnings.append(
             f"its .mtl has no material {printable(lacking[0])!r}: colours and pictures of materials are not compared"
         )
     elif names:
-        out.warnings.append(
+        out.report.warnings.append(
             f"{printable(names[0].strip())}, its .mtl, is not in its folder: colours and pictures "
             "of materials are not read"
         )
@@ -130,16 +130,14 @@ def _report_unread(out: ImportedScene, text: str) -> None:
     """Report what a model cannot hold, and what is not read."""
     if found := _OTHER_SHAPES.search(text):
         kinds = {"l": "lines", "p": "points"}
-        out.not_applied.append(
-            NotApplied(
-                where="the file",
-                what=f"has {kinds.get(found[1], 'curves or surfaces')}",
-                why="the game draws nothing but triangles",
-                instead="delete them, or make faces of them",
-            )
+        out.report.skipped(
+            "the file",
+            f"has {kinds.get(found[1], 'curves or surfaces')}",
+            "the game draws nothing but triangles",
+            "delete them, or make faces of them",
         )
     if _VERTEX_COLOURS.search(text):
-        out.warnings.append("colours of vertices in an OBJ are not read: use glTF for them")
+        out.report.warnings.append("colours of vertices in an OBJ are not read: use glTF for them")
 
 
 def unescape(name: str) -> str:
@@ -240,7 +238,7 @@ def _states(lines: _Lines, default: str) -> tuple[list[str], list[str], Ints]:
     return list(objects), list(materials), of_face
 
 
-def _faces(lines: _Lines, state: Ints, notes: list[str]) -> list[tuple[_Shape, str]]:
+def _faces(lines: _Lines, state: Ints, report: Report) -> list[tuple[_Shape, str]]:
     """Faces by shape, written again with numbers that count from 1.
 
     Raises:
@@ -251,7 +249,7 @@ def _faces(lines: _Lines, state: Ints, notes: list[str]) -> list[tuple[_Shape, s
     full = [np.bincount(line, given[:, k], minlength=len(state)) == count for k in (1, 2)]
     shape_of_face = np.column_stack([state, count, *full]).astype(np.int64)
     if (short := int((count < 3).sum())) != 0:
-        notes.append(f"{short} face{'s' * (short > 1)} with fewer than three corners skipped")
+        report.warnings.append(f"{short} face{'s' * (short > 1)} with fewer than three corners skipped")
     shapes, of_face = np.unique(shape_of_face, axis=0, return_inverse=True)
     if (most := int(count.max(initial=0))) > MOST_CORNERS:
         raise ConversionError(

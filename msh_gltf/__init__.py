@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     )
     from .converter.batch.outcome import Outcome, Run
     from .converter.errors import ConversionError
-    from .converter.findings import Finding
+    from .converter.findings import Change, Finding, NotApplied
     from .converter.formats.areal_map import ArealMap
     from .converter.formats.model import MshModel
     from .converter.formats.nres import Archive, Entry
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.queries.terrain import TerrainQueries
     from .converter.scene.dialect import Decision, Dialect, decide
-    from .converter.scene.differences import Change, NotApplied
 
 #: Ranked: what most users need comes first.
 __all__ = [  # noqa: RUF022 (ranked, not sorted)
@@ -110,7 +109,7 @@ _DEFINED_IN = {
     "write_libraries write_msh",
     "converter.batch.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
-    "converter.findings": "Finding",
+    "converter.findings": "Change Finding NotApplied",
     "converter.formats.nres": "Archive Entry",
     "converter.formats.areal_map": "ArealMap",
     "converter.queries.areal_map": "areal_at shortest_path",
@@ -123,7 +122,6 @@ _DEFINED_IN = {
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
     "converter.queries.terrain": "TerrainQueries",
     "converter.scene.dialect": "Decision Dialect decide",
-    "converter.scene.differences": "Change NotApplied",
 }
 
 if not TYPE_CHECKING:  # a type checker would believe that every name exists

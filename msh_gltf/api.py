@@ -260,13 +260,13 @@ def write_msh(
         files = [(target, model.data)]
         if model.wear is not None:
             wear, messages = wear_beside(target, model.wear, force)
-            model.warnings += messages
+            model.differences.warnings += messages
             files += wear
         files += companions_beside(target, model.companions)
         beside = files_beside(target, model)
         files += beside.files
-        model.warnings += beside.messages
-        model.not_applied += beside.not_applied
+        model.differences.warnings += beside.messages
+        model.differences.not_applied += beside.not_applied
     with machine_errors():
         write_files(files, force, "msh_gltf.write_msh")
     return [file for file, _ in files]
@@ -298,8 +298,8 @@ def write_libraries(result: ImportResult, game: FilePath, *, like: str = "") -> 
         plan = plan_libraries(games, [Path(game)], result, like=like)
         plan.put()
         wrote = games.commit()
-    result.not_applied += plan.not_applied
-    result.warnings += [*plan.messages, *games.messages]
+    result.differences.not_applied += plan.not_applied
+    result.differences.warnings += [*plan.messages, *games.messages]
     return wrote
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import bpy
 import numpy as np
 
-from .converter.edits.areal_shapes import PARTS, class_of
+from .converter.edits.areal_polygons import PARTS, class_of
 from .converter.formats.areal_map import ArealMap
 
 NUMBER, LOGIC = "_MSH_AREAL", "_MSH_LOGIC"

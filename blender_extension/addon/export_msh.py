@@ -216,11 +216,11 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             files = [(path, result.data), *companions_beside(path, result.companions)]
             beside = files_beside(path, result, _game(context))
             there = [file for file in beside.files if file[0].is_file()]
-            result.not_applied += beside.not_applied
+            result.differences.not_applied += beside.not_applied
             if beside.files:
                 names = ", ".join(file.name for file, _ in beside.files)
                 known = bool(state.source)
-                result.warnings.append(
+                result.differences.warnings.append(
                     f"{names}: entries for the game's Material.lib and Textures.lib"
                     + ("; Put Back Into the Game writes them there" if known else "")
                 )
@@ -228,7 +228,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 hint = "delete it and export again to replace it"
                 wear, messages = wear_beside(path, result.wear, force=False, hint=hint)
                 files += wear
-                result.warnings += messages
+                result.differences.warnings += messages
             files += [file for file in beside.files if file not in there]
             # what the game has goes through its history
             there += [(f, data) for f, data in files if f.is_file() and find_game(f) is not None]
@@ -237,10 +237,10 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
                 for file, data in there:
                     games.put(file, data, path.name)
                 for file in games.commit():
-                    result.warnings.append(
+                    result.differences.warnings.append(
                         f"{file.name} was another one, perhaps of another model; the game's history has it"
                     )
-            result.warnings += games.messages
+            result.differences.warnings += games.messages
             show_report(state, result)
             report_result(self, result, state)
 
@@ -289,8 +289,8 @@ class MSH_OT_put_back(bpy.types.Operator):
                 plan.put()
                 games.take_back_rest(state.origin.path)
                 wrote, messages = commit(state, games)
-            result.not_applied += plan.not_applied
-            result.warnings += [*plan.messages, *messages]
+            result.differences.not_applied += plan.not_applied
+            result.differences.warnings += [*plan.messages, *messages]
             show_report(state, result)
             report_result(self, result, state)
             with contextlib.suppress(ConversionError):

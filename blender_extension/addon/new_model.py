@@ -91,8 +91,8 @@ class MSH_OT_put_new(bpy.types.Operator):
                 add_model(plan, to, result, hint=_HINT)
                 plan.put()
                 wrote, messages = commit(state, games)
-            result.not_applied += plan.not_applied
-            result.warnings += [*plan.messages, *messages]
+            result.differences.not_applied += plan.not_applied
+            result.differences.warnings += [*plan.messages, *messages]
             state.archive, state.model, state.tag = self.archive, name, self.tag
             show_report(state, result)
             report_result(self, result, state)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..edits.new_materials import NewMaterial, contradiction
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import encode_name, escape
 from ..formats.nres import Archive, Entry
@@ -16,7 +17,6 @@ from ..input_files import read_file, stamp
 from ..pipeline.library_edits import edited_entry, merged
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..pipeline.open_files import find_library
-from ..scene.differences import Change, NotApplied
 from .brought import Brought, archive_without
 from .import_item import Edited
 from .manifest import Manifest

@@ -12,8 +12,8 @@ from ..errors import MACHINE, ConversionError, fault_of
 
 if TYPE_CHECKING:
     from ..edits.new_materials import NewMaterial
+    from ..findings import NotApplied
     from ..formats.library import LibraryEdit
-    from ..scene.differences import NotApplied
     from .walk import Skipped
 
 #: Statuses that mean that something is not as the user asked.

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit
 from ..formats.names import encode_name
 from ..formats.nres import Archive, Entry, read_nres, write_nres
@@ -20,7 +21,6 @@ from ..pipeline.import_result import ImportResult
 from ..pipeline.library_edits import edited_entry
 from ..pipeline.new_entries import NewEntries, NewEntry, meant_message, no_library
 from ..pipeline.open_files import find_library
-from ..scene.differences import NotApplied
 from .replace_entry import HINT_OF_COPY, entry_to_replace
 
 

@@ -13,7 +13,7 @@ from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import HEADER_DTYPE
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, field_offset, max_uses, ranges
 from ..numeric.bounds import hull
-from ..rebuild.header import bounding_header
+from ..rebuild.geometry import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
 from .rules import Rules, why
 

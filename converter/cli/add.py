@@ -40,7 +40,7 @@ def add_one(given: ToMsh, options: ImportOptions) -> None:
         plan = plan_libraries(games, to.folders, result, like=given.like)
         add_model(plan, to, result, force=given.force, hint="--force replaces it, or give the new file another name")
         plan.put()
-        result.not_applied += plan.not_applied
+        result.differences.not_applied += plan.not_applied
         _show_problems(given, result)
         wrote = games.commit()
     if given.quiet:

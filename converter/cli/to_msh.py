@@ -387,17 +387,17 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     files = [] if target is None else [(target, result.data)]
     if target is not None and result.wear is not None:
         wear, messages = wear_beside(target, result.wear, given.force)
-        result.warnings += messages
+        result.differences.warnings += messages
         files += wear
     if target is not None:
         files += companions_beside(target, result.companions)
         game = entries_of_game(given.game, options.like) if given.game or options.like else None
         beside = files_beside(target, result, game)
         files += beside.files
-        result.not_applied += beside.not_applied
-        result.warnings += beside.messages
+        result.differences.not_applied += beside.not_applied
+        result.differences.warnings += beside.messages
     else:
-        result.not_applied += refused(result.library) + refused_materials(result.new_materials)
+        result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
     if given.report is not None:
         files.append((given.report, report_bytes(result)))
     refuse_existing(files, given.force)

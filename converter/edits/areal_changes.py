@@ -1,24 +1,41 @@
-"""Find out what an edited file changes of an areal map, and refuse what does not fit."""
+"""Find out what an edited file changes of an areal map, and refuse what does not fit.
+
+Without ``_MSH_AREAL`` (docs/reference/gltf.md) nobody knows which areal a triangle belongs to, so
+that nothing is applied, and every difference is reported.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, plural
+from ..errors import ConversionError, plural, printable
+from ..findings import Report
 from ..formats.areal_map import ArealMap
 from ..formats.areal_polygons import link_targets
+from ..formats.names import without_number
+from ..numeric.adjacency import row_ids
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
 from ..numeric.triangulate import triangulate
-from ..scene.differences import Change, NotApplied
-from ..scene.scene import ImportedScene
+from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .areal_map import MATCH_DISTANCE, NewAreal
-from .areal_polygons import crossing_edges, require_polygon
-from .areal_shapes import Shape, Shapes, name_of, polygon_of, read_shapes, stored_outlines
+from .areal_polygons import (
+    Shape,
+    Shapes,
+    crossing_edges,
+    name_of,
+    polygon_of,
+    read_shapes,
+    require_polygon,
+    stored_outlines,
+)
+from .nodes import world_matrices
+from .triangles import Match, TriangleList, concatenate, match, triangle_list
 
 #: Polygons with more corners are not turned: pairs of all would take too much memory.
 _MANY = 512
@@ -31,21 +48,19 @@ class ArealPlan:
     """What a file changes of a map.
 
     Attributes:
+        report: of the import.
         removed: areals that are missing.
         polygons: new corners by areal, (n, 3).
         added: new areals.
         classes, logic: new values by areal.
-        changes: all that in words.
-        not_applied: what differs and is not applied.
     """
 
+    report: Report
     removed: list[int] = field(default_factory=list)
     polygons: dict[int, NDArray[np.float32]] = field(default_factory=dict)
     added: list[NewAreal] = field(default_factory=list)
     classes: dict[int, int] = field(default_factory=dict)
     logic: dict[int, int] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
 
     @property
     def shapes_change(self) -> bool:
@@ -64,7 +79,7 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
     Raises:
         ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
     """
-    shapes, plan = read_shapes(edited, areals), ArealPlan()
+    shapes, plan = read_shapes(edited, areals), ArealPlan(edited.report)
     outlines = stored_outlines(areals, shapes.stored)
     kept = _keepers(shapes, areals, outlines)
     for number, shape in kept.items():
@@ -74,17 +89,16 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
             _add(plan, shapes, shape, areals)
     missing = sorted(set(range(len(areals.records))) - kept.keys())
     if 2 * len(missing) > len(areals.records) and not allow_delete:
-        plan.not_applied.append(
-            NotApplied(
-                where="areal map",
-                what=f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",
-                why="that looks like a part of the scene that was exported alone",
-                instead="export all of it; --allow-delete deletes what is missing",
-            )
+        plan.report.skipped(
+            "areal map",
+            f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",
+            "that looks like a part of the scene that was exported alone",
+            "export all of it; --allow-delete deletes what is missing",
         )
     else:
         plan.removed = missing
-        plan.changes += [Change(f"areal {number}", "is deleted") for number in missing]
+        for number in missing:
+            plan.report.changed(f"areal {number}", "is deleted")
     return plan
 
 
@@ -115,25 +129,25 @@ def _compare(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap, ou
     number, where = shape.number, name_of(shape)
     record = areals.records[number]
     if not _same(shape, outline):
-        own = slice(areals.vertex_start[number], areals.vertex_start[number + 1])
-        polygon = _checked(shapes, shape, areals, shapes.stored[own])
-        polygon = _turned(polygon, areals.vertices[own])
+        corners = slice(areals.vertex_start[number], areals.vertex_start[number + 1])
+        polygon = _checked(shapes, shape, areals, shapes.stored[corners])
+        polygon = _turned(polygon, areals.vertices[corners])
         plan.polygons[number] = polygon
-        old, new = len(areals.vertices[own]), len(polygon)
-        was = areals.vertices[own].tolist()
+        old, new = len(areals.vertices[corners]), len(polygon)
+        was = areals.vertices[corners].tolist()
         fresh = [point for point in polygon.tolist() if point not in was]
         what = f"{plural(old, 'corner')} become {new}" if old != new else "corners differ"
         if fresh:
             text = ", ".join(f"{value:g}" for value in fresh[0])
             what = f"{what}; {plural(len(fresh), 'new corner')}, the first at ({text})"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     if shape.class_id != (before := int(record["class_id"])):
         plan.classes[number] = shape.class_id
-        plan.changes.append(Change(where, f"class {before} becomes {shape.class_id}"))
+        plan.report.changed(where, f"class {before} becomes {shape.class_id}")
     stored = int(record["logic"])
     if shape.logic is not None and shape.logic != float(np.float32(stored)):
         plan.logic[number] = _flag(shape)
-        plan.changes.append(Change(where, f"logic flag {stored} becomes {plan.logic[number]}"))
+        plan.report.changed(where, f"logic flag {stored} becomes {plan.logic[number]}")
 
 
 def _turned(polygon: NDArray[np.float32], old: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -165,7 +179,7 @@ def _add(plan: ArealPlan, shapes: Shapes, shape: Shape, areals: ArealMap) -> Non
     text = ", ".join(f"{value:g}" for value in polygon[0].tolist())
     what = f"is new, {plural(len(polygon), 'corner')} from ({text})"
     where = f"areal of class {shape.class_id}" if plan.removed else f"areal {number}"
-    plan.changes.append(Change(where, f"{what}, class {shape.class_id}{origin}"))
+    plan.report.changed(where, f"{what}, class {shape.class_id}{origin}")
 
 
 def _flag(shape: Shape) -> int:
@@ -245,10 +259,10 @@ def _old_number(other: int, number: Mapping[int, int], old: ArealMap, new: Areal
     """Which areal of the old map one of the new map is, if it is known and not moved."""
     if other in number:
         return number[other]
-    own = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
+    polygon = new.vertices[new.vertex_start[other] : new.vertex_start[other + 1]].tobytes()
     for candidate in range(min(other, len(old.records) - 1), len(old.records)):
         span = slice(old.vertex_start[candidate], old.vertex_start[candidate + 1])
-        if old.vertices[span].tobytes() == own:
+        if old.vertices[span].tobytes() == polygon:
             return candidate
     return None
 
@@ -272,15 +286,16 @@ def _overlap(areals: ArealMap, one: int, other: int) -> tuple[float, Floats]:
 
 
 def _triangles(areals: ArealMap, index: int) -> Floats:
-    own = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
-    xy = own.astype(np.float64)
+    polygon = areals.vertices[areals.vertex_start[index] : areals.vertex_start[index + 1], :2]
+    xy = polygon.astype(np.float64)
     return xy[triangulate(xy, np.array([0, len(xy)]))]
 
 
-def lost_neighbours(old: ArealMap, new: ArealMap, removed: Sequence[int]) -> list[str]:
-    """Return warnings about edges that had a neighbour, or lie on one, and have none now.
+def warn_of_lost_neighbours(report: Report, old: ArealMap, new: ArealMap, removed: Sequence[int]) -> None:
+    """Warn of edges that had a neighbour, or lie on one, and have none now.
 
     Args:
+        report: of the import.
         old: the map before.
         new: the map with the edits; the areals that are left come first, in their order.
         removed: areals of the old map that were deleted: their neighbours are not warned of.
@@ -295,12 +310,151 @@ def lost_neighbours(old: ArealMap, new: ArealMap, removed: Sequence[int]) -> lis
     rows = np.flatnonzero(new_open > per_areal)
     rows = rows[rows < len(left)]
     if not len(rows):
-        return []
+        return
     several = f" and {plural(len(rows) - 1, 'more areal')}" if len(rows) > 1 else ""
     edges = ranges(new.vertex_start[rows[:1]], np.diff(new.vertex_start)[rows[:1]])
     first = new.vertices[edges[~has[edges]][0]]
     place = ", ".join(f"{value:g}" for value in first.tolist())
-    return [
+    report.warnings.append(
         f"areal {rows[0]}{several} lost a neighbour, near ({place}): units cannot cross where the "
         "corners of two areals do not meet; give both the same corners"
-    ]
+    )
+
+
+# ------------------------------------------------------------------ a file that does not number its areals
+
+
+_PLACE_NOISE = 1e-6
+_CLASS_NAME = re.compile(r"class_(\d+)")
+
+
+def compare_areal_map(edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> None:
+    """Report every difference between a file and the areal map in its sidecar.
+
+    Args:
+        edited: the file.
+        areals: the sidecar's map.
+        reason: why nothing is applied, and what to do.
+    """
+    _Comparison(edited, areals, reason).run()
+
+
+class _Comparison:
+    """A file and a map; ``classes``: ids of the map's classes."""
+
+    def __init__(self, edited: ImportedScene, areals: ArealMap, reason: tuple[str, str]) -> None:
+        self.why, self.instead = reason
+        self.edited, self.areals, self.items = edited, areals, edited.nodes
+        self.classes: list[int] = np.unique(areals.records["class_id"]).tolist()
+
+    def run(self) -> None:
+        class_of = [self._class(item) for item in self.items]
+        self._objects(class_of)
+        new, owner = self._shown()
+        new.material = np.array([*class_of, -1], np.int64)[owner]
+        old, areal = self._stored()
+        matched = match(new, old, [{k} for k in range(len(self.classes))])
+        for k, number in enumerate(self.classes):
+            where = f"areal map, node 'class_{number}'"
+            lost = matched.lost[old.material[matched.lost] == k]
+            fresh = np.flatnonzero((matched.old_of < 0) & (new.material == k))
+            self._shapes(where, areal[lost], new.positions[fresh])
+            self._moved_in(where, matched, areal, np.flatnonzero(new.material == k))
+        for i in range(len(self.items)):
+            mine = np.flatnonzero((owner == i) & (new.material < 0))
+            if mine.size:
+                where = f"areal map, object {printable(self.items[i].name)!r}"
+                self._shapes(where, areal[:0], new.positions[mine])
+
+    # -------------------------------------------------------------- objects
+
+    def _class(self, item: ImportedNode) -> int:
+        """Position of an object's class in ``classes``, -1 = none."""
+        name = _CLASS_NAME.fullmatch(without_number(item.name))
+        number = item.extras.get("class_id", int(name[1]) if name else -1)
+        return self.classes.index(number) if number in self.classes else -1
+
+    def _objects(self, class_of: Sequence[int]) -> None:
+        """Objects that are missing, renamed, or stand elsewhere."""
+        for number in set(range(len(self.classes))) - set(class_of):
+            self._add(f"areal map, node 'class_{self.classes[number]}'", "is missing")
+        borders = [i for i in self.items if i.extras.get("kind", i.name) == "borders"]
+        if not borders and bool((self.areals.links["areal"] == -1).any()):
+            self._add("areal map, node 'borders'", "is missing")
+        apart = np.abs(world_matrices(self.items) - np.eye(4)).max(axis=(1, 2), initial=0)
+        for item, k, away in zip(self.items, class_of, apart.tolist(), strict=True):
+            label = f"class_{self.classes[k]}" if k >= 0 else item.name
+            where = f"areal map, node {printable(label)!r}"
+            if k >= 0 and without_number(item.name) != label:
+                self._add(where, f"was renamed to {printable(item.name)!r}")
+            if away > _PLACE_NOISE:
+                self._add(where, "was moved, turned or scaled")
+
+    # -------------------------------------------------------------- triangles
+
+    def _shown(self) -> tuple[TriangleList, Ints]:
+        """The file's triangles in the frames of their objects, and the object of each."""
+        edited = self.edited
+        scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
+        drawn = [i for i, m in enumerate(self.items) if m.mesh >= 0 and edited.meshes[m.mesh].drawn]
+        lists = [triangle_list(scene, Part(i, 0, 0, self.items[i].mesh), lightmap=False) for i in drawn]
+        if not lists:
+            none = np.empty((0, 3), np.int64)
+            empty = np.empty((0, 3, 3), np.float32)
+            return TriangleList(empty, None, None, None, none[:, 0], none, False), none[:, 0]
+        joined = concatenate(lists)
+        joined.normals = joined.uv0 = joined.extra = None
+        return joined, np.repeat(drawn, [len(one) for one in lists])
+
+    def _stored(self) -> tuple[TriangleList, Ints]:
+        """The map's triangles as the export makes them, and the areal of each."""
+        areals = self.areals
+        start = areals.vertex_start
+        corners = triangulate(areals.vertices[:, :2].astype(np.float64), start)
+        areal = np.repeat(np.arange(len(areals.records)), np.maximum(np.diff(start) - 2, 0))
+        material = np.searchsorted(self.classes, areals.records["class_id"][areal])
+        points = areals.vertices[corners]
+        return TriangleList(points, None, None, None, material, corners, False), areal
+
+    def _shapes(self, where: str, lost: Ints, fresh: NDArray[np.float32]) -> None:
+        """Report areals that lost triangles, (L,), and triangles that are new, (T, 3, 3)."""
+        if not lost.size and not len(fresh):
+            return
+        what = []
+        if lost.size:
+            gone = np.unique(lost)
+            several = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+            areals = f"areal {gone[0]}{several}"
+            what.append(f"shape of {areals} differs" if len(fresh) else f"{areals} misses faces")
+        if len(fresh):
+            corners = np.unique(fresh.reshape(-1, 3) + np.float32(0), axis=0)
+            moved = corners[~self._is_stored(corners)]
+            place = (moved if len(moved) else corners)[0]
+            text = ", ".join(f"{value:g}" for value in place.tolist())
+            what.append(
+                f"{plural(len(fresh), 'triangle')} with {plural(len(moved), 'corner')} that the "
+                f"map does not have, at ({text}), nearest areal {self._nearest(place)}"
+            )
+        self._add(where, "; ".join(what))
+
+    def _moved_in(self, where: str, matched: Match, areal: Ints, rows: Ints) -> None:
+        """Report areals that came from another class. ``rows``: triangles of the class."""
+        other = rows[matched.materials_differ[rows]]
+        came = np.unique(areal[matched.old_of[other]])
+        if came.size:
+            before = int(self.areals.records["class_id"][came[0]])
+            several = f" and {len(came) - 1} more" if len(came) > 1 else ""
+            self._add(where, f"has areal {came[0]}{several} of class {before}")
+
+    def _is_stored(self, points: NDArray[np.float32]) -> NDArray[np.bool_]:
+        both = np.concatenate([points, self.areals.vertices]) + np.float32(0)
+        ids = row_ids(both.view(np.int32).astype(np.int64).view(np.uint64))
+        return np.isin(ids[: len(points)], ids[len(points) :])
+
+    def _nearest(self, point: NDArray[np.float32]) -> int:
+        """The areal of the stored vertex that is nearest to a point."""
+        away = self.areals.vertices.astype(np.float64) - point
+        return int(self.areals.owner[np.argmin((away**2).sum(axis=1))]) if len(away) else -1
+
+    def _add(self, where: str, what: str) -> None:
+        self.edited.report.skipped(where, what, self.why, self.instead)

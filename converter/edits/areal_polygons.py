@@ -1,14 +1,28 @@
-"""Check the polygon of an areal, and find a place inside it."""
+"""Read the polygons of areals from the triangles of an edited file, check them, find a place inside.
+
+The vertex attribute ``_MSH_AREAL`` numbers them (docs/reference/gltf.md, An areal map): areal + 1;
+another number is a new areal. Triangles of one number and one class that share edges are one
+polygon: its edges are those that only one of them has. Equal positions are one corner, however
+the file holds its vertices.
+"""
 
 from __future__ import annotations
+
+import re
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import ConversionError
+from ..errors import ConversionError, plural, printable
 from ..formats.areal_map import AREALS, ArealMap
 from ..formats.areal_polygons import points_inside
+from ..formats.names import without_number
+from ..numeric.adjacency import position_ids
 from ..numeric.arrays import Floats, Ints
+from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
+from .nodes import world_matrices
+from .triangles import concatenate, triangle_list
 
 #: A polygon of less than this part of its extent's square has no area.
 _FLAT = 1e-9
@@ -118,3 +132,263 @@ def inner_point(xy: Floats) -> NDArray[np.float32] | None:
             if (place := inside(np.array([middle, y]))) is not None:
                 return place
     return None
+
+
+#: Parts of an areal that Blender's extension tells apart, as fractions of its number.
+PARTS = 64
+_PLACE_NOISE = 1e-6
+_LARGEST = 0xFFFFFFFF
+_CLASS_NAME = re.compile(r"class_(\d+)")
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A polygon of the file.
+
+    Attributes:
+        number: the areal that it was; -1: a new one.
+        class_id: its class.
+        logic: its logic flag; ``None``: the file does not say.
+        corners: (T, 3) position numbers of its triangles.
+        edges: (E, 2) position numbers of its edges, in no order, the polygon on their left.
+        area: of its triangles, seen from above; negative where they are seen from below.
+    """
+
+    number: int
+    class_id: int
+    logic: float | None
+    corners: Ints
+    edges: Ints
+    area: float
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """All polygons of a file.
+
+    Attributes:
+        shapes: the polygons.
+        positions: (P, 3) float32 by position number.
+        stored: (V,) position numbers of the map's vertices.
+    """
+
+    shapes: list[Shape]
+    positions: NDArray[np.float32]
+    stored: Ints
+
+
+def class_of(name: str, extras: object) -> int:
+    """Return the class that a material or an object names, -1 = none: the name counts."""
+    named = _CLASS_NAME.fullmatch(without_number(name))
+    number = extras.get("class_id", -1) if isinstance(extras, dict) else -1
+    if named and len(named[1]) < len(str(_LARGEST)) + 1:
+        number = int(named[1])
+    return int(number) if isinstance(number, int | float) and 0 <= number <= _LARGEST else -1
+
+
+def read_shapes(edited: ImportedScene, areals: ArealMap) -> Shapes:
+    """Return the polygons of a file whose triangles are each of one areal (:func:`mixed_face`).
+
+    Args:
+        edited: the file.
+        areals: the stored map, whose vertices share the numbers of positions.
+
+    Raises:
+        ConversionError: an object without a class.
+    """
+    streams = edited.streams
+    points, vertex, class_ids = _triangles(edited)
+    numbers = _numbers(edited, vertex)
+    joined = np.concatenate([points.reshape(-1, 3), areals.vertices]) + np.float32(0)
+    padding = -len(joined) % 3
+    filled = np.concatenate([joined, joined[:1].repeat(padding, axis=0)])
+    ids = position_ids(filled.reshape(-1, 3, 3)).reshape(-1)[: len(joined)]
+    positions = np.zeros((int(ids.max(initial=-1)) + 1, 3), np.float32)
+    positions[ids] = joined
+    corners = ids[: points.size // 3].reshape(-1, 3)
+    piece = _pieces(corners, numbers[:, 0], class_ids)
+    order = np.argsort(piece, kind="stable")
+    starts = np.flatnonzero(np.diff(piece[order], prepend=-1))
+    shapes = []
+    local = positions[corners].astype(np.float64)[:, :, :2]
+    across = local[:, 1:] - local[:, :1]
+    area = (across[:, 0, 0] * across[:, 1, 1] - across[:, 0, 1] * across[:, 1, 0]) / 2
+    for rows in np.split(order, starts[1:]) if len(order) else []:
+        value = int(np.floor(numbers[rows[0], 0])) - 1
+        shapes.append(
+            Shape(
+                value if 0 <= value < len(areals.records) else -1,
+                int(class_ids[rows[0]]),
+                _logic(streams.logic, vertex[rows], points[rows[0], 0]),
+                corners[rows],
+                _outline(corners[rows]),
+                float(area[rows].sum()),
+            )
+        )
+    return Shapes(shapes, positions, ids[points.size // 3 :])
+
+
+def mixed_face(edited: ImportedScene) -> str | None:
+    """Return where a triangle has corners of several areals, ``None`` where none has."""
+    points, vertex, _ = _triangles(edited, classes=False)
+    numbers = _numbers(edited, vertex)
+    mixed = (numbers != numbers[:, :1]).any(axis=1)
+    return _place(points[np.argmax(mixed), 0]) if mixed.any() else None
+
+
+def _numbers(edited: ImportedScene, vertex: Ints) -> NDArray[np.float64]:
+    """The numbers of areals at some vertices; Blender blurs them where it cuts edges."""
+    assert edited.streams.areal is not None
+    return np.rint(edited.streams.areal[vertex].astype(np.float64) * PARTS) / PARTS
+
+
+def _triangles(edited: ImportedScene, *, classes: bool = True) -> tuple[NDArray[np.float32], Ints, Ints]:
+    """Positions, (T, 3, 3), and vertices, (T, 3), of all triangles, and the class of each."""
+    scene = Scene(edited.name, edited.streams, meshes=edited.meshes)
+    world = world_matrices(edited.nodes)
+    by_material = [
+        class_of(material.name, extras)
+        for material, extras in zip(edited.materials, edited.material_extras, strict=True)
+    ]
+    lists, class_ids = [], []
+    for i, node in enumerate(edited.nodes):
+        if node.mesh < 0 or not edited.meshes[node.mesh].drawn:
+            continue
+        moved = np.abs(world[i] - np.eye(4)).max() > _PLACE_NOISE
+        part = Part(i, 0, 0, node.mesh, matrix=world[i] if moved else None)
+        one = triangle_list(scene, part, lightmap=False)
+        lists.append(one)
+        own = class_of(node.name, node.extras)
+        class_ids.append(np.array([*by_material, -1], np.int64)[one.material])
+        class_ids[-1][class_ids[-1] < 0] = own
+        if classes:
+            _require_class(node, class_ids[-1])
+    if not lists:
+        none = np.empty((0, 3), np.int64)
+        return np.empty((0, 3, 3), np.float32), none, none[:, 0]
+    joined = concatenate(lists)
+    return joined.positions, joined.vertex, np.concatenate(class_ids)
+
+
+def _require_class(node: ImportedNode, class_ids: Ints) -> None:
+    if (class_ids < 0).any():
+        count = int(np.count_nonzero(class_ids < 0))
+        raise ConversionError(
+            "an object has no class of areals",
+            value=f"{plural(count, 'face')} of {printable(node.name)!r}",
+            expected="a material called class_NUMBER",
+            hint="give its faces the material of their class, as class_3",
+        )
+
+
+def _pieces(corners: Ints, numbers: NDArray[np.float64], class_ids: Ints) -> Ints:
+    """Number the polygons: triangles of one number and class that share edges. (T,)."""
+    count = len(corners)
+    start, end = corners.reshape(-1), corners[:, [1, 2, 0]].reshape(-1)
+    owner = np.repeat(np.arange(count), 3)
+    keys = (np.maximum(start, end), np.minimum(start, end), class_ids[owner], numbers[owner])
+    order = np.lexsort(keys)
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in keys:
+        same &= key[order][1:] == key[order][:-1]
+    a, b = owner[order][:-1][same], owner[order][1:][same]
+    label = np.arange(count)
+    while len(a):
+        low = np.minimum(label[a], label[b])
+        before = label.copy()
+        np.minimum.at(label, label[a], low)
+        np.minimum.at(label, label[b], low)
+        label = label[label]
+        if np.array_equal(label, before) and (label[a] == label[b]).all():
+            break
+    return label
+
+
+def _outline(corners: Ints) -> Ints:
+    """Edges that the triangles of a polygon do not share, each as often as it is left over."""
+    edges = np.stack([corners, corners[:, [1, 2, 0]]], axis=2).reshape(-1, 2)
+    return left_over(edges)
+
+
+def left_over(edges: Ints) -> Ints:
+    """Return edges without those that another one runs back, sorted. (E, 2) -> (B, 2)."""
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    if not len(edges):
+        return edges
+    backward = edges[:, 0] > edges[:, 1]
+    both, place = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    net = np.bincount(place.reshape(-1), np.where(backward, -1, 1), len(both)).astype(np.int64)
+    rows = np.where((net < 0)[:, None], both[:, ::-1], both)
+    out = rows.repeat(np.abs(net), axis=0)
+    return np.asarray(out[np.lexsort((out[:, 1], out[:, 0]))], np.int64)
+
+
+def stored_outlines(areals: ArealMap, ids: Ints) -> list[Ints]:
+    """Return the edges of every stored areal as :class:`Shape` has them.
+
+    Args:
+        areals: the map.
+        ids: (V,) position numbers of its vertices.
+    """
+    edges = np.stack([ids, ids[areals.following]], axis=1)
+    return [left_over(part) for part in np.split(edges, areals.vertex_start[1:-1])]
+
+
+def polygon_of(shapes: Shapes, shape: Shape, first: Ints) -> NDArray[np.float32]:
+    """Return the corners of a polygon in order, counter-clockwise, (n, 3).
+
+    Args:
+        shapes: where it is.
+        shape: the polygon.
+        first: position numbers; it starts at the first of them that it has, as the stored one.
+
+    Raises:
+        ConversionError: it has a hole or no border, touches itself, or lies twice in the file.
+    """
+    edges = shape.edges if shape.area > 0 else shape.edges[:, ::-1]
+    after = dict(edges.tolist())
+    what = name_of(shape)
+    if not len(edges):
+        raise ConversionError(f"{what} has no border", value="its faces cover one another", hint="delete them")
+
+    def refuse(problem: str, point: int, hint: str) -> ConversionError:
+        where = f"at {_place(shapes.positions[point])}"
+        return ConversionError(f"{what} {problem}", value=where, hint=hint)
+
+    if len(after) != len(edges):
+        points, count = np.unique(edges[:, 0], return_counts=True)
+        place = int(points[np.argmax(count)])
+        hint = "move its corners apart, or delete the face that is there twice"
+        raise refuse("touches itself, or lies there twice", place, hint)
+    start = next((point for point in first.tolist() if point in after), edges[0, 0].item())
+    loop = [start]
+    while (point := after[loop[-1]]) != start:
+        loop.append(point)
+    if len(loop) < len(edges):
+        inside = next(point for point in after if point not in loop)
+        raise refuse("has a hole", inside, "cut it from the hole to its border: two areals")
+    return shapes.positions[loop]
+
+
+def name_of(shape: Shape) -> str:
+    """Return what messages call a polygon."""
+    return f"areal {shape.number}" if shape.number >= 0 else f"new areal of class {shape.class_id}"
+
+
+def _logic(stream: NDArray[np.float32] | None, vertex: Ints, place: NDArray[np.float32]) -> float | None:
+    """The logic flag that the corners of a polygon state, ``None`` where none does."""
+    if stream is None:
+        return None
+    values = np.unique(stream[vertex])
+    values = values[values >= 0]
+    if len(values) > 1:
+        raise ConversionError(
+            "corners of one areal have different logic flags",
+            value=f"{values[0]:g} and {values[1]:g} at {_place(place)}",
+            expected="one value of _MSH_LOGIC at all its corners",
+        )
+    return float(values[0]) if len(values) else None
+
+
+def _place(point: NDArray[np.float32]) -> str:
+    return "({})".format(", ".join(f"{value:g}" for value in point.tolist()))

@@ -13,20 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Change, NotApplied, Report
 from ..formats.terrain import Terrain
 from ..numeric.pose import F64, parents_first
 from ..scene.assembly import Pose, root_pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
 from ..scene.scene import ImportedNode, ImportedScene
 from ..scene.terrain import TerrainScene
-from .compare_materials import terrain_faces_without_material
+from .compare_materials import report_terrain_faces_without_material
 from .compare_placed import PlacedComparison, ShownModel, elsewhere
-from .compare_terrain import compare_terrain
-from .compare_terrain_objects import compare_terrain_objects
-from .identify_nodes import local_matrix
+from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
+from .terrain import compare_terrain, compare_terrain_objects
 
 #: Kinds of nodes that a model can be below.
 PLACES = ("object", "component", "unit")
@@ -394,6 +393,7 @@ class _Inside:
         still = np.array([1.0, 0, 0, 0])
         own = replace(
             self.given,
+            report=Report(),
             clips=[],
             nodes=[
                 replace(item, parent=-1, translation=np.zeros(3, np.float32), rotation=still, linear=None)
@@ -405,14 +405,11 @@ class _Inside:
         except ConversionError as error:
             self.report("terrain", str(error))
             return
-        found: list[Change | NotApplied] = [
-            *plan.changes,
-            *plan.not_applied,
-            *compare_terrain_objects(plan, own, stored.terrain, stored.scene, visible_only=True),
-            *terrain_faces_without_material(plan),
-        ]
-        for one in found:
-            self.report("terrain", f"{one.where}: {one.what}")
+        compare_terrain_objects(plan, own, stored.terrain, visible_only=True)
+        report_terrain_faces_without_material(plan)
+        differences: list[Change | NotApplied] = [*own.report.changes, *own.report.not_applied]
+        for difference in differences:
+            self.report("terrain", f"{difference.where}: {difference.what}")
 
     def _compare_clips(self) -> None:
         """Report what of the clips no placed model has."""
@@ -428,7 +425,7 @@ class _Inside:
             self.report(_listed(moved, _NAMED), "is animated")
         if scaled:
             self.report(_listed([*dict.fromkeys(scaled)], _NAMED), "has animated scale")
-        self.out.not_applied += [one for clip in clips for one in clip.not_applied]
+        self.out.not_applied += [one for clip in clips for one in clip.report.not_applied]
 
 
 def _quoted(item: ImportedNode) -> str:

@@ -8,97 +8,86 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import plural, printable
+from ..findings import Report
 from ..formats.terrain import LEVELS
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Part, Scene
-from .identify_nodes import Identified
+from .nodes import Identified
 
 if TYPE_CHECKING:
-    from .compare_terrain import TerrainPlan
+    from .terrain import TerrainPlan
 
 #: How many names a message lists.
 _LISTED = 8
 
 
-def faces_without_material(identified: Identified, stored: Scene, wear: Sequence[str]) -> list[NotApplied]:
+def report_faces_without_material(identified: Identified, stored: Scene, wear: Sequence[str]) -> None:
     """Report faces that have no material in the file; before ``material_rows.settle_materials``."""
     scene = identified.scene
     bare = [(part, _bare_faces(scene, part)) for part in scene.parts]
     bare = [(part, count) for part, count in bare if count]
     if bare and not scene.materials and stored.materials:
-        return [_left_out(f"stored faces keep theirs, new ones have {row_title(0, wear)}")]
+        _report_left_out(identified.report, f"stored faces keep theirs, new ones have {row_title(0, wear)}")
+        return
     cells = {(part.node, part.lod, part.group) for part in stored.parts}
-    out = []
     for part, count in bare:
         old = identified.stored_of.get(part.node)
         is_new = (old, part.lod, part.group) not in cells
-        out.append(
-            NotApplied(
-                where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
-                what=f"has {plural(count, 'triangle')} without a material",
-                why="every triangle of a model has one: "
-                + (f"these have {row_title(0, wear)}" if is_new else "stored ones keep theirs"),
-                instead=f"assign {listed(dict(rows_by_name(stored, wear)))}",
-            )
-        )
-    return out
+        becomes = f"these have {row_title(0, wear)}" if is_new else "stored ones keep theirs"
+        _report_bare(identified, part, count, becomes, f"assign {listed(dict(rows_by_name(stored, wear)))}")
 
 
-def new_faces_without_material(identified: Identified, wear: Sequence[str]) -> list[NotApplied]:
+def report_new_faces_without_material(identified: Identified, wear: Sequence[str]) -> None:
     """Report parts of a new model that have faces without a material, and the row they have."""
     scene = identified.scene
-    bare = [(part, count) for part in scene.parts if (count := _bare_faces(scene, part))]
-    return [
-        NotApplied(
-            where=f"part {printable(scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
-            what=f"has {plural(count, 'triangle')} without a material",
-            why=f"every triangle of a model has one: these have {row_title(0, wear)}",
-            instead="assign one named as in Material.lib",
-        )
-        for part, count in bare
-    ]
+    for part in scene.parts:
+        if count := _bare_faces(scene, part):
+            becomes = f"these have {row_title(0, wear)}"
+            _report_bare(identified, part, count, becomes, "assign one named as in Material.lib")
 
 
-def colours_without_table(given: ImportedScene) -> list[NotApplied]:
+def _report_bare(identified: Identified, part: Part, count: int, becomes: str, instead: str) -> None:
+    identified.report.skipped(
+        f"part {printable(identified.scene.nodes[part.node].name)!r} lod {part.lod} group {part.group}",
+        f"has {plural(count, 'triangle')} without a material",
+        f"every triangle of a model has one: {becomes}",
+        instead,
+    )
+
+
+def report_colours_without_table(given: ImportedScene) -> None:
     """Report vertex colours of a model that has no table for them; white ones show nothing."""
     colours = given.streams.colours
-    if colours is None or (colours == np.uint8(255)).all():
-        return []
-    return [
-        NotApplied(
-            where="vertex colours",
-            what="are in the file",
-            why="the model has no table for them",
-            instead="use the colour or the picture of a material",
+    if colours is not None and not (colours == np.uint8(255)).all():
+        given.report.skipped(
+            "vertex colours",
+            "are in the file",
+            "the model has no table for them",
+            "use the colour or the picture of a material",
         )
-    ]
 
 
-def terrain_faces_without_material(plan: TerrainPlan) -> list[NotApplied]:
+def report_terrain_faces_without_material(plan: TerrainPlan) -> None:
     """Report stored faces of a terrain that have no material in the file."""
     keep = "stored faces keep theirs"
-    out = []
     for level, found in sorted(plan.levels.items()):
         if count := int((found.edited.triangles.material[found.new] < 0).sum()):
             if not plan.materials:
-                return [_left_out(keep)]
-            out.append(
-                NotApplied(
-                    where=f"{LEVELS[level]} level",
-                    what=f"has {plural(count, 'triangle')} without a material",
-                    why=f"every face of a terrain has one: {keep}",
-                    instead="assign one of the terrain's materials",
-                )
+                _report_left_out(plan.report, keep)
+                return
+            plan.report.skipped(
+                f"{LEVELS[level]} level",
+                f"has {plural(count, 'triangle')} without a material",
+                f"every face of a terrain has one: {keep}",
+                "assign one of the terrain's materials",
             )
-    return out
 
 
-def _left_out(keep: str) -> NotApplied:
-    return NotApplied(
-        where="materials",
-        what="are not in the file",
-        why=f"Materials is set to No export or Placeholder in Blender's glTF exporter: {keep}",
-        instead="set Materials to Export, and export again",
+def _report_left_out(report: Report, keep: str) -> None:
+    report.skipped(
+        "materials",
+        "are not in the file",
+        f"Materials is set to No export or Placeholder in Blender's glTF exporter: {keep}",
+        "set Materials to Export, and export again",
     )
 
 

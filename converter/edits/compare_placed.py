@@ -13,20 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import Change, NotApplied, Report
 from ..formats.control_points import ControlPoint, ControlPoints
 from ..formats.names import without_number
 from ..numeric.pose import F64
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
-from .choose_clip import ClipOptions, choose_clip
-from .compare_materials import faces_without_material
-from .compare_model import compare_structure
-from .compare_points import compare_points
-from .compare_poses import compare_poses, same_rotations
+from .clips import ClipOptions, choose_clip
+from .compare_materials import report_faces_without_material
 from .frame_rate import DEFAULT_FPS
-from .identify_nodes import POSE_NOISE, Identified, identify
+from .model import compare_structure
+from .nodes import POSE_NOISE, Identified, identify
 from .place_parts import place_parts
 from .placed_nodes import TURN_NOISE, new_title
+from .points import compare_points
+from .poses import compare_poses, same_rotations
 
 #: What a held value may drift by, and what times of keys round, seconds.
 _HELD, _MOMENT = 1e-4, 1e-4
@@ -98,17 +98,17 @@ class PlacedComparison:
     def _compare(self, own: ImportedScene, model: ShownModel, here: float) -> list[NotApplied]:
         identified = identify(own, model.scene, model.cell)
         identified.size, identified.turn_noise = max(identified.size, here), TURN_NOISE
-        refused, own.not_applied = own.not_applied, []
+        refused, own.report = own.report, Report()
         choose_clip(identified, model.scene, self.options)
         # how to export clips is said where it matters; one warning about all clips is enough
-        clips = own.not_applied if self.given.clips else []
+        clips = own.report.not_applied if self.given.clips else []
         poses = compare_poses(identified, model.scene)
         place_parts(identified, model.scene, poses.nodes)
         found = self._structure(identified, model)
         names = {node.name for node in model.scene.nodes}
         points = compare_points(identified, model.points, model.shown_points, names, allow_delete=True)
-        found += [*poses.changes, *points.changes]
-        found += [*refused, *poses.not_applied, *points.not_applied]
+        found += [*poses.report.changes, *points.report.changes]
+        found += [*refused.not_applied, *poses.report.not_applied, *points.report.not_applied]
         return [*(elsewhere(one.where, one.what) for one in found), *clips]
 
     def _structure(self, identified: Identified, model: ShownModel) -> list[Change | NotApplied]:
@@ -117,8 +117,8 @@ class PlacedComparison:
         if key not in self._known:
             if id(model) not in self._materials:
                 self._materials[id(model)] = _same_materials(self.given, model.scene)
-            bare = faces_without_material(identified, model.scene, model.wear)
-            plan = compare_structure(
+            told = identified.imported.report = Report()
+            compare_structure(
                 identified,
                 model.scene,
                 self._materials[id(model)],
@@ -128,7 +128,8 @@ class PlacedComparison:
                 only_shown=True,
                 allow_delete=True,
             )
-            self._known[key] = [*plan.changes, *plan.not_applied, *bare]
+            report_faces_without_material(identified, model.scene, model.wear)
+            self._known[key] = [*told.changes, *told.not_applied]
         return [*self._known[key]]
 
     def _own_scene(self, items: Sequence[int], model: ShownModel, here: float) -> ImportedScene:
@@ -153,12 +154,7 @@ class PlacedComparison:
                 clip = clips.setdefault(number, Clip(self.given.clips[number].name))
                 clip.tracks.append(_without_tail(replace(track, node=row_of[item]), end, here))
         return replace(
-            self.given,
-            nodes=nodes,
-            clips=[clips[number] for number in sorted(clips)],
-            tracks=[],
-            not_applied=[],
-            warnings=[],
+            self.given, nodes=nodes, clips=[clips[number] for number in sorted(clips)], tracks=[], report=Report()
         )
 
     def _own_names(self, items: Iterable[int], model: ShownModel) -> dict[int, str]:

@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import ConversionError, printable
+from ..findings import Report
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, NewPicture, entry_key, first_phase
 from ..formats.material import MaterialKind
 from ..formats.names import encode_name
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
 from ..numeric.colours import to_bytes, to_linear
-from ..scene.differences import NotApplied
 from .lossy_pictures import without_loss
 from .material_rows import Created
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen
@@ -55,13 +55,13 @@ class SurfaceEdits:
             about one entry.
         new: materials that the model did not name, or the game did not have.
         origins: per material of the file that changes something the stored one that it was.
-        not_applied: every other difference.
+        report: every other difference, told after those of the model.
     """
 
     library: dict[int, list[LibraryEdit]] = field(default_factory=dict)
     new: list[NewMaterial] = field(default_factory=list)
     origins: dict[int, int] = field(default_factory=dict)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
     @property
     def edits(self) -> list[LibraryEdit]:
@@ -105,17 +105,14 @@ def compare_surfaces(
     if left_out:
         # Blender writes other colours, too, for materials whose pictures it leaves out
         todo = [i for i in todo if i not in had]
-        out.not_applied.append(
-            NotApplied(
-                where="pictures",
-                what="are not in the file",
-                why="Images is set to None in Blender's glTF exporter, so that what these "
-                "materials show cannot be compared",
-                instead="set Images to Automatic, and export again",
-            )
+        out.report.skipped(
+            "pictures",
+            "are not in the file",
+            "Images is set to None in Blender's glTF exporter, so that what these materials show cannot be compared",
+            "set Images to Automatic, and export again",
         )
     edited, problem = without_loss(edited, shown, old)
-    out.not_applied += problem
+    out.report.not_applied += problem
     known = _Known.of(entries, shown, {p.name for i in todo if (p := edited[i].picture)})
     several = _of_several(created, rows)
     for i in todo:
@@ -139,7 +136,7 @@ def compare_surfaces(
             found.append((one.count, k, one))
         if found:
             _, k, best = min(found, key=lambda one: one[:2])
-            out.not_applied += best.not_applied()
+            best.tell(out.report)
             if best.edits:
                 out.library[i], out.origins[i] = best.edits, k
             if fresh is not None or best.values:
@@ -266,12 +263,10 @@ class _Comparison:
             certain=True,
         )
 
-    def not_applied(self) -> list[NotApplied]:
-        """Return the differences that no library can hold, those of one reason in one."""
-        return [
-            NotApplied(where=self.where, what=", ".join(what), why=why, instead=instead)
-            for (why, instead), what in self._rest.items()
-        ]
+    def tell(self, report: Report) -> None:
+        """Report the differences that no library can hold, those of one reason in one."""
+        for (why, instead), what in self._rest.items():
+            report.skipped(self.where, ", ".join(what), why, instead)
 
     def _reject(self, what: str, reason: _Reason) -> None:
         self._rest.setdefault(reason, []).append(what)

@@ -10,24 +10,23 @@ from ..formats.names import without_number
 from ..numeric.adjacency import row_ids
 from ..numeric.axes import game_to_gltf
 from ..numeric.quantize import encode_uv
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Scene
 
 F32 = NDArray[np.float32]
 _NOISE = 1e-5
 
 
-def refuse_draco(given: ImportedScene, *, rebuilds: bool = True) -> None:
+def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
     """Refuse a file that is to be compared with a stored one, and whose vertices are rounded.
 
     Args:
-        given: the file.
+        imported: the file.
         rebuilds: whether something could be made of the file alone.
 
     Raises:
         ConversionError: its meshes are compressed.
     """
-    if given.draco:
+    if imported.draco:
         raise ConversionError(
             "meshes are compressed with Draco, which moves every vertex",
             hint="clear Compression in Blender's glTF exporter, and export again"
@@ -35,36 +34,34 @@ def refuse_draco(given: ImportedScene, *, rebuilds: bool = True) -> None:
         )
 
 
-def report_left_out(given: ImportedScene, stored: Scene) -> None:
+def report_left_out(imported: ImportedScene, stored: Scene) -> None:
     """Report that a file has no texture coordinates, or no normals, at all.
 
     Args:
-        given: the file; what is reported is added to it.
+        imported: the file; what is reported is added to it.
         stored: the sidecar's model.
     """
-    if not len(given.streams.positions):
+    if not len(imported.streams.positions):
         return
-    if given.streams.uv0 is None and stored.streams.uv0 is not None:
-        given.not_applied.append(
-            NotApplied(
-                where="texture coordinates",
-                what="are not in the file",
-                why="UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
-                instead="check UVs, and export again",
-            )
+    if imported.streams.uv0 is None and stored.streams.uv0 is not None:
+        imported.report.skipped(
+            "texture coordinates",
+            "are not in the file",
+            "UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
+            "check UVs, and export again",
         )
-    if not given.has_normals:
-        given.warnings.append(
+    if not imported.has_normals:
+        imported.report.warnings.append(
             "no normals in the file (Normals is cleared in Blender's exporter): they are computed "
             "from its faces, and may differ from those of the model"
         )
 
 
-def refuse_turned(given: ImportedScene, positions: F32, uv0: NDArray[np.int16] | None) -> None:
+def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16] | None) -> None:
     """Refuse a file whose vertices are the stored ones, turned by 90 degrees about X.
 
     Args:
-        given: the file.
+        imported: the file.
         positions: (V, 3) stored vertices.
         uv0: (V, 2) their texture coordinates as stored, or ``None``.
 
@@ -72,7 +69,7 @@ def refuse_turned(given: ImportedScene, positions: F32, uv0: NDArray[np.int16] |
         ConversionError: most vertices are stored ones when they are turned back, more than as they
             are.
     """
-    streams = given.streams
+    streams = imported.streams
     words = None if streams.uv0 is None or uv0 is None else encode_uv(streams.uv0)[0]
     stored = _rows(positions, None if words is None else uv0)
     here, back = (_rows(p, words) for p in (streams.positions, game_to_gltf(streams.positions)))
@@ -83,20 +80,22 @@ def refuse_turned(given: ImportedScene, positions: F32, uv0: NDArray[np.int16] |
         raise _turned()
 
 
-def refuse_turned_model(given: ImportedScene, stored: Scene) -> None:
+def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
     """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand.
 
     Args:
-        given: the file.
+        imported: the file.
         stored: the sidecar's model.
 
     Raises:
         ConversionError: as :func:`refuse_turned`, or nodes stand in the stored places turned.
     """
     uv0 = stored.streams.uv0
-    refuse_turned(given, stored.streams.positions, None if uv0 is None else encode_uv(uv0)[0])
+    refuse_turned(imported, stored.streams.positions, None if uv0 is None else encode_uv(uv0)[0])
     places = {node.name: node.translation for node in stored.nodes}
-    pairs = [(node.translation, places[name]) for node in given.nodes if (name := without_number(node.name)) in places]
+    pairs = [
+        (node.translation, places[name]) for node in imported.nodes if (name := without_number(node.name)) in places
+    ]
     if not pairs:
         return
     now, before = (np.stack(side).astype(np.float64) for side in zip(*pairs, strict=True))

@@ -6,15 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Report
 from ..numeric.quantize import encode_lightmap_uv, encode_uv
-from ..scene.differences import NotApplied
 from ..scene.scene import Scene
 from .plan import PartPlan
 
 F64 = NDArray[np.float64]
 
 
-def fit_uv(part: PartPlan, scene: Scene) -> tuple[list[NotApplied], NDArray[np.int16] | None]:
+def fit_uv(part: PartPlan, scene: Scene, report: Report) -> NDArray[np.int16] | None:
     """Shift the new triangles of a part by whole turns into -32..32, and report what is clamped.
 
     All by one shift where that is enough, else those that do not fit by one of their own; u and v
@@ -23,15 +23,16 @@ def fit_uv(part: PartPlan, scene: Scene) -> tuple[list[NotApplied], NDArray[np.i
     Args:
         part: a part that changed; its triangles are changed in place.
         scene: the file's.
+        report: of the import.
 
     Returns:
-        What is clamped; the part's texture coordinates where they were shifted, (T, 3, 2).
+        The part's texture coordinates where they were shifted, (T, 3, 2).
     """
     triangles = part.triangles
     if triangles is None or part.unchanged:
-        return [], None
+        return None
     fresh = np.ones(len(triangles), np.bool_) if part.match is None else part.match.old_of < 0
-    out, shifted = [], None
+    shifted = None
     if triangles.clamped and triangles.uv0 is not None and scene.streams.uv0 is not None:
         uv = scene.streams.uv0[triangles.vertex[fresh]].astype(np.float64)
         _shift(uv, (0, 1))
@@ -42,12 +43,12 @@ def fit_uv(part: PartPlan, scene: Scene) -> tuple[list[NotApplied], NDArray[np.i
         triangles.uv0[fresh], triangles.clamped = encode_uv(uv)
         shifted = triangles.uv0
         if triangles.clamped:
-            out.append(_clamped(part, scene, triangles.clamped, "texture", "-32..32"))
+            _report_clamped(report, part, scene, triangles.clamped, "texture", "-32..32")
     if triangles.lightmap and scene.streams.uv1 is not None:
         _, lost = encode_lightmap_uv(scene.streams.uv1[triangles.vertex[fresh]])
         if lost:
-            out.append(_clamped(part, scene, lost, "lightmap", "0..64"))
-    return out, shifted
+            _report_clamped(report, part, scene, lost, "lightmap", "0..64")
+    return shifted
 
 
 def _shift(uv: F64, axes: tuple[int, ...]) -> None:
@@ -68,11 +69,11 @@ def _fits(values: F64) -> NDArray[np.bool_]:
     return np.asarray((values * 1024 >= -32768.5) & (values * 1024 < 32767.5))
 
 
-def _clamped(part: PartPlan, scene: Scene, count: int, what: str, limits: str) -> NotApplied:
+def _report_clamped(report: Report, part: PartPlan, scene: Scene, count: int, what: str, limits: str) -> None:
     node, lod, group = part.part.node, part.part.lod, part.part.group
-    return NotApplied(
-        where=f"part {printable(scene.nodes[node].name)!r} lod {lod} group {group}",
-        what=f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
-        why="a stored one has 16 bits, in steps of 1/1024",
-        instead="repeat the texture less often on these faces, or cut them",
+    report.skipped(
+        f"part {printable(scene.nodes[node].name)!r} lod {lod} group {group}",
+        f"{plural(count, f'{what} coordinate')} beyond {limits} were clamped",
+        "a stored one has 16 bits, in steps of 1/1024",
+        "repeat the texture less often on these faces, or cut them",
     )

@@ -18,8 +18,8 @@ from ..errors import ConversionError
 from ..numeric.arrays import NONE16
 from ..scene.curves import evaluate
 from ..scene.scene import Channel, Scene, Track
-from .compare_poses import collapsed, same_rotations
-from .identify_nodes import POSE_NOISE, ROTATION_NOISE
+from .nodes import POSE_NOISE, ROTATION_NOISE
+from .poses import collapsed, same_rotations
 
 F64 = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..errors import plural, printable
+from ..findings import NotApplied
 from ..formats.surface import FilePicture, ShownPicture, Surface, same_picture
-from ..scene.differences import NotApplied
 
 
 def without_loss(

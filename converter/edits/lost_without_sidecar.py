@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..numeric.colours import colour_of_row
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene
 
 #: Blender rounds colours by far less.
@@ -33,7 +33,7 @@ def lost_without_sidecar(given: ImportedScene) -> list[NotApplied]:
         given: the file; its warnings get a line where an exporter of this project made it.
     """
     if "digest" in given.info or "source" in given.info:
-        given.warnings.append(
+        given.report.warnings.append(
             "rebuilt without the sidecar: unknown tables and words (Res15, Res17, Res20, the last "
             "words of slots) are empty or zero now, whatever the model had"
         )

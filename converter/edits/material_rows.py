@@ -15,15 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..findings import Report
 from ..formats.names import without_number
 from ..formats.nres import NAME_SIZE
 from ..formats.wear import is_material_name
 from ..scene.dialect import Dialect, last_row
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Material, Part, Scene
 from .compare_materials import listed, row_title, rows_by_name, stated_row
-from .identify_nodes import Identified
-from .match_triangles import match, triangle_list
+from .nodes import Identified
+from .triangles import match, triangle_list
 
 #: Why a name is none of a material.
 NO_NAME = f"a name in Material.lib is one line of 1 to {NAME_SIZE - 1} bytes of CP1251"
@@ -49,16 +49,14 @@ class WearEdit:
 
     Attributes:
         names: new names by row; rows beyond the last one are new.
-        changes: the same in words.
-        not_applied: what cannot be written.
+        report: the same in words, told after the changes of the model.
         new_materials: names that it did not have, each with the name of the material that it
             stands in for, ``""`` = none.
         created: materials of the file with such a name.
     """
 
     names: dict[int, str] = field(default_factory=dict)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
     new_materials: list[tuple[str, str]] = field(default_factory=list)
     created: dict[int, Created] = field(default_factory=dict)
 
@@ -258,11 +256,8 @@ class _Settlement:
         else:
             what = "is not one of the model's"
             why += f": stored faces keep theirs, new ones have {row_title(0, self.wear)}"
-        self.out.not_applied.append(
-            NotApplied(
-                where=f"material {printable(self.names[i])!r}", what=what, why=why, instead=f"use {listed(self.known)}"
-            )
-        )
+        where = f"material {printable(self.names[i])!r}"
+        self.identified.report.skipped(where, what, why, f"use {listed(self.known)}")
 
     def _renamed(self, pending: list[int]) -> dict[int, list[int]]:
         """The rows whose materials all have one new name, and those materials."""
@@ -289,7 +284,7 @@ class _Settlement:
     def _rename_row(self, row: int, group: list[int]) -> None:
         before, name = self._name_of(row), self.names[group[0]]
         what = f"{printable(before)!r} became {printable(name)!r}"
-        self.out.changes.append(Change(f"row {row} of the .wea", what))
+        self.out.report.changed(f"row {row} of the .wea", what)
         self._name(row, name, before)
         for i in group:
             self.materials[i] = self.stored.materials[self.origin[i]]._replace(name=name)
@@ -309,7 +304,7 @@ class _Settlement:
             row = max(len(self.wear), max(taken, default=-1) + 1)
             if row > (last := last_row(self.dialect)):
                 raise beyond_rows(name, row, last, "batch", self.known)
-            self.out.changes.append(Change(f"row {row} of the .wea", f"{printable(name)!r} is new"))
+            self.out.report.changed(f"row {row} of the .wea", f"{printable(name)!r} is new")
             self._name(row, name, "" if old is None else old.name)
         self.materials[i] = (old or self.materials[i])._replace(row=row, name=name)
         self.row[i] = row

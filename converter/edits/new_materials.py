@@ -13,13 +13,13 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 from ..errors import ConversionError, printable
+from ..findings import NotApplied, Report
 from ..formats.library import TEXTURE_NAME_ROOM, LibraryEntry, NewPicture
 from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import encode_name, unescape, without_number
 from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
 from ..numeric.colours import to_bytes
-from ..scene.differences import NotApplied
 from ..scene.scene import ImportedScene, Material, Scene
 
 #: Metallic and roughness that nobody chose: of glTF, of Blender's new materials, of msh2gltf.
@@ -214,17 +214,19 @@ def contradiction(one: NewMaterial, other: str) -> NotApplied:
     )
 
 
-def one_name_two_looks(materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]) -> list[NotApplied]:
+def report_one_name_two_looks(
+    report: Report, materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]]
+) -> None:
     """Report materials of a new model that share a name, and so a row, but not what they show.
 
     Blender's ``.001`` does not count as part of a name, nor does case.
 
     Args:
+        report: of the import.
         materials: the file's.
         surfaces: what they show; empty: not known.
     """
     first: dict[str, int] = {}
-    out = []
     for i, material in enumerate(materials[: len(surfaces)]):
         bare = without_number(material.name)
         if not bare or material.row >= 0:
@@ -232,37 +234,32 @@ def one_name_two_looks(materials: Sequence[Material], surfaces: Sequence[Surface
         k = first.setdefault(bare.casefold(), i)
         row = printable(without_number(materials[k].name))
         if _look(surfaces[k]) != _look(surfaces[i]):
-            out.append(
-                NotApplied(
-                    where=f"material {printable(material.name)!r}",
-                    what=f"has the name of {printable(materials[k].name)!r}, and another look",
-                    why=f"both are one row of the .wea, {row!r}",
-                    instead="give it a name of its own, as in Material.lib",
-                )
+            report.skipped(
+                f"material {printable(material.name)!r}",
+                f"has the name of {printable(materials[k].name)!r}, and another look",
+                f"both are one row of the .wea, {row!r}",
+                "give it a name of its own, as in Material.lib",
             )
-    return out
 
 
-def looks_without_a_name(
-    materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]], used: Container[int]
-) -> list[NotApplied]:
+def report_looks_without_a_name(
+    report: Report, materials: Sequence[Material], surfaces: Sequence[Surface[FilePicture]], used: Container[int]
+) -> None:
     """Report materials of a new model that show something, and have no name to be found by.
 
     Args:
-        materials, surfaces: as of :func:`one_name_two_looks`.
+        report, materials, surfaces: as of :func:`report_one_name_two_looks`.
         used: the materials that faces have.
     """
     plain = ((1.0, 1.0, 1.0, 1.0), (0.0, 0.0, 0.0), None, None)
-    return [
-        NotApplied(
-            where=f"material {i}",
-            what="has a colour or a picture, and no name",
-            why=f"the model finds materials by name: its row of the .wea is {DEFAULT_MATERIAL}",
-            instead="give it a name, as in Material.lib",
-        )
-        for i, (material, surface) in enumerate(zip(materials, surfaces, strict=False))
-        if i in used and material.row < 0 and not without_number(material.name) and _look(surface) != plain
-    ]
+    for i, (material, surface) in enumerate(zip(materials, surfaces, strict=False)):
+        if i in used and material.row < 0 and not without_number(material.name) and _look(surface) != plain:
+            report.skipped(
+                f"material {i}",
+                "has a colour or a picture, and no name",
+                f"the model finds materials by name: its row of the .wea is {DEFAULT_MATERIAL}",
+                "give it a name, as in Material.lib",
+            )
 
 
 def _look(surface: Surface[FilePicture]) -> tuple[object, ...]:

@@ -15,7 +15,6 @@ import numpy as np
 from ..errors import printable
 from ..formats.names import without_number
 from ..scene.decode import part_name
-from ..scene.differences import NotApplied
 from ..scene.points import is_point
 from ..scene.scene import ImportedNode, ImportedScene, Mesh, Scene
 
@@ -161,7 +160,7 @@ class NodeRoles:
         if named in was and stated not in was:
             return stated, stated
         if self.stored is None:
-            self.imported.warnings.append(
+            self.imported.report.warnings.append(
                 f"part {printable(item.name)!r} goes where its name says; its custom properties say {exported}"
             )
         if self.stored is not None and was and stated not in was:
@@ -219,13 +218,11 @@ class NodeRoles:
         return part_name(name, lod, group)
 
     def _report(self, i: int, what: str, why: str) -> None:
-        self.imported.not_applied.append(
-            NotApplied(
-                where=f"part {printable(self.items[i].name)!r}",
-                what=what,
-                why=why,
-                instead="name it NODE.lodL.groupG after the cell where it should be",
-            )
+        self.imported.report.skipped(
+            f"part {printable(self.items[i].name)!r}",
+            what,
+            why,
+            "name it NODE.lodL.groupG after the cell where it should be",
         )
 
     def _by_name(self, i: int, name: str) -> bool:
@@ -249,18 +246,18 @@ class NodeRoles:
         left = []
         for i in open_items:
             item = self.items[i]
-            found = None
+            row = None
             if not item.extras and _part_match(item.name) is None:
                 mesh = self.imported.meshes[item.mesh].name if item.mesh >= 0 else ""
-                found = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
-                if found is None and item.mesh < 0:
+                row = mesh_names.get(mesh, mesh_names.get(without_number(mesh)))
+                if row is None and item.mesh < 0:
                     above = self.roles[item.parent] if item.parent >= 0 else None
                     parent = -1 if above is None or above.stored is None else above.stored
                     apart = np.abs(places.get(parent, np.zeros((0, 3))) - item.translation)
                     standing = np.flatnonzero((apart <= self.noise).all(axis=1))
-                    found = below[parent][standing[0]] if len(standing) == 1 else None
-            role = Role(stored=found, name=item.name)
-            if found is None or not self._take(i, ("node", found), role):
+                    row = below[parent][standing[0]] if len(standing) == 1 else None
+            role = Role(stored=row, name=item.name)
+            if row is None or not self._take(i, ("node", row), role):
                 left.append(i)
         return left
 

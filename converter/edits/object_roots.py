@@ -19,12 +19,11 @@ from ..scene.inside import component_text, object_key
 from ..scene.scene import ImportedScene, require_in_range
 from .compare_inside import Shown
 from .compare_placed import ShownModel
-from .hidden_nodes import keep_nodes
-from .identify_nodes import POSE_NOISE, local_matrix, world_matrices
+from .nodes import POSE_NOISE, keep_nodes, local_matrix, world_matrices
 from .placed_nodes import TURN_NOISE, row_of, same_linear
 
 
-def settle_objects(given: ImportedScene, stored: Mission, shown: Shown) -> None:
+def settle_objects(imported: ImportedScene, stored: Mission, shown: Shown) -> None:
     """Move objects as their roots were moved, and leave out objects whose roots were deleted.
 
     Afterwards the roots are where the export put them, as if the object's own node had been edited.
@@ -33,14 +32,14 @@ def settle_objects(given: ImportedScene, stored: Mission, shown: Shown) -> None:
     are animated, or scaled to nothing.
 
     Args:
-        given: the file. Its nodes change.
+        imported: the file. Its nodes change.
         stored: the mission of the sidecar.
         shown: what the export showed.
 
     Raises:
         ConversionError: a place is out of range.
     """
-    _Roots(given, stored, shown).run()
+    _Roots(imported, stored, shown).run()
 
 
 class _Roots:
@@ -53,9 +52,9 @@ class _Roots:
         animated: nodes that a clip moves.
     """
 
-    def __init__(self, given: ImportedScene, stored: Mission, shown: Shown) -> None:
-        self.given, self.stored, self.shown = given, stored, shown
-        self.nodes = given.nodes
+    def __init__(self, imported: ImportedScene, stored: Mission, shown: Shown) -> None:
+        self.imported, self.stored, self.shown = imported, stored, shown
+        self.nodes = imported.nodes
         self.world = world_matrices(self.nodes)
         require_in_range("a place", self.world)
         self.below: list[list[int]] = [[] for _ in self.nodes]
@@ -64,7 +63,7 @@ class _Roots:
                 self.below[node.parent].append(i)
         objects = [node.extras for node in self.nodes if node.extras.get("kind") == "object"]
         self.rows = Counter(row_of(extras) for extras in objects)
-        self.animated = {track.node for clip in given.clips for track in clip.tracks}
+        self.animated = {track.node for clip in imported.clips for track in clip.tracks}
 
     def run(self) -> None:
         for i in range(len(self.nodes)):
@@ -72,14 +71,14 @@ class _Roots:
                 continue
             path = self._path(i)
             self._carry_model(path, i)
-            parts = [one for one in self.below[i] if self._kind(one) == "component"]
+            parts = [child for child in self.below[i] if self._kind(child) == "component"]
             for part in parts:
                 self._carry_model(self._key(path, part), part)
             self._carry(i, {part: Pose() for part in parts})
         emptied = {i for i in range(len(self.nodes)) if self._is_emptied(i)}
         if emptied and not self._has_loose_nodes():
-            gone = {one for i in emptied for one in self._all_below(i)} | emptied
-            keep_nodes(self.given, {*range(len(self.nodes))} - gone)
+            gone = {child for i in emptied for child in self._all_below(i)} | emptied
+            keep_nodes(self.imported, {*range(len(self.nodes))} - gone)
 
     def _kind(self, i: int) -> str | None:
         return self.nodes[i].extras.get("kind")
@@ -118,15 +117,19 @@ class _Roots:
         if model is None:
             return
         roots = _root_poses(model)
-        found = {
-            one: roots[number]
-            for one in self.below[holder]
-            if self._kind(one) is None and (number := self.nodes[one].extras.get("node")) in roots
+        root_items = {
+            item: roots[number]
+            for item in self.below[holder]
+            if self._kind(item) is None and (number := self.nodes[item].extras.get("node")) in roots
         }
-        numbers = {self.nodes[one].extras["node"] for one in found}
+        numbers = {self.nodes[item].extras["node"] for item in root_items}
         moving = {model.scene.nodes[track.node].index for track in model.scene.tracks}
-        if len(found) == len(roots) == len(numbers) and not moving & numbers and not self.animated & found.keys():
-            self._carry(holder, found)
+        if (
+            len(root_items) == len(roots) == len(numbers)
+            and not moving & numbers
+            and not self.animated & root_items.keys()
+        ):
+            self._carry(holder, root_items)
 
     def _carry(self, holder: int, roots: Mapping[int, Pose]) -> None:
         """Move a node as all of its roots were moved, and these back; other nodes stay.
@@ -139,7 +142,7 @@ class _Roots:
         if not moves or (move := moves[0]) is None:
             return
         noise = max(TURN_NOISE, self._noise(holder))
-        if any(one is None or np.abs(one - move).max() > noise for one in moves):
+        if any(other is None or np.abs(other - move).max() > noise for other in moves):
             return
         if abs(np.linalg.det(move[:3, :3])) < 1e-9:
             return
@@ -192,18 +195,18 @@ class _Roots:
         if row is None or row >= len(self.stored.objects):
             return False
         path = self.stored.objects[row].reference
-        below = [self.nodes[one] for one in self._all_below(i)]
+        below = [self.nodes[child] for child in self._all_below(i)]
         return (
             self.rows[row] == 1  # an empty copy of another is a new object
             and path == node.extras.get("path") == node.typed.get("path", path)
-            and all(one.extras.get("kind") == "component" and one.mesh < 0 for one in below)
+            and all(child.extras.get("kind") == "component" and child.mesh < 0 for child in below)
             and self._shows_nodes(path.lower())
         )
 
     def _all_below(self, i: int) -> list[int]:
         out = [*self.below[i]]
-        for one in out:
-            out += self.below[one]
+        for child in out:
+            out += self.below[child]
         return out
 
     def _has_loose_nodes(self) -> bool:

@@ -9,7 +9,6 @@ from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, Ne
 from ..formats.names import decode_text, encode_name
 from ..formats.nres import NAME_SIZE
 from ..formats.surface import ShownPicture, Surface
-from ..scene.differences import Change
 from .compare_surfaces import SurfaceEdits
 from .material_rows import WearEdit
 from .new_materials import NewMaterial
@@ -68,7 +67,7 @@ def own_materials(
         wear.names[row] = name
         wear.new_materials.append((name, names[row]))
         text = f"{printable(names[row])!r} became {printable(name)!r}, a copy for this model"
-        wear.changes.append(Change(f"row {row} of the {file}", text))
+        wear.report.changed(f"row {row} of the {file}", text)
         for i in group:
             del found.library[i]
 

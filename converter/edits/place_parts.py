@@ -20,8 +20,8 @@ from ..numeric.near_pairs import near_pairs
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import ImportedNode, Node, Part, Scene, Track
-from .compare_poses import poses_at
-from .identify_nodes import F64, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
+from .nodes import F64, POSE_NOISE, ROTATION_NOISE, Identified, world_matrices
+from .poses import poses_at
 
 #: A mesh that was edited, too, still has this ratio of its vertices.
 _MOST = 0.5
@@ -205,7 +205,7 @@ class _Places:
 
     def report(self) -> None:
         """Warn of parts that are placed otherwise than the user may mean."""
-        warnings = self.imported.warnings
+        warnings = self.imported.report.warnings
         if self.at_origin:
             # Blender does not evaluate collections that are switched off; measured with 4.5 and 5.0
             more = f" and {len(self.at_origin) - 1} more" if len(self.at_origin) > 1 else ""

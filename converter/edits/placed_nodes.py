@@ -1,22 +1,27 @@
-"""What a node of an edited unit or mission states, and where it stands."""
+"""What a node of an edited unit or mission states, and where it stands.
+
+People type custom properties beside ``msh``: Blender's interface makes them there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import printable
+from ..findings import Report
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
+from ..formats.unit import Unit
 from ..numeric.pose import F64, rotation_matrix
 from ..scene.assembly import Pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
+from ..scene.placed import component_extras, markers, object_extras
 from ..scene.scene import ImportedNode, ImportedScene, require_in_range
-from .identify_nodes import POSE_NOISE, world_matrices
+from .nodes import POSE_NOISE, world_matrices
 
 #: What matrices round on their way through an editor: of a rotation, relative of a scale.
 TURN_NOISE = 1e-5
@@ -38,7 +43,7 @@ class MissionEdit:
     """A mission while the edits of a file are applied to it.
 
     Attributes:
-        given: the file.
+        imported: the file.
         world: (n, 4, 4) from each of its nodes to the world, game axes.
         stored: the mission of the sidecar; not changed.
         mission: the edited one.
@@ -46,38 +51,33 @@ class MissionEdit:
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
         allow_delete: delete objects even where none is left.
-        changes, not_applied, warnings: about every difference.
         new_items: nodes that became new objects.
         exchanged: nodes of objects that place something else than before, and what that was.
     """
 
-    given: ImportedScene
+    imported: ImportedScene
     stored: Mission
     mission: Mission
     known: Mapping[str, Asset]
     hosted: Mapping[int, Pose] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
     allow_delete: bool = False
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     new_items: set[int] = field(default_factory=set)
     exchanged: dict[int, str] = field(default_factory=dict)
     world: F64 = field(init=False)
 
     def __post_init__(self) -> None:
-        self.world = world_matrices(self.given.nodes)
+        self.world = world_matrices(self.imported.nodes)
         require_in_range("a place", self.world)
 
-    def changed(self, where: str, what: str) -> None:
-        self.changes.append(Change(where, what))
-
-    def refuse(self, where: str, what: str, why: str, instead: str) -> None:
-        self.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.imported.report
 
     def of_kind(self, kind: str) -> list[int]:
         """Return the nodes of a kind, in the order of the file."""
-        return [i for i, n in enumerate(self.given.nodes) if n.extras.get("kind") == kind]
+        return [i for i, n in enumerate(self.imported.nodes) if n.extras.get("kind") == kind]
 
     def integer(self, where: str, extras: NodeExtras, key: str, stored: int, dtype: str) -> int:
         """Return an integer of the extras; one that the record cannot hold is reported."""
@@ -90,7 +90,7 @@ class MissionEdit:
             number = None
         if number is not None and limits.min <= number <= limits.max:
             return int(number)
-        self.refuse(
+        self.report.skipped(
             where,
             f"{key} became {printable(str(value))[:40]}",
             f"it is a whole number from {limits.min} to {limits.max}",
@@ -105,7 +105,7 @@ class MissionEdit:
             same = abs(value - stored) <= TURN_NOISE * abs(stored)
             return stored if same else float(value)
         if value is not stored:
-            self.refuse(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
+            self.report.skipped(where, f"{key} became {printable(str(value))[:40]}", "it is a number", "enter a number")
         return stored
 
 
@@ -115,9 +115,9 @@ def exchange(placed: PlacedObject, asset: Asset, stored: Sequence[PlacedObject])
     Args:
         placed: the object. Changed in place.
         asset: what it places.
-        stored: objects of the mission; what one of them places is known to be of its kind.
+        stored: objects of the mission; what other of them places is known to be of its kind.
     """
-    known = any(one.reference.lower() == asset.path.lower() for one in stored)
+    known = any(other.reference.lower() == asset.path.lower() for other in stored)
     if known or not SCENERY.issuperset((placed.kind, asset.kind)):
         placed.record["kind"] = asset.kind
     placed.path = encoded(asset.path) or b""
@@ -137,10 +137,12 @@ def set_kind(edit: MissionEdit, placed: PlacedObject, where: str, extras: NodeEx
     if kind in (before, placed.kind):
         return
     if SCENERY.issuperset((kind, placed.kind)):
-        edit.changed(where, f"object_kind {placed.kind} became {kind}")
+        edit.report.changed(where, f"object_kind {placed.kind} became {kind}")
         placed.record["kind"] = kind
     else:
-        edit.refuse(where, f"object_kind became {kind}", "it follows from what the object places", "edit its path")
+        edit.report.skipped(
+            where, f"object_kind became {kind}", "it follows from what the object places", "edit its path"
+        )
 
 
 @dataclass(frozen=True)
@@ -214,7 +216,7 @@ def choose_rows(
         world: (n, 4, 4) places of the nodes.
         places: (3,) where each stored row is shown.
     """
-    found: dict[int, int] = {}
+    item_of_row: dict[int, int] = {}
     away: dict[int, tuple[float, bool]] = {}
     for item in items:
         row = row_of(nodes[item].extras)
@@ -224,9 +226,9 @@ def choose_rows(
         copy = without_number(nodes[item].name) != nodes[item].name
         noise = POSE_NOISE * max(1.0, float(np.abs(places[row]).max()))
         order = (0.0 if distance <= noise else distance, copy)
-        if row not in found or order < away[row]:
-            found[row], away[row] = item, order
-    return found
+        if row not in item_of_row or order < away[row]:
+            item_of_row[row], away[row] = item, order
+    return item_of_row
 
 
 def row_of(extras: NodeExtras) -> int | None:
@@ -244,9 +246,9 @@ def new_title(name: str, label: str) -> str | None:
         name: of the node.
         label: what the export called it, before it was made unique.
     """
-    for one in (name, without_number(name)):
-        bare, mark, number = one.rpartition("#")
-        if label in (one, bare if mark and number.isdecimal() else one):
+    for title in (name, without_number(name)):
+        bare, mark, number = title.rpartition("#")
+        if label in (title, bare if mark and number.isdecimal() else title):
             return None
     if len(label.encode()) > _MAX_NAME - 8 and label.startswith(name[:24]):
         return None  # an editor cut it off
@@ -257,3 +259,106 @@ def encoded(text: str) -> bytes | None:
     """Return the bytes of a text; ``None``: CP1251 has not all of its characters."""
     raw = encode_name(text)
     return raw if decode_text(raw) == text and b"\0" not in raw else None
+
+
+# ------------------------------------------------------------------ properties that people type
+
+
+#: Keys of ``extras.msh`` that can be edited, by the kind of the node.
+_EDITED = {
+    "object": ("path", "object_kind", "clan", "logical_id", "start", "host", "vertex"),
+    "zone": ("inner",),
+    "lode": ("amount", "found", "type"),
+    "route": ("route",),
+    "unit": ("type",),
+    "component": ("key", "class", "label", "attach"),
+}
+#: What a node is that has nothing but this property.
+_NEW = {"path": "object", "key": "component"}
+
+#: What a node is: its kind, row, and clan in the case of a zone.
+Identity = tuple[object, ...]
+
+
+def mission_extras(mission: Mission) -> dict[Identity, NodeExtras]:
+    """Return ``extras.msh`` of every node of a mission, as the export writes them."""
+    objects = [object_extras(placed, row, False) for row, placed in enumerate(mission.objects)]
+    others = [marker.extras for group in markers(mission).values() for marker in group]
+    return {_identity(extras): extras for extras in (*objects, *others)}
+
+
+def unit_extras(unit: Unit) -> dict[Identity, NodeExtras]:
+    """Return ``extras.msh`` of every component of a unit, as the export writes them."""
+    rows = [component_extras(unit, row) for row in range(len(unit))]
+    return {_identity(extras): extras for extras in (NodeExtras(kind="unit", type=unit.type), *rows)}
+
+
+def take_typed(
+    imported: ImportedScene, exported: Mapping[Identity, NodeExtras], new: str, known: Container[str] | None
+) -> None:
+    """Let properties that were typed beside ``msh`` count as those in it; report the others.
+
+    Of two the one that differs from what was exported counts. On a node that says nothing of
+    itself, the property ``new`` makes it an object or a component.
+
+    Args:
+        imported: the file. The extras of its nodes change.
+        exported: extras of the nodes of the sidecar.
+        new: ``path`` or ``key``.
+        known: what it can name, in lower case; ``None``: that is not known.
+    """
+    for node in imported.nodes:
+        kind = node.extras.get("kind")
+        where = f"{kind or 'node'} {printable(node.name)!r}"
+        if not node.typed:
+            continue
+        if kind in _EDITED:
+            names = [name for name in _EDITED[kind] if name in node.typed]
+            for name in names:
+                if not _take(node, name, exported):
+                    inside = {**node.extras}.get(name)
+                    imported.report.skipped(
+                        where,
+                        f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
+                        f"{name} in its property msh was edited, too: {printable(str(inside))[:40]}",
+                        "delete one of the two",
+                    )
+        elif node.extras:
+            for name in (name for name in _EDITED[_NEW[new]] if name in node.typed):
+                imported.report.skipped(
+                    where,
+                    f"has a custom property {name}",
+                    "it is a part of a model, or of the terrain",
+                    "give the property to the object above it",
+                )
+        elif new in node.typed:
+            value = node.typed[new]
+            text = value.lower().replace("/", "\\") if isinstance(value, str) else None
+            if text is None or (known is not None and text not in known):
+                imported.report.skipped(
+                    where,
+                    f"its custom property {new} is {printable(str(value))[:80]}",
+                    "nothing of this name is known of the game",
+                    "enter an object key or the path of a unit of the game",
+                )
+            else:
+                mine = {n: node.typed[n] for n in _EDITED[_NEW[new]] if n in node.typed}
+                node.extras = NodeExtras(**{**mine, "kind": _NEW[new]})  # type: ignore[typeddict-item]
+
+
+def _take(node: ImportedNode, name: str, exported: Mapping[Identity, NodeExtras]) -> bool:
+    """Set a key to what was typed beside it; ``False``: both differ from what was exported."""
+    extras: dict[str, object] = {**node.extras}
+    typed, stated = node.typed[name], extras.get(name)
+    before = {**exported.get(_identity(node.extras), {})}.get(name, stated)
+    if stated not in (None, before, typed):
+        return bool(typed == before)
+    node.extras = NodeExtras(**{**extras, name: typed})  # type: ignore[typeddict-item]
+    return True
+
+
+def _identity(extras: NodeExtras) -> Identity:
+    kind = extras.get("kind")
+    if kind == "unit":
+        return (kind,)
+    return kind, row_of(extras), extras.get("clan") if kind == "zone" else None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..scene.differences import Change, NotApplied
+from ..findings import Report
 from ..scene.scene import Part
-from .identify_nodes import Identified
-from .match_triangles import Match, TriangleList
+from .nodes import Identified
+from .triangles import Match, TriangleList
 
 #: Stored node, LOD, group.
 Cell = tuple[int, int, int]
@@ -50,8 +50,6 @@ class Plan:
     """What to keep and what to rebuild.
 
     Attributes:
-        changes: every difference that the rebuild applies.
-        not_applied: every other difference.
         poses: nodes that need a new key run.
         names, flags, labels, parents: nodes of which that changed.
         parts: every part of the file.
@@ -61,12 +59,9 @@ class Plan:
             own no cell shows any more.
         deleted_nodes: stored nodes that are gone.
         materials: per material of the file the stored ones that it may be.
-        warnings: what the user should know.
     """
 
     identified: Identified
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
     poses: set[int] = field(default_factory=set)
     names: set[int] = field(default_factory=set)
     flags: set[int] = field(default_factory=set)
@@ -78,4 +73,8 @@ class Plan:
     replaced_parts: list[Cell] = field(default_factory=list)
     deleted_nodes: list[int] = field(default_factory=list)
     materials: list[set[int]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def report(self) -> Report:
+        """What the import says; its changes are those that the rebuild applies."""
+        return self.identified.report

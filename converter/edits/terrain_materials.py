@@ -15,7 +15,6 @@ from ..errors import ConversionError, printable
 from ..formats.names import without_number
 from ..formats.terrain import NO_MATERIAL
 from ..formats.wear import is_material_name
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import ImportedScene
 from ..scene.terrain import TerrainScene
 from .compare_materials import listed
@@ -166,13 +165,11 @@ class _Settlement:
                 hint=f"assign another material: {listed(self.known)}",
             )
         before = "+".join(map(self._name_of, one.rows))
-        self.out.not_applied.append(
-            NotApplied(
-                where=f"material {printable(before)!r}",
-                what=f"was renamed to {printable(one.name)!r}",
-                why=why,
-                instead=f"assign another material: {listed(self.known)}",
-            )
+        self.edited.report.skipped(
+            f"material {printable(before)!r}",
+            f"was renamed to {printable(one.name)!r}",
+            why,
+            f"assign another material: {listed(self.known)}",
         )
 
     def _rename_rows(self, renamed: dict[int, _Renamed]) -> None:
@@ -185,7 +182,7 @@ class _Settlement:
             if others or not name or self._is_known(name):
                 continue
             what = f"{printable(self._name_of(row))!r} became {printable(name)!r}"
-            self.out.changes.append(Change(f"row {row} of Land1.wea", what))
+            self.out.report.changed(f"row {row} of Land1.wea", what)
             self.out.names[row] = name
 
     def _claims(self, renamed: dict[int, _Renamed]) -> Iterator[tuple[int, str]]:
@@ -237,7 +234,7 @@ class _Settlement:
         at = max([len(self.wear), *(row + 1 for row in self.out.names)])
         if at >= NO_MATERIAL:
             raise beyond_rows(name, at, NO_MATERIAL - 1, "face", self.known)
-        self.out.changes.append(Change(f"row {at} of Land1.wea", f"{printable(name)!r} is new"))
+        self.out.report.changed(f"row {at} of Land1.wea", f"{printable(name)!r} is new")
         self.out.names[at] = name
         like = self.first if row is None else row
         self.out.micro[at] = self.micro[like] if like < len(self.micro) else ""

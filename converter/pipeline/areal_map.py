@@ -9,10 +9,9 @@ from ...exporters.gltf_areal import export_areal_map
 from ...exporters.gltf_file import Document
 from .. import __version__
 from ..checks.recover_maps import checked_areals
-from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
+from ..edits.areal_changes import ArealPlan, compare_areal_map, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals
-from ..edits.areal_shapes import mixed_face
-from ..edits.compare_areal_map import compare_areal_map
+from ..edits.areal_polygons import mixed_face
 from ..errors import ConversionError, plural
 from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.kinds import Kind
@@ -99,18 +98,17 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
         ConversionError: unreadable, or areals that no map can have.
     """
     about = kept.description
-    out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
+    out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
     container = read_nres(kept.source, label, longer=about.tolerant)
     areals, _ = checked_areals(read_areal_map(container), about.mode)
     if (reason := _view_only(given, is_broken=about.tolerant)) is not None:
-        out.not_applied += compare_areal_map(given, areals, reason)
+        compare_areal_map(given, areals, reason)
         return out
     plan = plan_areals(given, areals, allow_delete=options.allow_delete)
-    out.changes, out.not_applied = plan.changes, plan.not_applied
-    if not plan.changes:
+    if not out.changes:
         return out
     try:
-        new = _edited(areals, plan, out)
+        new = _edited(areals, plan)
         out.data, out.kept_all = write_areal_map(new), False
         checked_areals(read_areal_map(read_nres(out.data, about.source)), "default")
     except ConversionError as error:
@@ -134,8 +132,8 @@ def _view_only(given: ImportedScene, *, is_broken: bool) -> tuple[str, str] | No
     return None
 
 
-def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:
-    """The map with what a plan says; ``out`` gets warnings."""
+def _edited(areals: ArealMap, plan: ArealPlan) -> ArealMap:
+    """The map with what a plan says."""
     records = areals.records.copy()
     for field, values in (("class_id", plan.classes), ("logic", plan.logic)):
         for number, value in values.items():
@@ -145,5 +143,5 @@ def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:
         return before
     new, edited = edit_areals(before, removed=plan.removed, polygons=plan.polygons, added=plan.added)
     require_no_overlap(areals, new, edited)
-    out.warnings += lost_neighbours(areals, new, plan.removed)
+    warn_of_lost_neighbours(plan.report, areals, new, plan.removed)
     return new

@@ -245,8 +245,6 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
             out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None
-    out.warnings[:0] = given.warnings
-    out.not_applied[:0] = given.not_applied
     return out
 
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..edits.compare_inside import Shown, compare_inside
-from ..edits.compare_mission import edit_mission
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.compare_unit import edit_unit
 from ..edits.export_options import refuse_draco, refuse_turned
-from ..edits.hidden_nodes import leave_out_hidden
-from ..edits.identify_nodes import world_matrices
+from ..edits.mission import edit_mission
+from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
+from ..edits.unit import edit_unit
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
 from ..formats.names import readable, stem, without_number
@@ -31,42 +30,41 @@ from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 
 
-def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
+def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
     """Import a mission that was edited.
 
     Args:
         kept: the sidecar.
-        given: the glTF file.
+        imported: the glTF file.
         options: how to import.
         gltf: its path; a game that it lies in is known.
 
     Raises:
         ConversionError: unreadable, or an object of something that nothing is known of.
     """
-    _prepare(given)
+    _prepare(imported)
     about = kept.description
     data = bytes(kept.source)
     mission = read_mission(data, about.source)
-    out = ImportResult(about.source, data, "", kept_all=True)
+    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
     shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
     left_out = frozenset(set(range(len(mission.objects))) - shown)
     game = game_for(gltf, options)
     inside = shown_inside_of(kept)
-    settle_objects(given, mission, inside)
+    settle_objects(imported, mission, inside)
     edit = edit_mission(
-        given,
+        imported,
         mission,
         known_assets(mission, game, options.new_keys),
         hosted_places(about.inside),
         left_out,
         allow_delete=options.allow_delete,
     )
-    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged
-    models = with_models_of_game(inside, given, about, game)
-    _add_inside(out, given, models, edit.world, others, options)
-    changed = bool(edit.changes)
-    _compare_surfaces(given, about, out, options)
+    models = with_models_of_game(inside, imported, about, game)
+    _add_inside(imported, models, edit.world, others, options)
+    changed = bool(out.changes)
+    _compare_surfaces(imported, about, out, options)
     if not changed:
         return out
     out.data, out.kept_all = write_mission(edit.mission), False
@@ -75,71 +73,67 @@ def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     return out
 
 
-def _prepare(given: ImportedScene) -> None:
+def _prepare(imported: ImportedScene) -> None:
     """Refuse a file that cannot be compared, and leave out what it hides.
 
     Raises:
         ConversionError: it has lost its custom properties, or its meshes are compressed.
     """
-    require_extras(given)
-    refuse_draco(given, rebuilds=False)
-    leave_out_hidden(given, lambda item: bool(item.extras))
+    require_extras(imported)
+    refuse_draco(imported, rebuilds=False)
+    leave_out_hidden(imported, lambda item: bool(item.extras))
 
 
 def _add_inside(
-    out: ImportResult,
-    given: ImportedScene,
-    shown: Shown,
-    world: F64,
-    others: tuple[set[int], dict[int, str]],
-    options: ImportOptions,
+    imported: ImportedScene, shown: Shown, world: F64, others: tuple[set[int], dict[int, str]], options: ImportOptions
 ) -> None:
-    """Add what a file changes of the models that it shows; ``others``: new and exchanged nodes.
+    """Report what a file changes of the models that it shows; ``others``: new and exchanged nodes.
 
     Raises:
         ConversionError: everything is turned, as Blender exports it without +Y Up.
     """
-    found = compare_inside(given, world, shown, *others, options.fps)
-    if out.changes or out.not_applied or found.not_applied:
-        refuse_turned(given, shown.positions, None)
-    out.not_applied += found.not_applied
-    out.warnings += found.warnings
+    inside = compare_inside(imported, world, shown, *others, options.fps)
+    report = imported.report
+    report.not_applied += inside.not_applied
+    if report.changes or report.not_applied:
+        refuse_turned(imported, shown.positions, None)
+    report.warnings += inside.warnings
 
 
-def require_extras(given: ImportedScene) -> None:
+def require_extras(imported: ImportedScene) -> None:
     """Refuse a file that does not say what its nodes are.
 
     Raises:
         ConversionError: none of them has custom properties.
     """
-    if not any("kind" in node.extras for node in given.nodes):
+    if not any("kind" in node.extras for node in imported.nodes):
         raise ConversionError(
             "does not say what its objects are: it lost its custom properties",
             hint="export it with Include > Custom Properties",
         )
 
 
-def _compare_surfaces(given: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
+def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
     """Add what materials show otherwise: that belongs to the game's libraries.
 
     A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
     """
     rows = material_names(about.inside)
     stored = [without_number(name) for name in rows]
-    names = [material.name for material in given.materials]
-    used = {one.material for mesh in given.meshes for one in mesh.primitives if one.material >= 0}
-    if used and given.surfaces and not rows:
-        out.warnings.append(UNRECORDED)
-    found = compare_surfaces(
+    names = [material.name for material in imported.materials]
+    used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
+    if used and imported.surfaces and not rows:
+        imported.report.warnings.append(UNRECORDED)
+    surfaces = compare_surfaces(
         names,
-        given.surfaces,
+        imported.surfaces,
         about.shown,
-        [{k for k, one in enumerate(stored) if one == without_number(name)} for name in names],
+        [{k for k, bare in enumerate(stored) if bare == without_number(name)} for name in names],
         used=used,
         entries=about.library,
         rows=[name.partition("+")[0] for name in rows],
     )
-    add_surface_edits(out, found, options)
+    add_surface_edits(out, surfaces, options)
 
 
 def game_for(gltf: Path, options: ImportOptions) -> Game | None:
@@ -149,8 +143,8 @@ def game_for(gltf: Path, options: ImportOptions) -> Game | None:
         ConversionError: the directory that was given is not a game's.
     """
     if options.game is None:
-        found = find_game(gltf.parent)
-        return None if found is None else Game(found)
+        beside = find_game(gltf.parent)
+        return None if beside is None else Game(beside)
     root = find_game(Path(options.game))
     if root is None:
         raise ConversionError("has no objects.rlb", file=options.game, hint="name the game's directory")
@@ -195,27 +189,26 @@ def _add(known: dict[str, Asset], asset: Asset) -> None:
         known.setdefault(one.lower(), asset)
 
 
-def import_unit(kept: Sidecar, given: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
+def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
     """Import a unit that was edited; arguments and errors as of :func:`import_mission`.
 
     A unit without its chassis is refused.
     """
-    _prepare(given)
+    _prepare(imported)
     about = kept.description
     data = bytes(kept.source)
     unit = read_unit(data, about.source)
-    out = ImportResult(about.source, data, "", kept_all=True)
+    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
     game = game_for(gltf, options)
     known = None
     if game is not None:
         known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
-    edit = edit_unit(given, unit, known)
-    out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
-    world, others = world_matrices(given.nodes), (edit.new, edit.exchanged)
-    models = with_models_of_game(shown_inside_of(kept), given, about, game)
-    _add_inside(out, given, models, world, others, options)
-    written, changed = write_unit(edit.unit), bool(edit.changes)
-    _compare_surfaces(given, about, out, options)
+    edit = edit_unit(imported, unit, known)
+    world, others = world_matrices(imported.nodes), (edit.new, edit.exchanged)
+    models = with_models_of_game(shown_inside_of(kept), imported, about, game)
+    _add_inside(imported, models, world, others, options)
+    written, changed = write_unit(edit.unit), bool(out.changes)
+    _compare_surfaces(imported, about, out, options)
     if not changed:
         return out
     if write_unit(read_unit(written, about.source)) != written:

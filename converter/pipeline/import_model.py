@@ -10,20 +10,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..checks.recover import checked_model, put_back, refuse_edit
-from ..edits.choose_clip import ClipOptions, choose_clip
-from ..edits.compare_materials import colours_without_table, faces_without_material, new_faces_without_material
-from ..edits.compare_model import compare_model, label_not_applied
-from ..edits.compare_poses import compare_poses, moved_though_animated
+from ..edits.clips import ClipOptions, choose_clip
+from ..edits.compare_materials import (
+    report_colours_without_table,
+    report_faces_without_material,
+    report_new_faces_without_material,
+)
 from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
 from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
-from ..edits.hidden_nodes import item_of, leave_out_hidden
-from ..edits.identify_nodes import Identified, identify
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
-from ..edits.new_materials import looks_without_a_name, materials_in_use, materials_of_model, one_name_two_looks
+from ..edits.model import compare_model, report_label
+from ..edits.new_materials import (
+    materials_in_use,
+    materials_of_model,
+    report_looks_without_a_name,
+    report_one_name_two_looks,
+)
+from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
 from ..edits.own_materials import own_materials
 from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
+from ..edits.poses import compare_poses, report_moved_though_animated
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
@@ -34,14 +42,13 @@ from ..formats.sidecar import SUFFIX, Description, Sidecar
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
-from .import_points import import_new_points, import_points
+from .import_companions import import_new_points, import_points, import_wear, why_locked
 from .import_result import ImportResult
-from .import_wear import import_wear, why_locked
 from .library_edits import add_surface_edits
 from .options import ImportOptions
 
 if TYPE_CHECKING:
-    from ..rebuild.context import Rebuilt
+    from ..rebuild.workspace import Rebuilt
 
 
 @dataclass(frozen=True)
@@ -94,13 +101,13 @@ def stored_model(kept: Sidecar, path: Path, *, of_obj: bool = False) -> StoredMo
 
 
 def import_edited(
-    gltf: Path, given: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
+    gltf: Path, imported: ImportedScene, stored: StoredModel, options: ImportOptions, *, only_shown: bool = False
 ) -> ImportResult:
     """Apply what a file changed to the model of its sidecar.
 
     Args:
         gltf: the glTF or OBJ file, for messages and files beside it.
-        given: what it holds.
+        imported: what it holds.
         stored: the sidecar's model.
         options: as in :class:`ImportOptions`.
         only_shown: the file never had more than what the default scene shows.
@@ -109,20 +116,19 @@ def import_edited(
         ConversionError: the edit cannot be kept.
     """
     about, model, scene, dialect = stored.about, stored.model, stored.scene, stored.dialect
-    shown = given.info.get("lod", about.lod), given.info.get("group", about.group)
-    refuse_draco(given)
-    report_left_out(given, scene)
+    shown = imported.info.get("lod", about.lod), imported.info.get("group", about.group)
+    refuse_draco(imported)
+    report_left_out(imported, scene)
     if scene.streams.colours is None:
-        given.not_applied += colours_without_table(given)
-    leave_out_hidden(given, item_of(scene))
-    identified = identify(given, scene, shown)
+        report_colours_without_table(imported)
+    leave_out_hidden(imported, item_of(scene))
+    identified = identify(imported, scene, shown)
     timing = choose_clip(identified, scene, _clip_options(options))
-    given.not_applied += faces_without_material(identified, scene, about.materials)
+    report_faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
-    given.not_applied += wear.not_applied
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
-    given.warnings += _add_lods(identified, scene, options)
+    _add_lods(identified, scene, options)
     retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
@@ -134,56 +140,55 @@ def import_edited(
         only_shown=only_shown or about.visible_only or options.scene is not None,
         allow_delete=options.allow_delete,
     )
-    if plan.changes:
-        refuse_turned_model(given, scene)
-    given.warnings += plan.warnings
-    given.not_applied += plan.not_applied
-    surfaces = _compare_surfaces(given, plan, stored, wear, options)
-    out = ImportResult(about.source, bytes(stored.data), dialect.value, plan.changes)
-    out.timing = timing
+    edited = bool(imported.report.changes)
+    if edited:
+        refuse_turned_model(imported, scene)
+    surfaces = _compare_surfaces(imported, plan, stored, wear, options)
+    out = ImportResult(
+        about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
+    )
     rows: Mapping[int, int] = identified.stored_of
-    if plan.changes:
+    if edited:
         rows = _rebuild(out, plan, stored, options)
-    out.kept_all = not plan.changes
     import_wear(out, wear, about)
-    if "up" not in given.info:  # an OBJ has no control points
+    if "up" not in imported.info:  # an OBJ has no control points
         import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
-        out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
+        imported.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
     return out
 
 
 def _rebuild(out: ImportResult, plan: Plan, stored: StoredModel, options: ImportOptions) -> Mapping[int, int]:
     """Fill in the model with a plan's changes; return the row of each node of the file."""
-    from ..rebuild.context import RebuildOptions
     from ..rebuild.model import edited_model
+    from ..rebuild.workspace import RebuildOptions
 
     built = edited_model(
         plan, stored.model, stored=stored.scene, dialect=stored.dialect, options=RebuildOptions(options.reduce)
     )
     if stored.about.tolerant:
         if (with_broken := put_back(built.model, stored.whole)) is None:
-            raise refuse_edit(plan.changes, str(stored.path))
+            raise refuse_edit(plan.report.changes, str(stored.path))
         built.model = with_broken
-        built.warnings.append("what is broken was kept as it is, as --tolerant left it out")
+        plan.report.warnings.append("what is broken was kept as it is, as --tolerant left it out")
     _write(out, built, plan.identified, options, before=stored.model, mode=stored.about.mode)
     return built.rows
 
 
 def _compare_surfaces(
-    given: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
+    imported: ImportedScene, plan: Plan, stored: StoredModel, wear: WearEdit, options: ImportOptions
 ) -> SurfaceEdits:
     """Find materials that do not show what they showed."""
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
-    if used and given.surfaces and not about.shown:
-        given.warnings.append(UNRECORDED)
+    if used and imported.surfaces and not about.shown:
+        imported.report.warnings.append(UNRECORDED)
     rows = [material.row for material in stored.scene.materials]
-    found = compare_surfaces(
+    surfaces = compare_surfaces(
         [material.name for material in scene.materials],
-        given.surfaces,
+        imported.surfaces,
         about.shown,
         plan.materials,
         used=used,
@@ -193,7 +198,7 @@ def _compare_surfaces(
     )
     if options.own_materials and not why_locked(about):
         own_materials(
-            found,
+            surfaces,
             wear,
             model=stem(about.source),
             names=about.materials,
@@ -201,7 +206,7 @@ def _compare_surfaces(
             shown=about.shown,
             entries=about.library,
         )
-    return found
+    return surfaces
 
 
 def _moves_triangles(plan: Plan) -> bool:
@@ -209,67 +214,68 @@ def _moves_triangles(plan: Plan) -> bool:
     return any(not part.unchanged for part in plan.parts) or bool(gone)
 
 
-def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> ImportResult:
+def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> ImportResult:
     """Rebuild a model from nothing but a file; arguments as of :func:`import_edited`.
 
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
-    from ..rebuild.context import RebuildOptions
     from ..rebuild.materials import wear_rows
     from ..rebuild.model import new_model
+    from ..rebuild.workspace import RebuildOptions
 
-    if (kind := given.info.get("kind", "model")) != Kind.MODEL.in_extras:
+    if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:
         raise ConversionError(
             f"is {with_article(kind.replace('_', ' '))}, which needs its sidecar to be rebuilt",
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
-    refuse_legacy(given)
+    refuse_legacy(imported)
     if options.weld > 0:
         grid = np.float64(options.weld)
-        snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
-        given.streams.positions = snapped.astype(np.float32)
-    stated = given.info.get("dialect", "spec")
+        snapped = np.rint(imported.streams.positions.astype(np.float64) / grid) * grid
+        imported.streams.positions = snapped.astype(np.float32)
+    stated = imported.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
-    name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"
+    name = imported.info.get("source") or f"{stem(readable(gltf.name))}.msh"
     missed = options.use_sidecar and not options.new
     others = sorted(gltf.parent.glob(f"*{SUFFIX}")) if missed else []
     if others:
-        given.warnings.append(
+        imported.report.warnings.append(
             f"no sidecar of this file was found, though {printable(others[0].name)} lies beside "
             "it: everything is rebuilt (--sidecar PATH keeps what glTF cannot hold)"
         )
-    leave_out_hidden(given, lambda _: False)
-    identified = identify(given, None, given.shown)
+    leave_out_hidden(imported, lambda _: False)
+    identified = identify(imported, None, imported.shown)
     timing = choose_clip(identified, None, _clip_options(options))
-    given.not_applied += moved_though_animated(identified, None)
+    report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())
-    given.warnings += _add_lods(identified, None, options)
+    _add_lods(identified, None, options)
     if not identified.scene.nodes:
         raise ConversionError(
             "has no nodes to make a model of",
             hint="export at least one object (in Blender: check Limit to in its glTF exporter)",
         )
     if dialect is Dialect.SPEC:
-        labelled = [node for node in identified.scene.nodes if node.label]
-        given.not_applied += [label_not_applied(node) for node in labelled]
+        for node in identified.scene.nodes:
+            if node.label:
+                report_label(imported.report, node)
+    lost = lost_without_sidecar(imported)
     built = new_model(identified, name, dialect, RebuildOptions(options.reduce))
-    out = ImportResult(name, b"", dialect.value, rebuilt=True, timing=timing)
+    out = ImportResult(name, b"", dialect.value, imported.report, rebuilt=True, timing=timing)
     _write(out, built, identified, options)
     import_new_points(out, identified, built.rows)
-    out.wear, warnings = wear_rows(identified.scene)
-    add_surface_edits(out, SurfaceEdits(new=materials_of_model(given, identified.scene)), options)
-    out.warnings += warnings
-    out.not_applied += lost_without_sidecar(given)
+    out.wear = wear_rows(identified.scene, imported.report)
+    add_surface_edits(out, SurfaceEdits(new=materials_of_model(imported, identified.scene)), options)
+    imported.report.not_applied += lost
     if identified.scene.materials:
-        out.not_applied += new_faces_without_material(identified, out.wear)
+        report_new_faces_without_material(identified, out.wear)
     else:
-        out.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
+        imported.report.warnings.append(f"no materials in the file: its faces have row 0 ({out.wear[0]})")
     known, used = identified.scene.materials, materials_in_use(identified.scene)
     if dialect is Dialect.RETAIL:
-        out.not_applied += colours_without_table(given)
-    out.not_applied += one_name_two_looks(known, given.surfaces)
-    out.not_applied += looks_without_a_name(known, given.surfaces, used)
+        report_colours_without_table(imported)
+    report_one_name_two_looks(imported.report, known, imported.surfaces)
+    report_looks_without_a_name(imported.report, known, imported.surfaces, used)
     return out
 
 
@@ -277,16 +283,16 @@ def _clip_options(options: ImportOptions) -> ClipOptions:
     return ClipOptions(options.clip, options.fps, ignore_scale=options.ignore_scale, allow_delete=options.allow_delete)
 
 
-def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> list[str]:
-    """Add the levels of ``--generate-lods``; warnings of those that are not as asked for."""
+def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:
+    """Add the levels of ``--generate-lods``."""
     if not options.lod_ratios:
-        return []
+        return
     from ..rebuild.lods import generate_lods
 
     node_of = {k: i for i, k in identified.stored_of.items()}
     parts = stored.parts if stored is not None else []
     taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
-    return generate_lods(identified.scene, options.lod_ratios, taken)
+    generate_lods(identified.scene, options.lod_ratios, taken, identified.report)
 
 
 def _write(
@@ -299,9 +305,7 @@ def _write(
     mode: Mode = "default",
 ) -> None:
     """Fill in the bytes and the report, and compare the bytes with the file they came from."""
-    out.data = write_model(built.model)
-    out.report, out.warnings = built.report, built.warnings
-    out.not_applied += built.not_applied
+    out.data, out.report = write_model(built.model), built.statuses
     if options.verify:
         from .verify import verify
 

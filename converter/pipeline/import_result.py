@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural
+from ..findings import Change, NotApplied, Report
 from ..formats.library import LibraryEdit
-from ..scene.differences import Change, NotApplied
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,8 @@ class ImportResult:
         name: the model's file name.
         data: its bytes.
         dialect: the dialect it is written in.
-        changes: what differs from the sidecar and is applied.
-        not_applied: what differs and is not applied.
+        differences: what differs from the sidecar, and what else the user should know.
         report: every node and part with kept, rebuilt, new or deleted, and why.
-        warnings: what the user should know.
         kept_all: nothing is applied, and the bytes are those of the source.
         rebuilt: there was no sidecar.
         wear: material names by row, of a model that was rebuilt.
@@ -61,10 +59,8 @@ class ImportResult:
     name: str
     data: bytes
     dialect: str
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    differences: Report
     report: list[dict[str, str]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     kept_all: bool = False
     rebuilt: bool = False
     wear: list[str] | None = None
@@ -74,6 +70,21 @@ class ImportResult:
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
     source_sha256: str = ""
+
+    @property
+    def changes(self) -> list[Change]:
+        """What differs from the sidecar and is applied."""
+        return self.differences.changes
+
+    @property
+    def not_applied(self) -> list[NotApplied]:
+        """What differs and is not applied."""
+        return self.differences.not_applied
+
+    @property
+    def warnings(self) -> list[str]:
+        """What else the user should know."""
+        return self.differences.warnings
 
     @property
     def own_companions(self) -> list[Companion]:

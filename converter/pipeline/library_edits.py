@@ -9,6 +9,7 @@ from pathlib import Path
 from ..edits.compare_surfaces import SurfaceEdits
 from ..edits.new_materials import NewMaterial, merged_materials
 from ..errors import ConversionError, printable
+from ..findings import NotApplied
 from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, blank_texture, with_values
 from ..formats.material import (
     DEFAULT_MATERIAL,
@@ -23,7 +24,6 @@ from ..formats.nres import Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.texture import TEXM_TYPE
 from ..input_files import read_file
-from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message
 from .options import ImportOptions
@@ -37,23 +37,23 @@ def add_surface_edits(out: ImportResult, found: SurfaceEdits, options: ImportOpt
     """Add what came of a comparison to the result of an import.
 
     Args:
-        out: the result; its changes, ``library``, ``new_materials``, ``not_applied`` and warnings
-            grow.
+        out: the result; its differences, ``library`` and ``new_materials`` grow.
         found: what materials show otherwise.
         options: whether edits are wanted.
     """
-    out.not_applied += found.not_applied
+    report = out.differences
+    report.add(found.report)
     if not options.libraries:
-        out.not_applied += refused(found.edits) + refused_materials(found.new)
+        report.not_applied += refused(found.edits) + refused_materials(found.new)
         return
     out.library, conflicts = merged(found.edits)
     out.new_materials, others = merged_materials(found.new)
-    out.not_applied += conflicts + others
+    report.not_applied += conflicts + others
     for edit in out.library:
-        out.changes.append(Change(edit.where, edit.what))
+        report.changed(edit.where, edit.what)
         phases = int.from_bytes(edit.entry.data[:2], "little")
         if edit.entry.library == MATERIALS and phases > 1:
-            out.warnings.append(
+            report.warnings.append(
                 f"{printable(edit.entry.name)} is animated: of its {phases} phases only the first, "
                 "which is shown, changes"
             )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..edits.compare_materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
+from ..findings import NotApplied
 from ..formats.library import MATERIALS, TEXTURE_NAME_ROOM, TEXTURES, LibraryEdit, NewPicture, first_phase, with_values
 from ..formats.material import (
     DEFAULT_MATERIAL,
@@ -30,7 +31,6 @@ from ..formats.nres import Archive, Entry
 from ..formats.surface import pixel_digest
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
 from ..numeric.colours import colour_of_row, to_bytes
-from ..scene.differences import NotApplied
 from .open_files import find_library, open_nres, open_unpacked
 
 #: Characters that some system refuses in the name of a file.

@@ -20,8 +20,8 @@ from ...exporters.png import png_bytes
 from ...importers.mtl import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.compare_materials import listed
-from ..edits.compare_model import same_materials
-from ..edits.match_triangles import TriangleList, match, triangle_list
+from ..edits.model import same_materials
+from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, plural, printable
 from ..formats.model import MshModel
 from ..formats.names import escape, readable, without_number
@@ -216,7 +216,7 @@ def import_obj(
     try:
         if found is None:
             if lost:
-                given.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
+                given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
             out = import_new(path, given, options)
         else:
             kept = open_sidecar(found, path, given.info, options, of_obj=True)
@@ -226,8 +226,6 @@ def import_obj(
             out = import_edited(path, given, stored, options, only_shown=True)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
-    out.warnings[:0] = given.warnings
-    out.not_applied[:0] = given.not_applied
     return out
 
 
@@ -241,9 +239,9 @@ def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
     about, scene, info = stored.about, stored.scene, given.info
     shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
-        given.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
+        given.report.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
     if lost := not_in_obj(scene, *shown):
-        given.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
+        given.report.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
     poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
     _name_materials(given, scene)
     _local(given, scene, shown, poses)
@@ -272,7 +270,7 @@ def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
             surface = surface._replace(emission=known.emission)
         given.surfaces[i] = surface
     if dark:
-        given.warnings.append(
+        given.report.warnings.append(
             "the .mtl has no own light (Ke), which some versions of Blender leave out: materials keep theirs"
         )
 
@@ -359,7 +357,7 @@ def _require_known_names(given: ImportedScene, number_of: dict[int, int], expect
         )
     others = f" and {plural(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
     become = "become new nodes" if others else "becomes a new node"
-    given.warnings.append(f"{first}{others} {become}: a node of the model is {listed(expected)}")
+    given.report.warnings.append(f"{first}{others} {become}: a node of the model is {listed(expected)}")
 
 
 def _corners(mesh: Mesh, start: int) -> tuple[Mesh, int]:

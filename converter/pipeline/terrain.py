@@ -14,12 +14,11 @@ from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
-from ..edits.compare_materials import terrain_faces_without_material
+from ..edits.compare_materials import report_terrain_faces_without_material
 from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.compare_terrain import TerrainPlan, compare_terrain
-from ..edits.compare_terrain_objects import compare_terrain_objects
 from ..edits.export_options import refuse_draco, refuse_turned
-from ..edits.hidden_nodes import leave_out_hidden
+from ..edits.nodes import leave_out_hidden
+from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.terrain_materials import settle_terrain_materials
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
@@ -30,14 +29,13 @@ from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
-from ..scene.differences import NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from ..scene.terrain import TerrainScene, blend_weights, decode_terrain
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
+from .import_companions import import_level_wears, why_level_locked
 from .import_result import ImportResult
-from .import_wear import import_level_wears, why_level_locked
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
 from .open_files import wears_of_level
@@ -177,20 +175,20 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         ConversionError: unreadable, or an edit that the game cannot hold.
     """
     about = kept.description
-    out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
+    out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
     terrain, scene = stored_terrain(kept, label)
     refuse_draco(given)
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
-    out.changes, out.not_applied = list(plan.changes), [*wear.not_applied, *plan.not_applied]
-    import_level_wears(out, wear, about)
-    out.not_applied += compare_terrain_objects(plan, given, terrain, scene, visible_only=about.visible_only)
-    out.not_applied += terrain_faces_without_material(plan)
+    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only)
+    report_terrain_faces_without_material(plan)
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
-    unrecorded = bool(used and given.surfaces) and not about.shown
-    out.warnings += _surface_warnings(options, unrecorded=unrecorded)
+    if used and given.surfaces and not about.shown:
+        given.report.warnings.append(UNRECORDED)
+    if options.own_materials:
+        given.report.warnings.append("a terrain gets no materials of its own: edits change those of the game")
     surfaces = compare_surfaces(
         plan.materials,
         given.surfaces,
@@ -202,35 +200,29 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
         rows=[pair.name.partition("+")[0] for pair in scene.material_pairs],
     )
     surfaces.new += wear.seconds
-    if not plan.changes:
-        add_surface_edits(out, surfaces, options)
-        return out
-    refuse_turned(given, terrain.positions, terrain.uv0)
-    if about.tolerant:
-        raise refuse_edit(plan.changes, label)
-    from ..rebuild.terrain import edited_terrain
-
-    built = edited_terrain(plan, terrain)
-    out.data, out.kept_all = write_terrain(built.terrain), False
-    out.report = built.report
-    out.warnings += built.warnings
-    out.not_applied += built.not_applied
-    out.not_applied += _covered_holes(plan, terrain, built.terrain)
-    if options.verify:
-        _verify(out, terrain)
+    if out.changes:
+        refuse_turned(given, terrain.positions, terrain.uv0)
+        if about.tolerant:
+            raise refuse_edit(out.changes, label)
+        _rebuild(out, plan, terrain, options)
+    import_level_wears(out, wear, about)
     add_surface_edits(out, surfaces, options)
     return out
 
 
-def _surface_warnings(options: ImportOptions, *, unrecorded: bool) -> list[str]:
-    """Return what edits of a terrain's materials cannot do."""
-    out = [UNRECORDED] if unrecorded else []
-    if options.own_materials:
-        out.append("a terrain gets no materials of its own: edits change those of the game")
-    return out
+def _rebuild(out: ImportResult, plan: TerrainPlan, terrain: Terrain, options: ImportOptions) -> None:
+    """Fill in the terrain with a plan's changes."""
+    from ..rebuild.terrain import edited_terrain
+
+    built = edited_terrain(plan, terrain)
+    out.data, out.kept_all = write_terrain(built.terrain), False
+    out.report = built.statuses
+    _report_covered_holes(plan, terrain, built.terrain)
+    if options.verify:
+        _verify(out, terrain)
 
 
-def _covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) -> list[NotApplied]:
+def _report_covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) -> None:
     """Report holes that were cut into the fine level and that coarse faces still cover."""
     fine = plan.levels[FINE]
     gone = np.ones(len(fine.rows), np.bool_)
@@ -242,17 +234,14 @@ def _covered_holes(plan: TerrainPlan, before: Terrain, after: Terrain) -> list[N
         for terrain, level in ((before, FINE), (after, FINE), (after, COARSE))
     )
     holes = middle[was & ~now & coarse]
-    if not len(holes):
-        return []
-    x, y = holes[0].tolist()
-    return [
-        NotApplied(
-            where="coarse level",
-            what=f"covers {plural(len(holes), 'face')} that the fine level lost, at ({x:g}, {y:g})",
-            why="the two levels are objects of their own",
-            instead="delete the faces over the hole in the object 'coarse' too",
+    if len(holes):
+        x, y = holes[0].tolist()
+        plan.report.skipped(
+            "coarse level",
+            f"covers {plural(len(holes), 'face')} that the fine level lost, at ({x:g}, {y:g})",
+            "the two levels are objects of their own",
+            "delete the faces over the hole in the object 'coarse' too",
         )
-    ]
 
 
 def _verify(out: ImportResult, before: Terrain) -> None:
@@ -266,7 +255,7 @@ def _verify(out: ImportResult, before: Terrain) -> None:
     for finding in check_terrain(again):
         if finding.rule == terrain_coarse_vertex.rule:
             # it stays (docs/reference/terrain.md); the user should know
-            out.warnings.append(finding.problem)
+            out.differences.warnings.append(finding.problem)
         elif finding.code not in known and finding.severity != "note":
             raise ConversionError(
                 "the rebuilt terrain does not hold together, please report it",

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..checks.model import require_valid
 from ..checks.model_triangles import batch_window, triangle_mutual
-from ..edits.compare_poses import poses_at
-from ..edits.identify_nodes import Identified
-from ..edits.match_triangles import match, triangle_list
+from ..edits.nodes import Identified
+from ..edits.poses import poses_at
+from ..edits.triangles import match, triangle_list
 from ..errors import ConversionError, printable
 from ..findings import Finding
 from ..formats.model import MshModel

@@ -13,12 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
-from ..formats.tables import SLOT_DTYPE
+from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel
+from ..formats.tables import HEADER_DTYPE, SLOT_DTYPE
 from ..numeric.adjacency import neighbour_links, row_ids
 from ..numeric.arrays import NONE16, concatenate_records, cross_products
-from ..numeric.bounds import slot_bounds
+from ..numeric.bounds import F64, hull, round_down, round_up, slot_bounds, sphere_radius
+from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_normals, encode_unit, normalise
+from ..numeric.sampler import sample
+from ..scene import dialect as dialects
+from ..scene.dialect import Dialect
 
 #: One vertex as stored, all streams side by side; streams that the model lacks stay zero.
 VERTEX_DTYPE = np.dtype(
@@ -235,3 +239,50 @@ def _batch_bounds(material: NDArray[np.int64]) -> NDArray[np.int64]:
     bounds = [0, *(np.flatnonzero(np.diff(material)) + 1).tolist(), len(material)]
     starts = [at for first, last in pairwise(bounds) for at in range(first, last, most)]
     return np.array([*starts, len(material)], np.int64)
+
+
+# ------------------------------------------------------------------ the header (docs/reference/model.md, The header)
+
+
+def bounding_header(points: F64) -> NDArray[np.void]:
+    """Return the header of a model from its posed vertices, one ``HEADER_DTYPE`` record.
+
+    The box faces are rounded outward; the cylinder lies along the axis that gives the smallest
+    volume (ties: z, then y, then x).
+
+    Args:
+        points: (n, 3) float64, model space; none: an all-zero header.
+    """
+    out = np.zeros(1, HEADER_DTYPE)
+    if not len(points):
+        return out
+    low = np.array([round_down(v) for v in points.min(axis=0)], np.float32)
+    high = np.array([round_up(v) for v in points.max(axis=0)], np.float32)
+    out["hull"][0] = hull(low, high)
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    out["sphere_center"], out["sphere_radius"] = center, sphere_radius(center, points)
+
+    size = high.astype(np.float64) - low.astype(np.float64)
+    across = [np.delete(size, axis) for axis in range(3)]
+    volumes = [float((pair**2).sum() * size[axis]) for axis, pair in enumerate(across)]
+    axis = min((2, 1, 0), key=lambda a: volumes[a])
+    a, b = center.copy(), center.copy()
+    a[axis], b[axis] = low[axis], high[axis]
+    out["cylinder_a"], out["cylinder_b"] = a, b
+    corners = np.stack([low, high]).astype(np.float64) - center.astype(np.float64)
+    extent = np.delete(np.abs(corners).max(axis=0), axis)
+    out["cylinder_radius"] = round_up(float(np.sqrt((extent**2).sum())))
+    return out
+
+
+def posed_header(model: MshModel, dialect: Dialect) -> NDArray[np.void]:
+    """Return the header of a model: LOD 0, group 0 without cockpits, posed at t = 0."""
+    vertices, nodes, counts = dialects.header_vertices(model)
+    owner = np.repeat(nodes, counts)
+    points = model.positions[vertices].astype(np.float64)
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not len(points):
+        return bounding_header(points)
+    rest = sample(tracks, np.arange(len(model.nodes)), [0.0])
+    world_r, world_t = compose(model.parents, rotation(rest.quaternion[:, 0]), rest.position[:, 0].astype(np.float64))
+    return bounding_header(rotate(world_r[owner], points) + world_t[owner])

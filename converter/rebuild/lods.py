@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Report
 from ..numeric.arrays import cross_products
 from ..numeric.quantize import normalise
 from ..requirements import needed_for
@@ -22,7 +23,7 @@ _NAMED = 5
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
-def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]]) -> list[str]:
+def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int, int, int]], report: Report) -> None:
     """Add LOD 1, 2, ... to every node that has a LOD 0 part and none of its own there.
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
@@ -34,9 +35,7 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
         scene: changed in place.
         ratios: of triangles to those of LOD 0, for LOD 1 and LOD 2.
         taken: cells (node, lod, group) that the sidecar fills.
-
-    Returns:
-        A warning for each LOD that has parts with more triangles than asked for.
+        report: of the import; a LOD with more triangles than asked for is warned of.
 
     Raises:
         MissingPackage: the ``lods`` extra is not installed.
@@ -76,7 +75,7 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
-    return [_warning(scene, lod, refused[lod]) for lod in sorted(refused)]
+    report.warnings += [_warning(scene, lod, refused[lod]) for lod in sorted(refused)]
 
 
 def _warning(scene: Scene, lod: int, parts: Iterable[tuple[int, int]]) -> str:

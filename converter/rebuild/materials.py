@@ -11,6 +11,7 @@ from ..edits.compare_materials import stated_row
 from ..edits.new_materials import materials_in_use
 from ..edits.plan import Plan
 from ..errors import ConversionError, printable
+from ..findings import Report
 from ..formats.material import DEFAULT_MATERIAL
 from ..formats.model import BATCH_LIGHTMAP, NO_LIGHTMAP
 from ..formats.names import without_number
@@ -111,19 +112,19 @@ def new_rows(materials: list[Material]) -> list[Material]:
     return out
 
 
-def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
-    """Return the WEAR rows of a new model, and what the user should know about them.
+def wear_rows(scene: Scene, report: Report) -> list[str]:
+    """Return the WEAR rows of a new model; warn of names that they cannot have.
 
     A row is called like its first material. Rows that no material names are ``DEFAULT``, which is
     what the game shows for an unknown name; so is a name that no ``Material.lib`` can hold.
 
     Args:
         scene: whose materials :func:`new_rows` gave the batches their rows.
+        report: of the import.
     """
     materials = new_rows(scene.materials)
     used = materials_in_use(scene)
     names: dict[int, str] = {}
-    warnings = []
     for i in sorted(used):
         material = materials[i] if i >= 0 else None
         row = 0 if material is None else material.row
@@ -133,12 +134,11 @@ def wear_rows(scene: Scene) -> tuple[list[str], list[str]]:
         if is_material_name(name):
             names[row] = name
         else:
-            warnings.append(
+            report.warnings.append(
                 f"material {printable(name)!r} cannot be a name in Material.lib (one line of 1 to "
                 f"{NAME_SIZE - 1} bytes of CP1251): row {row} of the .wea is {DEFAULT_MATERIAL}"
             )
     rows = {0, *(materials[i].row for i in used if i >= 0)}
     if any(0 <= materials[i].lightmap < NO_LIGHTMAP for i in used if i >= 0):
-        warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
-    wear = [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]
-    return wear, warnings
+        report.warnings.append("the names of its lightmaps are not in the file: the .wea has no LIGHTMAPS")
+    return [names.get(row, DEFAULT_MATERIAL) for row in range(max(rows) + 1)]

@@ -6,28 +6,33 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..edits.compare_poses import clip_length_changed
-from ..edits.identify_nodes import Identified
-from ..edits.match_triangles import triangle_list
+from ..edits.nodes import Identified
 from ..edits.plan import PartPlan, Plan
-from ..errors import ConversionError
-from ..formats.model import GRAPH_LINK_DTYPE, GRAPH_POINT_DTYPE, TABLES, MshModel, PathGraph, StreamType, StringTable
+from ..edits.poses import clip_length_changed
+from ..edits.triangles import triangle_list
+from ..errors import ConversionError, plural, printable
+from ..formats.model import (
+    BATCH_PORTAL,
+    GRAPH_LINK_DTYPE,
+    GRAPH_POINT_DTYPE,
+    TABLES,
+    MshModel,
+    PathGraph,
+    StreamType,
+    StringTable,
+)
+from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.nres_edits import name_field
-from ..formats.tables import HEADER_DTYPE, NODE_DTYPE, SLOT_DTYPE
+from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, NODE_DTYPE, SLOT_DTYPE
 from ..numeric.arrays import NONE16
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
 from ..scene.scene import Scene
-from .context import Rebuild, RebuildOptions, Rebuilt
-from .geometry import too_many
-from .header import posed_header
-from .names import renumber, write_names
-from .node_edits import node_edits
-from .nodes import NodeEdit, build_nodes, node_order
+from .geometry import posed_header, too_many
+from .nodes import NodeEdit, build_nodes, node_edits, node_order
 from .parts import rebuild_parts
-from .report import report_rows
-from .workspace import Workspace
+from .workspace import Rebuild, RebuildOptions, Rebuilt, Workspace
 
 _PLAIN = (1, 2, 3, 4, 5, 15, 13, 6, 7, 8, 19, 9, 10, 17)
 _WITH_EXTRA = (1, 2, 3, 4, 5, 18, 15, 13, 6, 7, 8, 19, 9, 10, 17, 20)
@@ -96,7 +101,7 @@ def _rebuild(job: Rebuild, space: Workspace) -> Rebuilt:
     if drawn or posed or job.stored is None:
         model.header = posed_header(model, job.dialect)
     _require_limits(model)
-    out.report = report_rows(plan, job.stored)
+    out.statuses = report_rows(plan, job.stored)
     return out
 
 
@@ -166,3 +171,129 @@ def _set_attr2(model: MshModel, stream: StreamType, value: int) -> None:
         if entry.type_id == stream:
             entries[i] = replace(entry, attr2=value)
             return
+
+
+# ------------------------------------------------------------------ names, and what names nodes
+
+
+def write_names(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
+    """Write Res9 always, and Res10 by dialect (docs/reference/model.md, What the writer does).
+
+    Args:
+        job: the rebuild; its model has the new nodes.
+        edits: every node.
+        order: from ``node_order``.
+
+    Raises:
+        ConversionError: a name longer than 31 bytes.
+    """
+    plan, model, dialect, scene = job.plan, job.model, job.dialect, job.scene
+    moved = [edits[i].old for i in order] != list(range(len(model.strings.records) if model.strings else len(order)))
+    if job.stored is not None and not plan.names and not plan.labels and not moved:
+        return
+    res9 = np.zeros(len(order), NAME_DTYPE)
+    old9 = model.streams.get(StreamType.NAMES)
+    records = []
+    for row, i in enumerate(order):
+        old, node = edits[i].old, scene.nodes[i]
+        raw = encode_name(node.name)
+        fresh = old is None or i in plan.names
+        if fresh and decode_text(raw) != node.name:
+            job.report.warnings.append(f"name of node {printable(node.name)!r} has letters that CP1251 lacks")
+        if fresh and len(raw) > 31:
+            raise ConversionError(
+                f"name of node {printable(node.name)!r} is too long",
+                value=plural(len(raw), "byte"),
+                expected="at most 31",
+            )
+        if fresh or old9 is None or old is None or old >= len(old9):
+            res9["name"][row, : len(raw[:31])] = np.frombuffer(raw[:31], np.uint8)
+        else:
+            res9[row] = old9[old]
+        text = encode_name(node.label) if dialect is Dialect.RETAIL else raw
+        keep = (
+            old is not None
+            and model.strings is not None
+            and i not in (plan.labels if dialect is Dialect.RETAIL else plan.names)
+        )
+        if keep and model.strings is not None and old is not None:
+            records.append(model.strings.records[old])
+        else:
+            records.append(text + b"\0" if text else b"")
+    if old9 is not None or job.stored is None:
+        model.streams[StreamType.NAMES] = res9
+    if model.strings is not None:
+        model.strings = StringTable(records, model.strings.tail)
+
+
+def renumber(job: Rebuild, edits: list[NodeEdit], order: list[int]) -> None:
+    """Let portals and path points follow the nodes that they name.
+
+    These are word +6 of a portal's batch in ``retail``, and Res17 (docs/reference/model.md).
+    """
+    model = job.model
+    new_of = {edits[i].old: row for row, i in enumerate(order) if edits[i].old is not None}
+    if all(old == row for old, row in new_of.items()):
+        return
+    if job.dialect is Dialect.RETAIL:
+        batches = model.batches.copy()
+        portal = (batches["word0"] & BATCH_PORTAL).astype(bool) & (batches["word6"] != NONE16)
+        batches["word6"][portal] = [new_of.get(int(old), NONE16) for old in batches["word6"][portal]]
+        model.streams[StreamType.BATCHES] = batches
+    if model.graph is not None and len(model.graph.points):
+        points = model.graph.points.copy()
+        points["node"] = [new_of.get(int(old), 0) for old in points["node"]]
+        model.graph = PathGraph(points, model.graph.links)
+        tails = model.graph.links["opaque8"]
+        if (tails != 0xFFFFFFFF).any():
+            job.report.warnings.append("path links have words that may be node numbers; they were kept")
+    job.report.warnings.append("nodes were renumbered: check the model's .ndp, .cpt, .dat and .ctl, which name nodes")
+
+
+# ------------------------------------------------------------------ what became of each node and part
+
+
+def report_rows(plan: Plan, stored: Scene | None) -> list[dict[str, str]]:
+    """Return what was kept, rebuilt, new and deleted: what, name, status and reason of each."""
+    scene = plan.identified.scene
+    out: list[dict[str, str]] = []
+
+    def say(what: str, name: str, status: str, reason: str) -> None:
+        out.append({"what": what, "name": name, "status": status, "reason": reason})
+
+    reasons: dict[str, list[str]] = {}
+    for change in plan.report.changes:
+        reasons.setdefault(change.where, []).append(change.what)
+    for i, node in enumerate(scene.nodes):
+        k = plan.identified.stored_of.get(i)
+        name = printable(node.name)
+        if stored is None or k is None:
+            say("node", name, "new", "not in the sidecar" if stored else "no sidecar")
+            continue
+        where = f"node {printable(stored.nodes[k].name)!r}"
+        why = reasons.get(where, []) + reasons.get(f"animation of {where}", [])
+        say("node", name, "rebuilt" if why else "kept", "; ".join(why) or "unchanged")
+    for part in plan.parts:
+        node = scene.nodes[part.part.node]
+        name = f"{printable(node.name)}.lod{part.part.lod}.group{part.part.group}"
+        where = f"part {printable(node.name)!r} lod {part.part.lod} group {part.part.group}"
+        if part.source is not None and not part.copied:
+            say("part", name, "moved", "; ".join(reasons[where]))
+        elif part.unchanged:
+            say("part", name, "kept", "; ".join(reasons.get(where, [part.placed or "unchanged"])))
+        elif part.slot is None:
+            say("part", name, "new", "not in the sidecar" if stored else "no sidecar")
+        else:
+            say("part", name, "rebuilt", "; ".join(reasons.get(where, ["changed"])))
+    if stored is not None:
+        for cells, status, reason in (
+            (plan.kept_parts, "kept", "not in the file"),
+            (plan.deleted_parts, "deleted", "missing from the file"),
+            (plan.replaced_parts, "deleted", "its cell shows another part"),
+        ):
+            for k, lod, group in cells:
+                name = f"{printable(stored.nodes[k].name)}.lod{lod}.group{group}"
+                say("part", name, status, reason)
+        for k in plan.deleted_nodes:
+            say("node", printable(stored.nodes[k].name), "deleted", "missing from the file")
+    return out

@@ -1,4 +1,7 @@
-"""Build the node table, key pool and frame map of a changed hierarchy."""
+"""Build the node table, key pool and frame map of a changed hierarchy.
+
+How keys are reduced: docs/reference/animation.md, What the writer does.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..edits.nodes import POSE_NOISE
+from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
 from ..formats.key_pool import KEY_DTYPE, encode_keys
 from ..formats.model import MshModel
-from ..formats.tables import NODE_DTYPE
+from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_DTYPE
 from ..numeric.arrays import NONE16
-from .key_reduction import Run, frame_map
+from ..numeric.pose import rotation
+from ..numeric.quantize import decode_unit, encode_unit
+from ..numeric.sampler import Samples, Tracks, interpolate, sample
+from ..scene import dialect as dialects
+from ..scene.decode import rest_pose
+from ..scene.scene import Track
+from .workspace import Cell, Rebuild
 
 Records = NDArray[np.void]
 
@@ -196,3 +207,212 @@ class _StoredRuns:
         moved = np.clip(block - self.start[node] + first, 0, NONE16)
         longer = np.full(max(0, count - len(block)), end, np.int64)
         return np.concatenate([moved, longer])
+
+
+# ------------------------------------------------------------------ what becomes of each node
+
+
+#: Position tolerance of key reduction, relative to the model's extent.
+_TOLERANCE = 1e-5
+
+
+def node_edits(job: Rebuild, cells: dict[Cell, int]) -> list[NodeEdit]:
+    """Return the edit of every node of the file.
+
+    Args:
+        job: the rebuild; its model still has the stored nodes.
+        cells: slot of every cell of the file.
+    """
+    scene, plan, nodes = job.scene, job.plan, job.model.nodes
+    tracks = {track.node: track for track in scene.tracks}
+    tolerance = _TOLERANCE * _extent(job)
+    stored = dialects.tracks(job.model, job.dialect) if job.stored is not None else None
+    animated = set() if stored is None else set(stored.animated.tolist())
+    out = []
+    for i, node in enumerate(scene.nodes):
+        k = plan.identified.stored_of.get(i)
+        slots = [[cells.get((i, lod, group), NONE16) for group in range(GROUP_COUNT)] for lod in range(LOD_COUNT)]
+        flags = node.flags
+        if flags is None:
+            flags = int(nodes["flags"][k]) if k is not None else 0
+        run = None
+        if i in plan.poses:
+            still = i not in tracks or (k not in animated and not _moves(tracks[i]))
+            frames = np.arange(float(1 if still else scene.frame_count))
+            translations, turned = poses_at(tracks.get(i), node, frames)
+            quaternions = turned * [1, -1, -1, -1]
+            positions = translations.astype(np.float32)
+            if k is not None and stored is not None:
+                noise = POSE_NOISE * plan.identified.size
+                _take_stored(quaternions, positions, sample(stored, [k], frames), noise)
+            run = make_run(quaternions, positions, tolerance, reduce=job.options.reduce)
+            if k is not None and stored is not None and not run.animated:
+                _keep_sign(run, stored, k)
+        wanted = k if job.stored is not None else node.index
+        table = np.array(slots, np.uint16)
+        out.append(NodeEdit(k, wanted, node.parent, flags & 0xFFFF, run, table))
+    return out
+
+
+def _moves(track: Track) -> bool:
+    """Whether the values of a track differ at all; one pose is enough for the others."""
+    channels = (track.translation, track.rotation)
+    return any((c.values != c.values[:1]).any() for c in channels if c is not None)
+
+
+def _take_stored(
+    quaternions: NDArray[np.float64], positions: NDArray[np.float32], samples: Samples, noise: float
+) -> None:
+    """Take the runtime's own numbers in frames that show what the runtime samples."""
+    raw = samples.quaternion[0].astype(np.float64)
+    same = same_rotations(quaternions * [1, -1, -1, -1], rotation(samples.quaternion[0]))
+    signs = np.where(np.einsum("ti,ti->t", raw, quaternions) < 0, -1.0, 1.0)
+    quaternions[same] = (raw * signs[:, None])[same]
+    near = (np.abs(positions - samples.position[0]) <= noise).all(axis=1)
+    positions[near] = samples.position[0][near]
+
+
+def _keep_sign(run: Run, stored: Tracks, k: int) -> None:
+    """Give a static key the sign of the stored one, so that an unturned key keeps its words."""
+    old = stored.quaternion[int(stored.fallback[k])]
+    if float(run.words[0].astype(np.float64) @ old) < 0:
+        run.words = -run.words
+
+
+def _extent(job: Rebuild) -> float:
+    """The largest diagonal of a part's box and of the box round all nodes."""
+    sizes = [1e-6]
+    for part in job.plan.parts:
+        if part.triangles is not None and len(part.triangles):
+            points = part.triangles.positions.reshape(-1, 3).astype(np.float64)
+            sizes.append(float(np.linalg.norm(points.max(axis=0) - points.min(axis=0))))
+    if job.scene.nodes:
+        _, world = rest_pose(job.scene)
+        sizes.append(float(np.linalg.norm(world.max(axis=0) - world.min(axis=0))))
+    return max(sizes)
+
+
+# ------------------------------------------------------------------ fewer keys
+
+
+#: Tolerance of key reduction: half a quantisation step per quaternion word.
+_WORD_TOLERANCE = 0.5 + 0.02  # the sampler's own binary32 noise on top
+
+
+@dataclass
+class Run:
+    """The keys of one node; words in runtime order ``[w, x, y, z]``.
+
+    ``frames`` (k,) int64 increasing from 0, ``positions`` (k, 3) float32, ``words`` (k, 4) int16.
+    One key = a static node.
+    """
+
+    frames: NDArray[np.int64]
+    positions: NDArray[np.float32]
+    words: NDArray[np.int16]
+
+    @property
+    def animated(self) -> bool:
+        """Whether the node needs a map."""
+        return len(self.frames) > 1
+
+
+def make_run(
+    quaternions: NDArray[np.float64], positions: NDArray[np.float32], tolerance: float, *, reduce: bool = True
+) -> Run:
+    """Return keys for the poses of one node at frames 0..N-1.
+
+    Args:
+        quaternions: (N, 4) runtime quaternions; unit where they come from outside.
+        positions: (N, 3) float32.
+        tolerance: position tolerance per coordinate.
+        reduce: drop keys that the runtime sampler reproduces.
+    """
+    quaternions = _one_sign(quaternions)
+    words = encode_unit(quaternions)
+    same = (words[1:] == words[:-1]).all(axis=1) & (positions[1:] == positions[:-1]).all(axis=1)
+    changing = np.flatnonzero(~same)
+    if not changing.size:
+        return Run(np.zeros(1, np.int64), positions[:1], words[:1])
+    last = int(changing[-1]) + 1  # the last frame in which anything still changes
+    full = Run(np.arange(last + 1), positions[: last + 1], words[: last + 1])
+    return _reduced(full, quaternions[: last + 1], tolerance) if reduce else full
+
+
+def _one_sign(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Signs such that neighbours have dot products >= 0, the first with w >= 0."""
+    dots = np.einsum("ti,ti->t", quaternions[1:], quaternions[:-1])
+    signs = np.cumprod(np.concatenate([[1.0], np.where(dots < 0, -1.0, 1.0)]))
+    if quaternions[0, 0] < 0:
+        signs = -signs
+    return quaternions * signs[:, None]
+
+
+def _reduced(full: Run, quaternions: NDArray[np.float64], tolerance: float) -> Run:
+    """Drop keys that the runtime sampler reproduces, until no further one can go.
+
+    Each pass drops every other key and takes back those whose segment leaves the tolerance at a
+    frame or half frame; what is compared with are the poses before quantisation.
+    """
+    last = int(full.frames[-1])
+    times = (np.arange(2 * last + 1) / 2).astype(np.float32)
+    exact = quaternions.astype(np.float32)
+    halves = np.full(last, 0.5, np.float32)
+    middle = (full.positions[1:] + full.positions[:-1]) / 2
+    wanted_q = _interleaved(exact, interpolate(exact[:-1], exact[1:], halves))
+    wanted_p = _interleaved(full.positions, middle.astype(np.float32))
+    keep = np.ones(last + 1, np.bool_)
+    idle = 0
+    parity = 1
+    while idle < 2:
+        frames = np.flatnonzero(keep)
+        dropped = frames[1:-1][parity - 1 :: 2]
+        trial = keep.copy()
+        trial[dropped] = False
+        got = _sampled(Run(full.frames[trial], full.positions[trial], full.words[trial]), times)
+        wrong = (np.abs(got.quaternion[0] - wanted_q).max(axis=1) > _WORD_TOLERANCE / 32767) | ~(
+            np.abs(got.position[0] - wanted_p).max(axis=1) <= tolerance
+        )
+        # every segment of the trial holds at most one dropped key
+        segment = np.cumsum(trial)
+        bad = np.zeros(int(segment[-1]) + 1, np.bool_)
+        bad[segment[np.flatnonzero(wrong) // 2]] = True
+        back = dropped[bad[segment[dropped]]]
+        trial[back] = True
+        idle = idle + 1 if trial.sum() == keep.sum() else 0
+        keep, parity = trial, 3 - parity
+    return Run(full.frames[keep], full.positions[keep], full.words[keep])
+
+
+def _interleaved(whole: NDArray[np.float32], half: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Values at 0, 0.5, 1, ... from those at whole and at half frames."""
+    out = np.empty((len(whole) + len(half), whole.shape[1]), np.float32)
+    out[0::2], out[1::2] = whole, half
+    return out
+
+
+def frame_map(frames: NDArray[np.int64], start: int, count: int) -> NDArray[np.int64]:
+    """Return the map of a run: the last key at or before each frame. (count,) key indices.
+
+    Args:
+        frames: (k,) key times.
+        start: index of the run's first key in the pool.
+        count: frames of the timeline.
+    """
+    left = np.searchsorted(frames, np.arange(count), "right") - 1
+    return start + np.minimum(left, len(frames) - 1)
+
+
+def _sampled(run: Run, times: NDArray[np.float32]) -> Samples:
+    last = int(run.frames[-1])
+    words = frame_map(run.frames, 0, last + 1).astype(np.uint16)
+    tracks = Tracks(
+        map_start=np.array([0 if run.animated else NONE16]),
+        fallback=np.array([len(run.frames) - 1]),
+        map_words=words,
+        frame_count=last + 1,
+        position=run.positions,
+        time=run.frames.astype(np.float32),
+        quaternion=decode_unit(run.words),
+    )
+    return sample(tracks, [0], times)

@@ -5,17 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..edits.fit_uv import fit_uv
-from ..edits.match_triangles import TriangleList
 from ..edits.plan import PartPlan
+from ..edits.triangles import TriangleList
 from ..errors import plural
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
 from ..scene.dialect import Dialect
-from .context import Cell, Rebuild
 from .geometry import SlotGeometry, build_slots, too_many
 from .materials import stored_choices, words_table
 from .slots import Edit, change_in_place, new_corners, rebuild_slot
-from .workspace import Workspace
+from .workspace import Cell, Rebuild, Workspace
 
 Shape = tuple[int, bytes, int | None]
 
@@ -46,8 +45,7 @@ class _Parts:
         plan, out = self.job.plan, self.job.out
         users = self._keep_cells()
         for part in plan.parts:
-            lost, shifted = fit_uv(part, self.job.scene)
-            out.not_applied += lost
+            shifted = fit_uv(part, self.job.scene, self.job.report)
             if shifted is not None:
                 out.shifted[_cell(part)] = shifted
         changed: dict[int, list[PartPlan]] = {}
@@ -67,9 +65,9 @@ class _Parts:
         self.cells.update({cell: rows[number] for cell, number in self.owners})
         self._drop_unused(users)
         if dropped:
-            out.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
+            self.job.report.warnings.append(f"{plural(dropped, 'degenerate triangle')} dropped")
         if zero_area:
-            out.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
+            self.job.report.warnings.append(f"{plural(zero_area, 'triangle')} without area; the normal is made up")
         return self.cells
 
     def _keep_cells(self) -> set[int]:
@@ -122,10 +120,10 @@ class _Parts:
         corners, users = [], []
         for same in alike.values():
             edit = Edit(_triangles(same[0]), None, self.words, self.no_extra)
-            found, lost = new_corners(edit)
+            new, lost = new_corners(edit)
             dropped += lost
-            if found is not None:
-                corners.append(found)
+            if new is not None:
+                corners.append(new)
                 users.append(same)
         if corners:
             self._add(build_slots(corners), users)

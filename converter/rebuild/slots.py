@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.match_triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
+from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
 from ..numeric.adjacency import neighbour_links, row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.quantize import decode_normals

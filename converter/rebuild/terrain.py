@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, coarse_vertices, unknown_material
-from ..edits.match_triangles import TriangleList, normals_apart
+from ..edits.terrain import TERRAIN_NORMAL_DEGREES, LevelPlan, TerrainPlan, report_coarse_vertices, unknown_material
+from ..edits.triangles import TriangleList, normals_apart
 from ..errors import ConversionError, plural, printable
 from ..formats.terrain import (
     BORDER,
@@ -31,7 +31,6 @@ from ..numeric.adjacency import row_ids
 from ..numeric.arrays import NONE16
 from ..numeric.face_flags import FaceFlag
 from ..numeric.quantize import decode_normals, encode_normals, normalise
-from ..scene.differences import NotApplied
 from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
 from .terrain_vertices import STREAMS, VERTEX_DTYPE, find_vertices, micro_uv_words, new_vertices, vertex_means
@@ -50,15 +49,11 @@ class Rebuilt:
 
     Attributes:
         terrain: its tables.
-        report: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
-        warnings: what the user should know.
-        not_applied: what of the plan a terrain cannot have.
+        statuses: what was rebuilt: ``{"what", "name", "status", "reason"}`` each.
     """
 
     terrain: Terrain
-    report: list[dict[str, str]]
-    warnings: list[str]
-    not_applied: list[NotApplied]
+    statuses: list[dict[str, str]]
 
 
 def edited_terrain(plan: TerrainPlan, terrain: Terrain) -> Rebuilt:
@@ -95,8 +90,6 @@ class _Work:
         self.dirty = np.zeros(len(self.faces), np.bool_)
         self.moved = np.zeros(count, np.bool_)
         self.owner = np.full(len(self.faces), -1)  # item of the file, of new faces
-        self.warnings: list[str] = []
-        self.not_applied: list[NotApplied] = []
 
     def run(self) -> Rebuilt:
         fine = self.plan.levels[FINE]
@@ -141,9 +134,9 @@ class _Work:
             self.vertices["blend"][far] = mean[far, 0]
         self.moved = (self.vertices["position"] != before["position"]).any(axis=1)
 
-    def _new_vertices(self, plan: LevelPlan, fresh: I64, found: I64) -> I64:
-        """Rows of the corners of new triangles; those that are not found are appended, welded."""
-        flat = found.copy()
+    def _new_vertices(self, plan: LevelPlan, fresh: I64, rows: I64) -> I64:
+        """Rows of the corners of new triangles; those that are not found (-1) are appended, welded."""
+        flat = rows.copy()
         need = np.flatnonzero(flat < 0)
         if not need.size:
             return flat.reshape(-1, 3)
@@ -168,7 +161,7 @@ class _Work:
             part = out["position"][row : row + 256].astype(np.float64)
             away = ((part[:, None, :2] - pool[None, :, :2]) ** 2).sum(axis=-1)
             out["blend"][row : row + 256] = self.vertices["blend"][away.argmin(axis=1)]
-        self.warnings.append(
+        self.plan.report.warnings.append(
             "the file has no _MSH_BLEND: new vertices take the blend of the nearest old one "
             "(export with Data > Mesh > Attributes on)"
         )
@@ -203,19 +196,17 @@ class _Work:
         if not plan.fresh.size:
             return
         usable = np.unique(self.vertex[self.alive])
-        found = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
-        vertex = self._new_vertices(plan, plan.fresh, found)
+        corners = find_vertices(self.vertices, usable, plan.edited.triangles, plan.fresh)
+        vertex = self._new_vertices(plan, plan.fresh, corners)
         distinct = (vertex[:, 0] != vertex[:, 1]) & (vertex[:, 1] != vertex[:, 2]) & (vertex[:, 0] != vertex[:, 2])
         if not distinct.all():
             place = self.vertices["position"][vertex[~distinct][0, 0]].tolist()
-            self.not_applied.append(
-                NotApplied(
-                    where=f"{LEVELS[level]} level",
-                    what=f"{plural(int((~distinct).sum()), 'face')} with two equal corners "
-                    f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
-                    why="such a face shows nothing",
-                    instead="delete it, or move the corners apart",
-                )
+            self.plan.report.skipped(
+                f"{LEVELS[level]} level",
+                f"{plural(int((~distinct).sum()), 'face')} with two equal corners "
+                f"left out, at ({place[0]:g}, {place[1]:g}, {place[2]:g})",
+                "such a face shows nothing",
+                "delete it, or move the corners apart",
             )
         self._append(plan, plan.fresh[distinct], vertex[distinct], level, lost)
 
@@ -274,26 +265,26 @@ class _Work:
         usable = np.unique(self.vertex[fine])
         loose = plan.new[~plan.exact]
         fresh = np.concatenate([loose, plan.fresh])
-        found = find_vertices(self.vertices, usable, plan.edited.triangles, fresh)
+        corners = find_vertices(self.vertices, usable, plan.edited.triangles, fresh)
         # a corner that moved with its vertex is still that vertex, whichever equals it
         rows, turn = plan.rows[plan.old[~plan.exact]], plan.turn[~plan.exact]
-        own = np.empty((len(loose), 3), np.int64)
-        np.put_along_axis(own, turn, self.vertex[rows], axis=1)
-        stays = (self.vertices["position"][own] == plan.edited.triangles.positions[loose]).all(axis=-1)
-        found[: 3 * len(loose)][stays.reshape(-1)] = own[stays]
-        missing = found < 0
+        stored_corners = np.empty((len(loose), 3), np.int64)
+        np.put_along_axis(stored_corners, turn, self.vertex[rows], axis=1)
+        stays = (self.vertices["position"][stored_corners] == plan.edited.triangles.positions[loose]).all(axis=-1)
+        corners[: 3 * len(loose)][stays.reshape(-1)] = stored_corners[stays]
+        missing = corners < 0
         if missing.any():
             bare = replace(plan.edited.triangles, uv0=None, extra=None, normals=None)
-            found[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
-        if (found < 0).any():
-            at = int(np.argmax(found < 0))
+            corners[missing] = find_vertices(self.vertices, usable, bare, fresh)[missing]
+        if (corners < 0).any():
+            at = int(np.argmax(corners < 0))
             place = plan.edited.triangles.positions[fresh[at // 3], at % 3].tolist()
             raise ConversionError(
                 "the coarse level has a vertex that the fine level does not have",
                 value=f"({place[0]:g}, {place[1]:g}, {place[2]:g})",
                 hint="coarse faces may only use corners of fine faces: snap it to one",
             )
-        vertex = found.reshape(-1, 3)
+        vertex = corners.reshape(-1, 3)
         self._report_coarse_uv(plan.edited.triangles, fresh, vertex)
         # a moved face keeps its row and its corner order
         turned = np.take_along_axis(vertex[: len(loose)], turn, axis=1)
@@ -313,8 +304,7 @@ class _Work:
         if triangles.extra is not None:
             words = micro_uv_words(triangles.extra[rows])
             apart |= (self.vertices["micro_uv"][vertex] != words).any(axis=(1, 2))
-        if apart.any():
-            self.not_applied.append(coarse_vertices(int(apart.sum()), "texture coordinates"))
+        report_coarse_vertices(self.plan, int(apart.sum()), "texture coordinates")
 
     # -------------------------------------------------------------- squares and tables
 
@@ -330,10 +320,10 @@ class _Work:
             fits = (points >= (low - room)[:, None]) & (points <= (high + room)[:, None])
             return np.asarray(fits.all(axis=(1, 2)))
 
-        own = self.square[rows]
-        stays = (own >= 0) & inside(np.maximum(own, 0))
+        before = self.square[rows]
+        stays = (before >= 0) & inside(np.maximum(before, 0))
         other = grid.squares_at(points.mean(axis=1))
-        target = np.where(stays, own, other)
+        target = np.where(stays, before, other)
         bad = ~stays & ~inside(other)
         if bad.any():
             at = int(np.argmax(bad))
@@ -385,11 +375,11 @@ class _Work:
             slot_runs(out, layout)
         boxes(out, changed, layout)
         out.streams[_T.DRAW_ORDER] = draw_order(out, old, layout)
-        report = [
+        statuses = [
             {"what": "square", "name": str(number), "status": "rebuilt", "reason": "edited"}
             for number in changed.tolist()
         ]
-        return Rebuilt(out, report, self.warnings, self.not_applied)
+        return Rebuilt(out, statuses)
 
     def _layout(self) -> I64:
         """Rows of the new face table: by level and square, stored faces in their order first."""

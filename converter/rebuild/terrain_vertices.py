@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_terrain import TERRAIN_NORMAL_DEGREES
-from ..edits.match_triangles import TriangleList, normals_apart
+from ..edits.terrain import TERRAIN_NORMAL_DEGREES
+from ..edits.triangles import TriangleList, normals_apart
 from ..formats.terrain import TerrainStream
 from ..numeric.adjacency import row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
@@ -67,21 +67,21 @@ def find_vertices(vertices: NDArray[np.void], usable: I64, triangles: TriangleLi
     """
     columns = [(triangles.positions[fresh] + np.float32(0)).view(np.int32)]
     pool = vertices[usable]
-    own = [(np.ascontiguousarray(pool["position"]) + np.float32(0)).view(np.int32)]
+    pool_columns = [(np.ascontiguousarray(pool["position"]) + np.float32(0)).view(np.int32)]
     if triangles.uv0 is not None:
         columns.append(triangles.uv0[fresh].astype(np.int32))
-        own.append(pool["uv0"].astype(np.int32))
+        pool_columns.append(pool["uv0"].astype(np.int32))
     if triangles.extra is not None:
         columns.append(micro_uv_words(triangles.extra[fresh]).astype(np.int32))
-        own.append(pool["micro_uv"].astype(np.int32))
+        pool_columns.append(pool["micro_uv"].astype(np.int32))
     stacked = np.concatenate(columns, axis=-1)
     corner = stacked.reshape(3 * len(fresh), stacked.shape[-1])
-    both = np.concatenate([np.concatenate(own, axis=-1), corner]).astype(np.int64)
+    both = np.concatenate([np.concatenate(pool_columns, axis=-1), corner]).astype(np.int64)
     ids = row_ids(both.view(np.uint64))
     home, wanted = ids[: len(usable)], ids[len(usable) :]
     normals = None if triangles.normals is None else triangles.normals[fresh].reshape(-1, 3)
-    found = _first_near(home, wanted, normals, pool["normal"])
-    return np.where(found >= 0, usable[found], -1) if len(usable) else found
+    first_row = _first_near(home, wanted, normals, pool["normal"])
+    return np.where(first_row >= 0, usable[first_row], -1) if len(usable) else first_row
 
 
 def _first_near(home: I64, wanted: I64, normals: NDArray[np.float32] | None, stored: NDArray[np.int8]) -> I64:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..findings import Report
 from ..formats.control_points import ControlPoint
 from ..formats.surface import FilePicture, Surface
-from .differences import NotApplied
 from .extras import FileInfo, MaterialExtras, NodeExtras
 
 F32 = NDArray[np.float32]
@@ -173,13 +173,13 @@ class Clip:
         name: as in the file, may be empty.
         tracks: curves whose times are seconds; tangents of ``CUBICSPLINE`` are per second.
         scaled: nodes whose scale is animated.
-        not_applied: what else of it a model cannot have.
+        report: what else of it a model cannot have; told if the clip is read.
     """
 
     name: str
     tracks: list[Track] = field(default_factory=list)
     scaled: list[str] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
 
 @dataclass
@@ -308,15 +308,14 @@ class ImportedScene:
         info: the default scene's ``extras.msh``, or the header line of an OBJ.
         nodes: those of the scenes that are read.
         clips: every animation, in the order of the file.
-        tracks: curves by node, times in frames; of the clip that ``edits.choose_clip`` chose.
+        tracks: curves by node, times in frames; of the clip that ``edits.clips`` chose.
         material_extras: ``extras.msh`` of each material.
         surfaces: what each material shows; empty for an OBJ.
         draco: whether a mesh was compressed with Draco.
         has_normals: whether the file has any; else they are computed from its faces.
         material_flags: ``tri_flags`` of each material, for the triangles that have it.
         fps: frames per second as the file states.
-        warnings: what the user should know.
-        not_applied: what of the file a model cannot have, or cannot be trusted.
+        report: what the import says; whatever it is passed to adds to it.
     """
 
     name: str
@@ -333,8 +332,7 @@ class ImportedScene:
     fps: float | None = None
     draco: bool = False
     has_normals: bool = True
-    warnings: list[str] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
     @property
     def shown(self) -> tuple[int, int]:

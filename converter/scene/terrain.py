@@ -1,7 +1,7 @@
 """Decode a terrain: vertex streams as floats, and the faces of each level by material.
 
 Format-neutral, game axes (docs/reference/gltf.md, A terrain). ``exporters.gltf_terrain`` writes it,
-``converter.edits.compare_terrain`` compares a glTF file with it.
+``converter.edits.terrain`` compares a glTF file with it.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf.converter.edits.identify_nodes import Identified
+from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.nres import read_nres
 from tests.support.corpus import Sample
@@ -50,8 +50,8 @@ def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
 
 def identified_file(path: Path) -> Identified:
     """A glTF file without its sidecar, its nodes identified and its clip on them."""
-    from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
-    from msh_gltf.converter.edits.identify_nodes import identify
+    from msh_gltf.converter.edits.clips import ClipOptions, choose_clip
+    from msh_gltf.converter.edits.nodes import identify
     from msh_gltf.converter.edits.place_parts import place_parts
     from msh_gltf.importers.gltf import read_gltf
 

@@ -11,7 +11,7 @@ import pytest
 
 from msh_gltf.converter import cli
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
-from msh_gltf.converter.edits.areal_shapes import class_of
+from msh_gltf.converter.edits.areal_polygons import class_of
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import ArealMap, read_areal_map
 from msh_gltf.converter.formats.areal_polygons import link_targets

@@ -256,7 +256,7 @@ def test_verification_sees_a_track_that_was_not_mirrored(tmp_path: Path, monkeyp
     path = random_file(tmp_path, np.random.default_rng(1), MIRRORS, "LINEAR")
     import_gltf(path, None, ALONE)
     monkeypatch.setattr(
-        "msh_gltf.converter.edits.choose_clip.rigid_track",
+        "msh_gltf.converter.edits.clips.rigid_track",
         lambda item, track, frame, node: Track(node, track.rotation, track.translation),
     )
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
@@ -271,7 +271,7 @@ def test_verification_sees_a_node_in_the_wrong_frame(tmp_path: Path, monkeypatch
         turned, moved, bake, place = right(name, world, above)
         return turned, -moved, bake, place
 
-    monkeypatch.setattr("msh_gltf.converter.edits.identify_nodes.rigid_part", wrong)
+    monkeypatch.setattr("msh_gltf.converter.edits.nodes.rigid_part", wrong)
     with pytest.raises(ConversionError, match="verification failed: pose of node"):
         import_gltf(path, None, ALONE)
 

@@ -16,7 +16,7 @@ from msh_gltf.converter.pipeline.inspect_diff import diff_models
 from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
-from tests.converter.edits import test_compare_model as edits
+from tests.converter.edits import test_model as edits
 from tests.support.corpus import Sample, every_sample, sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.rebuilt import ALONE, parse

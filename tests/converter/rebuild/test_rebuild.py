@@ -12,15 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.checks.model import check_model
-from msh_gltf.converter.edits.identify_nodes import Identified
+from msh_gltf.converter.edits.nodes import Identified
 from msh_gltf.converter.errors import ConversionError, plural
 from msh_gltf.converter.formats.model import MshModel, largest_indices, write_model
 from msh_gltf.converter.numeric.arrays import NONE16
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.options import ExportOptions
-from msh_gltf.converter.rebuild.context import RebuildOptions
-from msh_gltf.converter.rebuild.header import bounding_header
+from msh_gltf.converter.rebuild.geometry import bounding_header
 from msh_gltf.converter.rebuild.model import new_model
+from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.converter.scene.scene import ImportedScene, Material, Mesh, Node, Part, Primitive, Scene, Streams
 from tests.support.corpus import Sample, every_sample, sample_called
@@ -100,7 +100,7 @@ def test_header_of_canonical_models(sample: Sample) -> None:
     """The header box of the recorded truth, from the posed vertices."""
     if sample.truth["legacy"] or not sample.truth.get("header_box"):
         return
-    from msh_gltf.converter.rebuild.header import posed_header
+    from msh_gltf.converter.rebuild.geometry import posed_header
 
     model = parse(sample.source)
     got = posed_header(model, Dialect(sample.dialect))["hull"][0]

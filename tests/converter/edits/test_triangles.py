@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from msh_gltf.converter.edits.match_triangles import TriangleList, match
+from msh_gltf.converter.edits.triangles import TriangleList, match
 
 
 def triangles(count: int) -> TriangleList:

@@ -64,8 +64,8 @@ class _Objects:
     """
 
     def __init__(self, edit: MissionEdit) -> None:
-        self.edit, self.stored = edit, edit.stored.objects
-        self.nodes = edit.given.nodes
+        self.edit, self.report, self.stored = edit, edit.report, edit.stored.objects
+        self.nodes = edit.imported.nodes
         self.now: dict[int, PlacedObject] = {}
         self.new: list[tuple[int, PlacedObject]] = []
 
@@ -74,11 +74,11 @@ class _Objects:
         items = self._items()
         rows = sorted({*range(len(self.stored))} - edit.left_out)
         places = {row: self._shown(row).translation for row in rows}
-        own = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
-        self.row_items = choose_rows(own, self.nodes, edit.world, places)
+        stored_items = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
+        self.row_items = choose_rows(stored_items, self.nodes, edit.world, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
         if missing and not self.row_items and not edit.allow_delete:
-            edit.refuse(
+            self.report.skipped(
                 "objects",
                 f"all {len(missing)} are missing",
                 "they may not have been exported",
@@ -97,25 +97,23 @@ class _Objects:
                 edit.new_items.add(item)
         self._number()
         for row in sorted(missing):
-            edit.changed(where_of(self.stored[row]), "is deleted")
+            self.report.changed(where_of(self.stored[row]), "is deleted")
         self._hosts()
         edit.mission.objects = [*self.now.values(), *(made for _, made in self.new)]
 
     def _items(self) -> list[int]:
         """The nodes that are objects: by their extras, or by the name of an asset."""
-        found: set[int] = set()
-        around = self._around_objects()
+        around, objects = self._around_objects(), []
         for i, node in enumerate(self.nodes):
             kind = node.extras.get("kind")
-            by_name = without_number(node.name).lower() in self.edit.known
             if kind is None:
-                own = by_name and node.parent < 0 and "node" not in node.extras
-                own = own and i not in around
+                by_name = without_number(node.name).lower() in self.edit.known and "node" not in node.extras
+                is_object = by_name and node.parent < 0 and i not in around
             else:
-                own = kind == "object" or (kind == "unit" and not self._below_object(i))
-            if own:
-                found.add(i)
-        return sorted(found)
+                is_object = kind == "object" or (kind == "unit" and not self._below_object(i))
+            if is_object:
+                objects.append(i)
+        return objects
 
     def _around_objects(self) -> set[int]:
         """The nodes around objects: an instance of a collection that has one is not one more."""
@@ -169,7 +167,7 @@ class _Objects:
         if path == placed.reference:
             return
         asset = self._asset(where, path)
-        self.edit.changed(where, f"{placed.reference} became {asset.path}")
+        self.report.changed(where, f"{placed.reference} became {asset.path}")
         exchange(placed, asset, self.stored)
 
     def _set_words(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
@@ -183,13 +181,15 @@ class _Objects:
                 self._refuse_version(where, name)
             elif name == "clan" and value >= len(self.edit.stored.clans):
                 count = len(self.edit.stored.clans)
-                self.edit.refuse(
+                self.report.skipped(
                     where, f"clan became {value}", f"the mission has {count} clans", f"enter a row below {count}"
                 )
             elif name == "logical_id" and self._is_taken(value, placed):
-                self.edit.refuse(where, f"logical_id became {value}", "another object has it", "enter an unused number")
+                self.report.skipped(
+                    where, f"logical_id became {value}", "another object has it", "enter an unused number"
+                )
             else:
-                self.edit.changed(where, f"{name} {old} became {value}")
+                self.report.changed(where, f"{name} {old} became {value}")
                 self._set_word(placed, name, value)
 
     def _set_word(self, placed: PlacedObject, name: str, value: int) -> None:
@@ -203,21 +203,22 @@ class _Objects:
         """Whether another object has an id; ``placed`` is about to get it."""
         if id == NO_ID:
             return False
-        own = placed.logical_id
-        ids = [one.logical_id for one in self.stored if one.logical_id != own]
-        return id in ids or id in [one.logical_id for one in self.now.values()]
+        ids = [other.logical_id for other in self.stored if other.logical_id != placed.logical_id]
+        return id in ids or id in [other.logical_id for other in self.now.values()]
 
     def _refuse_version(self, where: str, name: str) -> None:
         version = self.edit.stored.object_version
-        self.edit.refuse(where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was")
+        self.report.skipped(
+            where, f"{name} changed", f"records of version {version} do not have it", "leave it as it was"
+        )
 
     def _set_properties(self, placed: PlacedObject, where: str, extras: NodeExtras) -> None:
         expected = property_values(placed.properties)
-        given = extras.get("properties", expected)
-        values = given if isinstance(given, dict) else {}
+        stated = extras.get("properties", expected)
+        values = stated if isinstance(stated, dict) else {}
         labels = property_labels(placed.properties)
         for label in values.keys() - expected.keys():
-            self.edit.refuse(
+            self.report.skipped(
                 where,
                 f"property {printable(label)!r} is new",
                 "it has no type and range there",
@@ -228,7 +229,7 @@ class _Objects:
         for label, each in zip(labels, placed.properties, strict=True):
             value = values.get(label)
             if value is None:
-                self.edit.refuse(
+                self.report.skipped(
                     where,
                     f"property {printable(label)!r} is missing",
                     "objects keep their properties",
@@ -256,10 +257,12 @@ class _Objects:
             word = word_of(each.type, value)
         except (struct.error, OverflowError, ValueError):
             kind = "number" if each.type == FLOAT else "whole number"
-            self.edit.refuse(where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}")
+            self.report.skipped(
+                where, f"{what} became {printable(str(value))[:40]}", f"it is a {kind}", f"enter a {kind}"
+            )
             return
         if word != each.value:
-            self.edit.changed(where, f"{what} {each.number:g} became {value:g}")
+            self.report.changed(where, f"{what} {each.number:g} became {value:g}")
             each.value = word
 
     def _set_name(self, placed: PlacedObject, where: str, name: str, label: str) -> None:
@@ -268,11 +271,11 @@ class _Objects:
             return
         raw = encoded(title)
         if raw is None:
-            self.edit.refuse(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
+            self.report.skipped(where, f"is called {printable(title)!r}", "names are CP1251", "choose another name")
         elif not self.edit.stored.has("name"):
             self._refuse_version(where, "name")
         else:
-            self.edit.changed(where, f"is called {printable(title)!r}")
+            self.report.changed(where, f"is called {printable(title)!r}")
             placed.name = raw
 
     # -------------------------------------------------------------- places
@@ -294,7 +297,7 @@ class _Objects:
             what.append("moved")
         if not same_linear(place.linear, shown):
             if place.turn is None:
-                self.edit.refuse(
+                self.report.skipped(
                     where,
                     "is mirrored, sheared or scaled to nothing",
                     "objects are placed, turned and scaled",
@@ -304,7 +307,7 @@ class _Objects:
                 what += self._turn(placed, where, place.turn, shown)
                 what += self._scale(placed, where, place.scale, shown)
         if what and not new:
-            self.edit.changed(where, ", ".join(what))
+            self.report.changed(where, ", ".join(what))
 
     def _turn(self, placed: PlacedObject, where: str, turn: F64, shown: Pose) -> list[str]:
         if np.abs(turn - rotation_matrix(shown.rotation)).max() <= TURN_NOISE:
@@ -313,7 +316,7 @@ class _Objects:
         x, y, z = turns_of(turn)
         tilted = bool(stored[:2].any())
         if not tilted and max(abs(x), abs(y)) > 1e-4:
-            self.edit.refuse(
+            self.report.skipped(
                 where, "is tilted", "objects stand upright and turn about z only", "clear its rotation about x and y"
             )
         if not tilted:
@@ -328,7 +331,7 @@ class _Objects:
         if np.abs(scale - np.abs(shown.scale)).max() <= TURN_NOISE * np.abs(shown.scale).max():
             return []
         if placed.is_assembly:
-            self.edit.refuse(
+            self.report.skipped(
                 where, "is scaled", "the game ignores the scale of buildings and units", "set its scale to 1"
             )
             return []
@@ -347,7 +350,7 @@ class _Objects:
         asset = known.get(path.lower().replace("/", "\\")) if isinstance(path, str) else None
         if asset is not None and encoded(asset.path) is not None:
             return asset
-        names = sorted({one.path for one in known.values()})
+        names = sorted({placeable.path for placeable in known.values()})
         raise ConversionError(
             f"{where} places what neither the mission nor the game has",
             value=printable(str(path))[:80],
@@ -369,10 +372,10 @@ class _Objects:
         else:
             path = extras.get("path", without_number(node.name))
             made = self._from_asset(self._asset(where, path))
-        self.edit.changed(where, f"is new, {made.reference}")
+        self.report.changed(where, f"is new, {made.reference}")
         for name in ("host", "vertex"):
             made.record[name] = NO_ID
-        changes = len(self.edit.changes)
+        changes = len(self.report.changes)
         before = self.stored[row].kind if copied and isinstance(row, int) else made.kind
         set_kind(self.edit, made, where, extras, before)
         words = NodeExtras()
@@ -389,10 +392,10 @@ class _Objects:
             default = {name.lower(), stem(name).lower()}
             title = without_number(node.name)
             made.name = b"" if title.lower() in default else encoded(title) or b""
-        del self.edit.changes[changes:]  # all of it is new
+        del self.report.changes[changes:]  # all of it is new
         for name in ("logical_id", "host", "vertex"):
             if name in node.typed:
-                self.edit.refuse(
+                self.report.skipped(
                     where,
                     f"its custom property {name} is {printable(str(node.typed[name]))[:40]}",
                     "new objects get an unused number and no host",
@@ -405,20 +408,20 @@ class _Objects:
     def _from_asset(self, asset: Asset) -> PlacedObject:
         """An object of an asset: as another of the same, or of the same kind, is."""
         made = PlacedObject(new_object_record(asset.kind), encoded(asset.path) or b"")
-        alike = [one for one in self.stored if one.kind == asset.kind]
-        same = [one for one in alike if one.reference.lower() == asset.path.lower()]
-        for one in (same or alike)[:1]:
+        alike = [like for like in self.stored if like.kind == asset.kind]
+        same = [like for like in alike if like.reference.lower() == asset.path.lower()]
+        for like in (same or alike)[:1]:
             for name in ("opaque4", "clan", "logical_id", "property_version"):
-                made.record[name] = one.record[name]
-            made.properties = deepcopy(one.properties)
-            made.path = one.path if same else made.path
+                made.record[name] = like.record[name]
+            made.properties = deepcopy(like.properties)
+            made.path = like.path if same else made.path
         return made
 
     def _number(self) -> None:
         """Give new objects ids that nothing has."""
         if not self.edit.stored.has("logical_id"):
             return
-        ids = {one.logical_id for one in (*self.stored, *self.now.values())}
+        ids = {other.logical_id for other in (*self.stored, *self.now.values())}
         free = max(ids, default=NO_ID)
         for _, made in self.new:
             if made.is_assembly or made.logical_id != NO_ID:
@@ -434,10 +437,10 @@ class _Objects:
         """Let guests follow the id of their building, stay in it, or stand where they are shown."""
         if not self.edit.stored.has("host"):
             return
-        ids = {one.logical_id for one in self.now.values()}
+        ids = {kept.logical_id for kept in self.now.values()}
         renamed = {
-            self.stored[row].logical_id: one.logical_id
-            for row, one in self.now.items()
+            self.stored[row].logical_id: kept.logical_id
+            for row, kept in self.now.items()
             if self.stored[row].logical_id != NO_ID
         }
         for row, placed in self.now.items():
@@ -447,7 +450,7 @@ class _Objects:
             where, before = where_of(placed), int(self.stored[row].record["host"])
             if host == before and renamed.get(host, host) != host:
                 placed.record["host"] = renamed[host]
-                self.edit.changed(where, f"host {host} became {renamed[host]}")
+                self.report.changed(where, f"host {host} became {renamed[host]}")
             elif host not in ids and row in self.row_items:
                 self._turn_out(row, placed, where, host)
             elif row in self.edit.hosted and row in self.row_items:
@@ -455,9 +458,9 @@ class _Objects:
 
     def _turn_out(self, row: int, placed: PlacedObject, where: str, host: int) -> None:
         """A guest whose building is gone stands where it is shown."""
-        if host not in {one.logical_id for one in self.stored}:
+        if host not in {other.logical_id for other in self.stored}:
             if host != int(self.stored[row].record["host"]):
-                self.edit.refuse(
+                self.report.skipped(
                     where, f"host became {host}", "no object has that logical id", "enter the logical id of a building"
                 )
                 for name in ("host", "vertex"):
@@ -465,7 +468,7 @@ class _Objects:
             return
         placed.record["host"] = placed.record["vertex"] = NO_ID
         self._stand(row, placed, where)
-        self.edit.changed(where, f"its building {host} is deleted: it stands where it is shown")
+        self.report.changed(where, f"its building {host} is deleted: it stands where it is shown")
 
     def _require_inside(self, row: int, placed: PlacedObject, where: str) -> None:
         """Report a guest that was moved: it starts at a point of its building all the same."""
@@ -473,15 +476,15 @@ class _Objects:
         if same_position(place.position, shown.translation) and same_linear(place.linear, shown):
             return
         building = self.edit.stored.hosts().get(int(self.stored[row].record["host"]))
-        for k, one in self.now.items():
+        for k, kept in self.now.items():
             if self.stored[k] is building:
-                now, back = stored_pose(one), stored_pose(self.stored[k]).inverse()
+                now, back = stored_pose(kept), stored_pose(self.stored[k]).inverse()
                 away = now.apply(back.apply(shown.translation)) - place.position
                 turn = rotation_matrix(multiply(now.rotation, back.rotation))
                 linears = place.linear, turn.T @ place.linear
                 if np.abs(away).max() < 1e-2 and any(same_linear(m, shown) for m in linears):
                     return  # moved together with it
-        self.edit.refuse(
+        self.report.skipped(
             where,
             "is moved or turned",
             f"it starts in building {int(placed.record['host'])}",

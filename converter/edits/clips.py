@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
-from ..scene.differences import NotApplied
+from ..findings import Report
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
-from .identify_nodes import Identified
+from .nodes import Identified
 from .rigid_transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
@@ -75,15 +75,13 @@ def choose_clip(identified: Identified, stored: Scene | None, options: ClipOptio
 def _animated_parts(identified: Identified) -> None:
     imported = identified.imported
     moved = {track.node for clip in imported.clips for track in clip.tracks}
-    imported.not_applied += [
-        NotApplied(
-            where=f"part {printable(imported.nodes[i].name)!r}",
-            what="is animated",
-            why="only nodes can move, and a part moves with its node",
-            instead="animate the node",
+    for i in sorted(moved & identified.part_items):
+        imported.report.skipped(
+            f"part {printable(imported.nodes[i].name)!r}",
+            "is animated",
+            "only nodes can move, and a part moves with its node",
+            "animate the node",
         )
-        for i in sorted(moved & identified.part_items)
-    ]
 
 
 def _read(identified: Identified, stored: Scene | None, options: ClipOptions) -> TimedClip | None:
@@ -110,15 +108,15 @@ def _read(identified: Identified, stored: Scene | None, options: ClipOptions) ->
     rate = _rate(identified, stored, tracks)
     length = imported.info.get("frame_count")
     if length is None:
-        found = (item.extras.get("frame_count") for item in imported.nodes)
-        length = next((count for count in found if count is not None), None)
+        stated = (item.extras.get("frame_count") for item in imported.nodes)
+        length = next((count for count in stated if count is not None), None)
     timing = rate.decide(options.fps, imported.fps, length)
     out = rate.apply(timing, length)
     if stored is None and None not in (length, out.frame_count) and length != out.frame_count:
         frames = plural(out.frame_count or 0, "frame")
-        imported.warnings.append(f"the clip has {frames}, though the file states {length}")
+        imported.report.warnings.append(f"the clip has {frames}, though the file states {length}")
     if stored is not None and stored.tracks and (out.first > 0 or timing.start > 0):
-        imported.not_applied.append(_late(chosen, stored, out))
+        _report_late(imported.report, chosen, stored, out)
     return out
 
 
@@ -172,35 +170,32 @@ def _merged(
             left.append(clip)
             if merge == "part":
                 node = rest[0].node
-                imported.not_applied.append(_second(imported, clip, owner.get(node, chosen), node))
+                _report_second(imported, clip, owner.get(node, chosen), node)
     if left and merge != "part":
         shown = ", ".join(repr(printable(clip.name)) for clip in left[:5])
         shown += f" and {plural(len(left) - 5, 'other')}" if len(left) > 5 else ""
-        imported.not_applied.append(
-            NotApplied(
-                where=f"animation{'s' if len(left) > 1 else ''} {shown}",
-                what="are not read" if len(left) > 1 else "is not read",
-                why=f"a model has one clip, and {printable(chosen.name)!r} is taken",
-                instead="--clip NAME takes another",
-            )
+        imported.report.skipped(
+            f"animation{'s' if len(left) > 1 else ''} {shown}",
+            "are not read" if len(left) > 1 else "is not read",
+            f"a model has one clip, and {printable(chosen.name)!r} is taken",
+            "--clip NAME takes another",
         )
     if len(names) > 1:
         shown = ", ".join(repr(printable(name)) for name in names[:5])
         shown += f" and {plural(len(names) - 5, 'other')}" if len(names) > 5 else ""
-        imported.warnings.append(
+        imported.report.warnings.append(
             f"{plural(len(names), 'animation')} of different nodes are read as one clip: {shown} "
             "(--clip NAME reads one alone)"
         )
     return list(taken.values()), left
 
 
-def _second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> NotApplied:
-    name = printable(imported.nodes[node].name)
-    return NotApplied(
-        where=f"animation {printable(clip.name)!r}",
-        what=f"moves node {name!r} too",
-        why=f"a model has one clip, and {printable(taken.name)!r} is taken",
-        instead="--clip NAME takes another; delete the one that is not meant",
+def _report_second(imported: ImportedScene, clip: Clip, taken: Clip, node: int) -> None:
+    imported.report.skipped(
+        f"animation {printable(clip.name)!r}",
+        f"moves node {printable(imported.nodes[node].name)!r} too",
+        f"a model has one clip, and {printable(taken.name)!r} is taken",
+        "--clip NAME takes another; delete the one that is not meant",
     )
 
 
@@ -235,16 +230,14 @@ def _report(imported: ImportedScene, clips: list[Clip]) -> None:
     """Report what a model cannot have of clips: of those that are read, and of those that hold
     nothing else."""
     for clip in clips:
-        imported.not_applied += clip.not_applied
-        imported.not_applied += [
-            NotApplied(
-                where=f"node {printable(name)!r}",
-                what="has animated scale",
-                why="nodes of a model have none",
-                instead="move its vertices with nodes of their own",
+        imported.report.add(clip.report)
+        for name in clip.scaled:
+            imported.report.skipped(
+                f"node {printable(name)!r}",
+                "has animated scale",
+                "nodes of a model have none",
+                "move its vertices with nodes of their own",
             )
-            for name in clip.scaled
-        ]
 
 
 # ------------------------------------------------------------------ how Blender exports
@@ -271,13 +264,11 @@ def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, opti
                 tracks[track.node] = track
     every = {track.node for clip in clips for track in clip.tracks}
     kept = _stored_tracks(identified, stored, every - set(tracks), fps)
-    imported.not_applied.append(
-        NotApplied(
-            where=f"animation {printable(stored.name)!r}",
-            what=f"came as {plural(len(clips), 'animation')}, several of every node",
-            why="Blender's mode Broadcast exports so, and the stored clip is kept",
-            instead=_ACTIONS,
-        )
+    imported.report.skipped(
+        f"animation {printable(stored.name)!r}",
+        f"came as {plural(len(clips), 'animation')}, several of every node",
+        "Blender's mode Broadcast exports so, and the stored clip is kept",
+        _ACTIONS,
     )
     return [*tracks.values(), *kept]
 
@@ -303,32 +294,31 @@ def _missing_clip(identified: Identified, stored: Scene, options: ClipOptions) -
     imported = identified.imported
     imported.tracks = _stored_tracks(identified, stored, set(identified.node_of))
     if imported.tracks:
-        imported.not_applied.append(
-            NotApplied(
-                where=f"animation {printable(stored.name)!r}",
-                what="is missing",
-                why="the file has no animation (exported without Animation, or deleted), and the stored clip is kept",
-                instead="export with Animation; --allow-delete deletes the clip",
-            )
+        imported.report.skipped(
+            f"animation {printable(stored.name)!r}",
+            "is missing",
+            "the file has no animation (exported without Animation, or deleted), and the stored clip is kept",
+            "export with Animation; --allow-delete deletes the clip",
         )
 
 
-def _late(clip: Clip, stored: Scene, timed: TimedClip) -> NotApplied:
-    """A clip that does not begin at its first frame."""
+def _report_late(report: Report, clip: Clip, stored: Scene, timed: TimedClip) -> None:
+    """Report a clip that does not begin at its first frame."""
     start = timed.timing.start * timed.timing.fps
     where = f"animation {printable(clip.name or stored.name)!r}"
     if start:
-        return NotApplied(
-            where=where,
-            what=f"begins {plural(round(start), 'frame')} late" if round(start) else "begins late",
-            why="Blender's mode NLA Tracks exports so, and the first key is taken for frame 0",
-            instead=_ACTIONS,
+        report.skipped(
+            where,
+            f"begins {plural(round(start), 'frame')} late" if round(start) else "begins late",
+            "Blender's mode NLA Tracks exports so, and the first key is taken for frame 0",
+            _ACTIONS,
         )
-    return NotApplied(
-        where=where,
-        what=f"is exported from frame {timed.first:g} to frame {timed.last:g}",
-        why="Blender's mode Scene, or Limit to Playback Range, exports so; stored frames outside are kept",
-        instead=f"{_ACTIONS}, without Limit to Playback Range",
+        return
+    report.skipped(
+        where,
+        f"is exported from frame {timed.first:g} to frame {timed.last:g}",
+        "Blender's mode Scene, or Limit to Playback Range, exports so; stored frames outside are kept",
+        f"{_ACTIONS}, without Limit to Playback Range",
     )
 
 

@@ -2,26 +2,26 @@
 
 By ``extras.msh``, else by name (a Blender ``.001`` is stripped only if the bare name is known),
 else new (docs/reference/gltf.md). Scale and shear, which MSH nodes do not have, go into the
-vertices below.
+vertices below. Hidden nodes are left out before: a model has none.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ConversionError, printable
+from ..errors import ConversionError, plural, printable
+from ..findings import Report
 from ..formats.model import NODE_COCKPIT
 from ..formats.names import without_number
 from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.differences import NotApplied
-from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
 from .rigid_transforms import frame_in, rigid_part
 
@@ -74,9 +74,14 @@ class Identified:
     size: float = 1.0
     turn_noise: float = ROTATION_NOISE
 
+    @property
+    def report(self) -> Report:
+        """What the import says."""
+        return self.imported.report
+
 
 def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
-    """Identify the nodes of a file; its clip is put on them by ``edits.choose_clip``, and parts
+    """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
     that are objects of their own into their frames by ``edits.place_parts``.
 
     Args:
@@ -226,9 +231,9 @@ class _Builder:
         elif not name and old is None:
             name = f"node_{self.out.node_of[i]}"
         # a copy of a node carries its extras too: it is new, and its flags are not its own
-        own = role.stored is not None or "node" not in extras
-        flags = extras.get("flags") if own else None
-        label = extras.get("label") if own else None
+        has_own = role.stored is not None or "node" not in extras
+        flags = extras.get("flags") if has_own else None
+        label = extras.get("label") if has_own else None
         if label is None:
             label = "" if old is None or extras else old.label
         return Node(
@@ -304,18 +309,16 @@ class _Builder:
         """Report flags of triangles on objects without triangles."""
         for item in self.imported.nodes:
             if item.tri_flags.own and (item.mesh < 0 or not self.imported.meshes[item.mesh].drawn):
-                self.imported.not_applied.append(
-                    NotApplied(
-                        where=f"node {printable(item.name)!r}",
-                        what="has tri_flags",
-                        why="it has no triangles",
-                        instead="put them on the object that has the mesh",
-                    )
+                self.imported.report.skipped(
+                    f"node {printable(item.name)!r}",
+                    "has tri_flags",
+                    "it has no triangles",
+                    "put them on the object that has the mesh",
                 )
 
     def _report_part(self, i: int, what: str, why: str, instead: str) -> None:
         where = f"part {printable(self.imported.nodes[i].name)!r}"
-        self.imported.not_applied.append(NotApplied(where=where, what=what, why=why, instead=instead))
+        self.imported.report.skipped(where, what, why, instead)
 
     def _node_above(self, i: int) -> int | None:
         """The node below which an item is, if there is one."""
@@ -341,3 +344,67 @@ class _Builder:
             return node
 
         return node_of
+
+
+# ------------------------------------------------------------------ hidden nodes
+
+
+def leave_out_hidden(imported: ImportedScene, is_stored: Callable[[ImportedNode], bool]) -> None:
+    """Leave out hidden items that are new; stored ones stay, and are reported.
+
+    Args:
+        imported: the file; changed in place.
+        is_stored: whether an item is in the sidecar's file.
+    """
+    items = imported.nodes
+    hidden = [i for i, item in enumerate(items) if item.hidden]
+    if not hidden:
+        return
+    kept = {i for i, item in enumerate(items) if not item.hidden}
+    staying = [i for i in hidden if is_stored(items[i])]
+    for i in staying:
+        while i >= 0:
+            kept.add(i)
+            i = items[i].parent
+    gone = [i for i in hidden if i not in kept]
+    if staying:
+        _report_hidden(imported, staying, "", "delete it, or show it")
+    if gone:
+        _report_hidden(imported, gone, " and left out", "show it and export again")
+    keep_nodes(imported, kept)
+
+
+def keep_nodes(imported: ImportedScene, kept: Collection[int]) -> None:
+    """Leave all other nodes out of a file, with their tracks; what is below them becomes a root.
+
+    Args:
+        imported: the file. Changed in place.
+        kept: the nodes that stay.
+    """
+    row_of = {old: new for new, old in enumerate(sorted(kept))}
+    imported.nodes = [imported.nodes[i] for i in sorted(kept)]
+    for item in imported.nodes:
+        item.parent = row_of.get(item.parent, -1)
+    imported.tracks = _moved(imported.tracks, row_of)
+    for clip in imported.clips:
+        clip.tracks = _moved(clip.tracks, row_of)
+
+
+def _report_hidden(imported: ImportedScene, rows: list[int], more: str, instead: str) -> None:
+    others = f" and {plural(len(rows) - 1, 'other')}" if len(rows) > 1 else ""
+    where = f"node {printable(imported.nodes[rows[0]].name)!r}{others}"
+    imported.report.skipped(where, f"{'are' if others else 'is'} hidden{more}", "the game has no hidden nodes", instead)
+
+
+def _moved(tracks: list[Track], row_of: dict[int, int]) -> list[Track]:
+    return [replace(t, node=row_of[t.node]) for t in tracks if t.node in row_of]
+
+
+def item_of(stored: Scene) -> Callable[[ImportedNode], bool]:
+    """Return whether an item is a node or a part of a stored model: by its extras, or its name."""
+    names = {node.name for node in stored.nodes} | {mesh.name for mesh in stored.meshes}
+
+    def known(item: ImportedNode) -> bool:
+        return "node" in item.extras or bool({item.name, without_number(item.name)} & names)
+
+    return known

@@ -7,13 +7,13 @@ the header (docs/reference/model.md, What the writer does).
 from __future__ import annotations
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Report
 from ..formats.names import without_number
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Node, Scene
-from .compare_parts import compare_parts
-from .compare_poses import PoseChanges
-from .identify_nodes import Identified
+from .nodes import Identified
+from .parts import compare_parts
 from .plan import Plan
+from .poses import PoseChanges
 
 
 def compare_model(
@@ -53,8 +53,7 @@ def compare_model(
         allow_delete=allow_delete,
     )
     plan.poses |= poses.nodes
-    plan.changes += poses.changes
-    plan.not_applied += poses.not_applied
+    plan.report.add(poses.report)
     return plan
 
 
@@ -84,22 +83,23 @@ def compare_structure(
         if i in stored_of:
             _node_changes(plan, i, node, stored)
         else:
-            plan.changes.append(Change(f"node {printable(node.name)!r}", "is new"))
+            plan.report.changed(f"node {printable(node.name)!r}", "is new")
             plan.poses.add(i)
         old = stored.nodes[stored_of[i]] if i in stored_of else None
         if has_names or (old is not None and node.name == old.name):
             _name_changes(plan, i, node, old)
         else:
-            plan.not_applied.append(_nameless(node, old))
+            _report_nameless(plan, node, old)
         if has_labels:
             _label_changes(plan, i, node, old)
         elif node.label:
-            plan.not_applied.append(label_not_applied(node))
+            report_label(plan.report, node)
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
     if not allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
         raise _too_many_missing(plan, stored)
-    plan.changes += [Change(f"node {printable(stored.nodes[k].name)!r}", "is missing") for k in plan.deleted_nodes]
+    for k in plan.deleted_nodes:
+        plan.report.changed(f"node {printable(stored.nodes[k].name)!r}", "is missing")
     compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
     return plan
 
@@ -148,39 +148,38 @@ def _node_changes(plan: Plan, i: int, node: Node, stored: Scene) -> None:
     if node.flags is not None and node.flags != old.flags:
         what.append(f"flags {old.flags} became {node.flags}")
         plan.flags.add(i)
-    where = f"node {printable(old.name)!r}"
-    plan.changes += [Change(where, text) for text in what]
+    plan.report.changed(f"node {printable(old.name)!r}", *what)
 
 
 def _name_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
     if old is not None and node.name != old.name:
         what = f"renamed to {printable(node.name)!r}"
-        plan.changes.append(Change(f"node {printable(old.name)!r}", what))
+        plan.report.changed(f"node {printable(old.name)!r}", what)
         plan.names.add(i)
 
 
 def _label_changes(plan: Plan, i: int, node: Node, old: Node | None) -> None:
     if old is not None and node.label != old.label:
         what = f"label {old.label!r} became {node.label!r}"
-        plan.changes.append(Change(f"node {printable(old.name)!r}", what))
+        plan.report.changed(f"node {printable(old.name)!r}", what)
         plan.labels.add(i)
 
 
-def _nameless(node: Node, old: Node | None) -> NotApplied:
+def _report_nameless(plan: Plan, node: Node, old: Node | None) -> None:
     name = printable(node.name)
-    return NotApplied(
-        where=f"node {printable(old.name if old is not None else node.name)!r}",
-        what=f"is called {name!r}" if old is None else f"was renamed to {name!r}",
-        why="the model has no table of node names (Res9)",
-        instead="rebuild it without its sidecar (--no-sidecar), which writes one",
+    plan.report.skipped(
+        f"node {printable(old.name if old is not None else node.name)!r}",
+        f"is called {name!r}" if old is None else f"was renamed to {name!r}",
+        "the model has no table of node names (Res9)",
+        "rebuild it without its sidecar (--no-sidecar), which writes one",
     )
 
 
-def label_not_applied(node: Node) -> NotApplied:
-    """Return the difference of a label on a node of a model that has none."""
-    return NotApplied(
-        where=f"node {printable(node.name)!r}",
-        what=f"has the label {printable(node.label)!r}",
-        why="only models of the dialect retail with a Res10 have labels",
-        instead="remove the custom property label, or rename the node",
+def report_label(report: Report, node: Node) -> None:
+    """Report a label on a node of a model that has none."""
+    report.skipped(
+        f"node {printable(node.name)!r}",
+        f"has the label {printable(node.label)!r}",
+        "only models of the dialect retail with a Res10 have labels",
+        "remove the custom property label, or rename the node",
     )

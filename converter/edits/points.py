@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import printable
+from ..findings import Report
 from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
-from ..scene.differences import Change, NotApplied
 from ..scene.points import is_point, length_of, name_of
 from ..scene.scene import ImportedNode, Node
-from .identify_nodes import POSE_NOISE, Identified, world_matrices
+from .nodes import POSE_NOISE, Identified, world_matrices
 
 F64 = NDArray[np.float64]
 #: What turning a direction to a rotation and back, and an editor, round of it, relative.
@@ -50,13 +50,12 @@ class PointPlan:
     Attributes:
         points: those of the file, stored ones in their order, then new ones.
         hidden: stored rows that glTF does not show and that stay.
-        changes, not_applied: every difference.
+        report: every difference, told after those of the model.
     """
 
     points: list[PointEdit] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
 
 @dataclass(frozen=True)
@@ -93,38 +92,41 @@ def compare_points(
     placed = {p.item: p for p in _placed(identified, names)}
     place_of = {point.row: _stored_place(identified, point) for point in shown}
     noise = _noise(identified, shown)
-    found = _pair(items, placed, shown, place_of, noise)
-    if shown and not found and not allow_delete:
-        plan.not_applied.append(
-            NotApplied(
-                where="control points",
-                what=f"all {len(shown)} are missing",
-                why="they may not have been exported",
-                instead="--allow-delete deletes them",
-            )
+    item_of_row = _pair(items, placed, shown, place_of, noise)
+    if shown and not item_of_row and not allow_delete:
+        plan.report.skipped(
+            "control points",
+            f"all {len(shown)} are missing",
+            "they may not have been exported",
+            "--allow-delete deletes them",
         )
         node_of = {k: i for i, k in identified.stored_of.items()}
         plan.points = [PointEdit(p.row, node_of[p.node]) for p in shown if p.node in node_of]
     else:
         for point in shown:
-            if point.row in found:
-                _compare(plan, identified, point, stored, placed.pop(found[point.row]), noise)
+            if point.row in item_of_row:
+                _compare(plan, identified, point, stored, placed.pop(item_of_row[point.row]), noise)
             else:
-                plan.changes.append(Change(f"control point {_quoted(point.name)}", "is missing"))
-    for one in placed.values():
-        _add(plan, identified, one)
+                plan.report.changed(f"control point {_quoted(point.name)}", "is missing")
+    for point_item in placed.values():
+        _add(plan, identified, point_item)
     moved = {track.node for clip in identified.imported.clips for track in clip.tracks}
     for i in sorted(moved):
         if is_point(items[i], names):
-            plan.not_applied.append(_animated(items[i]))
+            plan.report.skipped(
+                f"control point {_quoted(items[i].name)}",
+                "is animated",
+                "a control point moves with its node alone",
+                "animate the node",
+            )
     return plan
 
 
 def new_points(identified: Identified) -> PointPlan:
     """Return the control points of a file that has no sidecar."""
     plan = PointPlan()
-    for one in _placed(identified, ()):
-        _add(plan, identified, one, said=False)
+    for point_item in _placed(identified, ()):
+        _add(plan, identified, point_item, said=False)
     return plan
 
 
@@ -202,11 +204,11 @@ def _pair(
     By extras, of several copies the one that kept its name, then the nearest; without extras by
     name, else by standing in the same place.
     """
-    found: dict[int, int] = {}
+    item_of_row: dict[int, int] = {}
     free = dict(placed)
 
     def take(row: int, candidates: list[int]) -> None:
-        if row in found or not candidates:
+        if row in item_of_row or not candidates:
             return
         node, position = place_of[row]
 
@@ -215,7 +217,7 @@ def _pair(
             return items[i].name != name_by_row[row], placed[i].node != node, away
 
         best = min(candidates, key=order)
-        found[row] = best
+        item_of_row[row] = best
         del free[best]
 
     name_by_row = {point.row: point.name for point in shown}
@@ -229,11 +231,11 @@ def _pair(
         node, position = place_of[point.row]
         here = [
             i
-            for i, one in free.items()
-            if not items[i].extras and one.node == node and np.abs(one.position - position).max() <= noise
+            for i, point_item in free.items()
+            if not items[i].extras and point_item.node == node and np.abs(point_item.position - position).max() <= noise
         ]
         take(point.row, here)
-    return found
+    return item_of_row
 
 
 def _row(item: ImportedNode) -> int | None:
@@ -283,11 +285,11 @@ def _compare(
         what.append(f"node2 {point.node2} became {node2}")
         edit = edit._replace(node2=int(node2))
     if not _fits(edit):
-        plan.not_applied.append(_too_far(where))
+        _report_too_far(plan, where)
         edit = edit._replace(position=None, direction=None)
         what = []
     plan.points.append(edit)
-    plan.changes += [Change(where, text) for text in what]
+    plan.report.changed(where, *what)
 
 
 def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool = True) -> None:
@@ -308,12 +310,12 @@ def _add(plan: PointPlan, identified: Identified, placed: _Placed, *, said: bool
         None if said else item.extras.get("node2"),
     )
     if not _fits(edit):
-        plan.not_applied.append(_too_far(where))
+        _report_too_far(plan, where)
         return
     plan.points.append(edit)
     if said:
         node = identified.scene.nodes[placed.node].name
-        plan.changes.append(Change(where, f"is new, on node {_quoted(node)}"))
+        plan.report.changed(where, f"is new, on node {_quoted(node)}")
 
 
 def _encoded(plan: PointPlan, where: str, name: str) -> bytes | None:
@@ -321,13 +323,11 @@ def _encoded(plan: PointPlan, where: str, name: str) -> bytes | None:
     raw = encode_name(name)
     if 0 < len(raw) < NAME_DTYPE.itemsize and decode_text(raw) == name:
         return raw
-    plan.not_applied.append(
-        NotApplied(
-            where=where,
-            what=f"is called {_quoted(name)}",
-            why=f"names of control points have 1 to {NAME_DTYPE.itemsize - 1} bytes of CP1251",
-            instead="give it another name",
-        )
+    plan.report.skipped(
+        where,
+        f"is called {_quoted(name)}",
+        f"names of control points have 1 to {NAME_DTYPE.itemsize - 1} bytes of CP1251",
+        "give it another name",
     )
     return None
 
@@ -337,19 +337,5 @@ def _fits(edit: PointEdit) -> bool:
     return all(bool((np.abs(v) <= MAX_PLACE).all()) for v in values)
 
 
-def _too_far(where: str) -> NotApplied:
-    return NotApplied(
-        where=where,
-        what="moved",
-        why=f"a control point lies within {MAX_PLACE:g} of its node",
-        instead="move it nearer",
-    )
-
-
-def _animated(item: ImportedNode) -> NotApplied:
-    return NotApplied(
-        where=f"control point {_quoted(item.name)}",
-        what="is animated",
-        why="a control point moves with its node alone",
-        instead="animate the node",
-    )
+def _report_too_far(plan: PointPlan, where: str) -> None:
+    plan.report.skipped(where, "moved", f"a control point lies within {MAX_PLACE:g} of its node", "move it nearer")

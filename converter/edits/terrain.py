@@ -1,9 +1,9 @@
-"""Compare a terrain in a glTF file with the stored one, level by level.
+"""Compare a terrain in a glTF file with the stored one: its faces, level by level, and its objects.
 
-Faces are compared as sets of corner triples, as for core models
-(``converter.edits.match_triangles``). What is left on both sides is paired inside a square and a
-material, in order, as long as every stored vertex then has one new value: those faces moved. All
-others are deleted or new (docs/reference/terrain.md, What the writer does).
+Faces are compared as sets of corner triples, as for core models (``converter.edits.triangles``).
+What is left on both sides is paired inside a square and a material, in order, as long as every
+stored vertex then has one new value: those faces moved. All others are deleted or new
+(docs/reference/terrain.md, What the writer does).
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
+from ..findings import Report
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
 from ..numeric.adjacency import row_ids
 from ..numeric.equal_pairs import join
 from ..numeric.quantize import decode_normals, encode_uv
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene
 from ..scene.terrain import MaterialPair, TerrainScene
-from .identify_nodes import world_matrices
-from .match_triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
+from .nodes import world_matrices
+from .triangles import Match, TriangleList, best_turns, canonical, concatenate, match, triangle_list
 
 I64 = NDArray[np.int64]
 #: Blender stores normals relative to those of the faces round them; on slopes it turns some by up
@@ -32,6 +32,8 @@ I64 = NDArray[np.int64]
 TERRAIN_NORMAL_DEGREES = 1.0
 _BLEND_NOISE = 1e-6
 _PLACE_NOISE = 1e-6
+#: Names of the objects of the two levels.
+_OBJECTS = ("terrain", "coarse")
 
 
 @dataclass
@@ -105,23 +107,21 @@ class TerrainPlan:
     """What to keep and what to rebuild.
 
     Attributes:
+        report: of the import.
         levels: by level; one that the file does not show is not there and stays.
         pairs: per material of the file its rows ``(first, second)``, ``None`` = unknown.
         alike: per material of the file all stored materials that its name may mean.
         choices: per material of the file all stored pairs that its name may mean.
         names: per item of the file its name, for messages.
-        changes: every difference that is applied.
-        not_applied: what differs of the vertices of coarse faces.
     """
 
+    report: Report
     levels: dict[int, LevelPlan] = field(default_factory=dict)
     pairs: list[tuple[int, int] | None] = field(default_factory=list)
     choices: list[list[tuple[int, int]]] = field(default_factory=list)
     alike: list[set[int]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     materials: list[str] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
 
 
 def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene, wear: list[str]) -> TerrainPlan:
@@ -137,7 +137,9 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
         ConversionError: the file shows no terrain.
     """
     plan = TerrainPlan(
-        names=[item.name for item in edited.nodes], materials=[material.name for material in edited.materials]
+        edited.report,
+        names=[item.name for item in edited.nodes],
+        materials=[material.name for material in edited.materials],
     )
     same = _same_pairs(edited, scene.material_pairs)
     plan.pairs = [
@@ -149,41 +151,41 @@ def compare_terrain(edited: ImportedScene, terrain: Terrain, scene: TerrainScene
         [(scene.material_pairs[i].first, scene.material_pairs[i].second) for i in sorted(group)] for group in same
     ]
     for level, shown in _levels(edited).items():
-        found = _compare(shown, terrain.faces_of(level), terrain, scene, same)
+        level_plan = _compare(shown, terrain.faces_of(level), terrain, scene, same)
         if level == COARSE:
-            plan.not_applied += _leave_vertices(found)
-        plan.levels[level] = found
+            _leave_vertices(plan, level_plan)
+        plan.levels[level] = level_plan
     if FINE not in plan.levels:
         raise ConversionError(
             "shows no terrain: it has no mesh called 'terrain'",
             hint="keep the object's name, or give the file that msh2gltf wrote",
         )
-    for level, found in sorted(plan.levels.items()):
-        if not found.unchanged:
-            what = found.match.describe(len(found.rows))
-            if found.match.unchanged:
-                what = f"blend changed on {int(found.blend.sum())} triangles"
-            plan.changes.append(Change(f"{LEVELS[level]} level", what))
+    for level, level_plan in sorted(plan.levels.items()):
+        if not level_plan.unchanged:
+            what = level_plan.match.describe(len(level_plan.rows))
+            if level_plan.match.unchanged:
+                what = f"blend changed on {int(level_plan.blend.sum())} triangles"
+            plan.report.changed(f"{LEVELS[level]} level", what)
     return plan
 
 
-def coarse_vertices(count: int, what: str) -> NotApplied:
-    """Return the difference of what coarse faces have at their vertices."""
-    return NotApplied(
-        where="coarse level",
-        what=f"{what} changed on {plural(count, 'triangle')}",
-        why="its vertices are those of the fine level",
-        instead="edit them in the object 'terrain'",
-    )
+def report_coarse_vertices(plan: TerrainPlan, count: int, what: str) -> None:
+    """Report what coarse faces have at their vertices, where that changed on some of them."""
+    if count:
+        plan.report.skipped(
+            "coarse level",
+            f"{what} changed on {plural(count, 'triangle')}",
+            "its vertices are those of the fine level",
+            "edit them in the object 'terrain'",
+        )
 
 
-def _leave_vertices(found: LevelPlan) -> list[NotApplied]:
+def _leave_vertices(plan: TerrainPlan, coarse: LevelPlan) -> None:
     """Leave out normals and blend of the coarse level, and report where they differ."""
-    normals, blend = int(found.match.normals_differ.sum()), int(found.blend.sum())
-    found.match.normals_differ[:] = found.normals[:] = found.blend[:] = False
-    found.edited.triangles.normals = found.edited.blend = None
-    counts = {"normals": normals, "blend": blend}
-    return [coarse_vertices(count, what) for what, count in counts.items() if count]
+    report_coarse_vertices(plan, int(coarse.match.normals_differ.sum()), "normals")
+    report_coarse_vertices(plan, int(coarse.blend.sum()), "blend")
+    coarse.match.normals_differ[:] = coarse.normals[:] = coarse.blend[:] = False
+    coarse.edited.triangles.normals = coarse.edited.blend = None
 
 
 # ------------------------------------------------------------------ what the file shows
@@ -205,7 +207,7 @@ def _levels(edited: ImportedScene) -> dict[int, EditedLevel]:
             triangles.clamped += clamped
             triangles.extra = np.ascontiguousarray(words).view(np.uint8)
         parts.setdefault(_level(item.name, item.extras), []).append((i, triangles))
-    return {level: _joined(found, edited.streams.blend) for level, found in parts.items()}
+    return {level: _joined(lists, edited.streams.blend) for level, lists in parts.items()}
 
 
 def _level(name: str, extras: NodeExtras) -> int:
@@ -252,9 +254,9 @@ def _pair(
         return pair.first, pair.second
     for candidate in (name, without_number(name)):
         known = {text.casefold(): row for row, text in reversed(list(enumerate(wear)))}
-        found = [known.get(part.strip().casefold()) for part in candidate.split("+")]
-        if len(found) <= 2 and all(row is not None for row in found):
-            first, second = (*found, NO_MATERIAL)[:2]
+        rows_of_names = [known.get(part.strip().casefold()) for part in candidate.split("+")]
+        if len(rows_of_names) <= 2 and all(row is not None for row in rows_of_names):
+            first, second = (*rows_of_names, NO_MATERIAL)[:2]
             assert first is not None
             assert second is not None
             return first, second
@@ -301,11 +303,11 @@ class _Sides:
 
 def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainScene, same: list[set[int]]) -> LevelPlan:
     new, old = edited.triangles, _stored(terrain, scene, rows)
-    found = match(new, old, same, TERRAIN_NORMAL_DEGREES)
-    partner, hit, turn = found.pairs()
-    fresh = np.flatnonzero(found.old_of < 0)
+    matched = match(new, old, same, TERRAIN_NORMAL_DEGREES)
+    partner, hit, turn = matched.pairs()
+    fresh = np.flatnonzero(matched.old_of < 0)
     sides = _Sides(new, old, same, terrain.square_of_face[rows], terrain.grid)
-    moved_old, moved_new = _pair_moved(sides, found.lost, fresh)
+    moved_old, moved_new = _pair_moved(sides, matched.lost, fresh)
     old_uv0 = None if old.uv0 is None else old.uv0[moved_old]
     moved_turn = best_turns(new, moved_new, old.positions[moved_old], old_uv0, plan_view=True)
     pairs = Pairs(
@@ -324,11 +326,11 @@ def _compare(edited: EditedLevel, rows: I64, terrain: Terrain, scene: TerrainSce
         **vars(pairs),
         rows=rows,
         edited=edited,
-        match=found,
+        match=matched,
         fresh=np.setdiff1d(fresh, pairs.new),
-        back=found.dropped,
-        material=found.materials_differ[pairs.new] & pairs.exact,
-        normals=found.normals_differ[pairs.new],
+        back=matched.dropped,
+        material=matched.materials_differ[pairs.new] & pairs.exact,
+        normals=matched.normals_differ[pairs.new],
         blend=blend,
     )
 
@@ -363,18 +365,18 @@ def _pair_moved(sides: _Sides, lost: I64, fresh: I64) -> tuple[I64, I64]:
     a_order = np.argsort(a, kind="stable")
     b_order = np.argsort(b, kind="stable")
     old_of[open_[b_order[equal[b[b_order]]]]] = left[a_order[equal[a[a_order]]]]
-    found = np.flatnonzero(old_of >= 0)
-    return lost[old_of[found]], fresh[found]
+    paired = np.flatnonzero(old_of >= 0)
+    return lost[old_of[paired]], fresh[paired]
 
 
 def _plan_view(new: TriangleList, fresh: I64, old: TriangleList, lost: I64) -> tuple[I64, I64]:
     """A key per triangle from x, y and the texture coordinates of its corners."""
     columns = []
     for triangles, rows in ((new, fresh), (old, lost)):
-        own = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
+        words = [(triangles.positions[rows][..., :2] + np.float32(0)).view(np.int32)]
         if new.uv0 is not None and triangles.uv0 is not None:
-            own.append(triangles.uv0[rows].astype(np.int32))
-        stacked = np.concatenate(own, axis=-1)
+            words.append(triangles.uv0[rows].astype(np.int32))
+        stacked = np.concatenate(words, axis=-1)
         columns.append(stacked.reshape(3 * len(rows), stacked.shape[-1]))
     ids = row_ids(np.concatenate(columns).astype(np.int64).view(np.uint64)).reshape(-1, 3)
     key, _ = canonical(ids, int(ids.max(initial=0)) + 1)
@@ -419,3 +421,76 @@ def unknown_material(plan: TerrainPlan, owner: int, material: int) -> Conversion
         expected="a name of Land1.wea, or two with a + between",
         hint="use the materials that the terrain came with",
     )
+
+
+# ------------------------------------------------------------------ what a terrain has no place for
+
+
+def compare_terrain_objects(plan: TerrainPlan, edited: ImportedScene, terrain: Terrain, *, visible_only: bool) -> None:
+    """Report the differences of objects, materials and clips, which are not applied.
+
+    Args:
+        plan: of the same file.
+        edited: the file.
+        terrain: the sidecar's terrain.
+        visible_only: whether the coarse level was not exported.
+    """
+    _report_levels(plan, terrain, visible_only)
+    _report_objects(plan.report, edited)
+    _report_clips(plan.report, edited)
+
+
+def _report_levels(plan: TerrainPlan, terrain: Terrain, visible_only: bool) -> None:
+    if COARSE not in plan.levels and not visible_only and len(terrain.faces_of(COARSE)):
+        plan.report.skipped(
+            "coarse level",
+            "is missing",
+            "a terrain needs both levels: the stored one stays",
+            "export the object 'coarse' too (not only visible objects)",
+        )
+    for level, shown in sorted(plan.levels.items()):
+        if clamped := shown.edited.triangles.clamped:
+            plan.report.skipped(
+                f"{LEVELS[level]} level",
+                f"{plural(clamped, 'texture coordinate')} beyond -32..32 were clamped",
+                "a stored coordinate has 16 bits",
+                "move the faces' coordinates by whole turns",
+            )
+        if terrain.blend is None and shown.edited.blend is not None:
+            plan.report.skipped(
+                f"{LEVELS[level]} level",
+                "has the attribute _MSH_BLEND",
+                "this terrain has no blend table (type 14)",
+                "remove the attribute; materials named 'first+second' blend fully",
+            )
+
+
+def _report_objects(report: Report, edited: ImportedScene) -> None:
+    """Objects that were renamed, and empty ones."""
+    for level in (FINE, COARSE):
+        mine = [item for item in edited.nodes if item.extras.get("level") == level]
+        names = [without_number(item.name) for item in mine]
+        if mine and _OBJECTS[level] not in names:
+            report.skipped(
+                f"node {_OBJECTS[level]!r}",
+                f"was renamed to {printable(mine[0].name)!r}",
+                "a terrain has no names of objects",
+                "name it as before",
+            )
+    above = {item.parent for item in edited.nodes}
+    for i, item in enumerate(edited.nodes):
+        if item.mesh < 0 and i not in above:
+            report.skipped(
+                f"node {printable(item.name)!r}", "is new", "a terrain has no objects without faces", "delete it"
+            )
+
+
+def _report_clips(report: Report, edited: ImportedScene) -> None:
+    tracks = [track for clip in edited.clips for track in clip.tracks]
+    if tracks:
+        report.skipped(
+            f"animation of node {printable(edited.nodes[tracks[0].node].name)!r}",
+            "is new",
+            "a terrain has no animation",
+            "delete it",
+        )

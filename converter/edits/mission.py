@@ -1,18 +1,98 @@
-"""Compare the routes, zones and lodes of an edited mission with the stored ones."""
+"""Apply what an edited file changes of a mission: of its objects, and of routes, zones and lodes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Route
+from ..errors import printable
+from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
 from ..numeric.pose import F64
-from ..scene.assembly import closed_sides
-from ..scene.scene import F32
-from .placed_nodes import MissionEdit, Place, choose_rows, place_of, row_of, same_position
+from ..scene.assembly import Pose, closed_sides
+from ..scene.scene import F32, ImportedScene
+from .mission_objects import edit_objects
+from .placed_nodes import (
+    Asset,
+    MissionEdit,
+    Place,
+    choose_rows,
+    mission_extras,
+    place_of,
+    row_of,
+    same_position,
+    take_typed,
+)
+
+
+def edit_mission(
+    imported: ImportedScene,
+    stored: Mission,
+    known: Mapping[str, Asset],
+    hosted: Mapping[int, Pose],
+    left_out: frozenset[int] = frozenset(),
+    *,
+    allow_delete: bool = False,
+) -> MissionEdit:
+    """Return a mission with the edits of a file; what is not edited is that of the sidecar.
+
+    Args:
+        imported: the file.
+        stored: the mission of the sidecar.
+        known: what can be placed, by its name, path or key in lower case.
+        hosted: where the file was made to show objects that start in a building, by row.
+        left_out: rows that it was made without.
+        allow_delete: delete objects even where none is left.
+
+    Raises:
+        ConversionError: an object of something that nothing is known of.
+    """
+    mission = copy(stored)
+    mission.clans = [*stored.clans]
+    edit = MissionEdit(imported, stored, mission, known, hosted, left_out, allow_delete)
+    take_typed(imported, mission_extras(stored), "path", known)
+    edit_objects(edit)
+    edit_markers(edit)
+    _report_loose(edit)
+    _report_head(edit)
+    return edit
+
+
+def _report_loose(edit: MissionEdit) -> None:
+    """Report components that are below no object."""
+    nodes = edit.imported.nodes
+    for i in edit.of_kind("component"):
+        above = nodes[i].parent
+        while above >= 0 and nodes[above].extras.get("kind") not in ("object", "unit"):
+            above = nodes[above].parent
+        if above < 0:
+            edit.report.skipped(
+                f"node {printable(nodes[i].name)!r}",
+                "is below no object",
+                "a mission places objects, not their components",
+                "delete it, or parent it to its object; copy the object's own node for one more",
+            )
+
+
+def _report_head(edit: MissionEdit) -> None:
+    """Report what differs of the scene's own properties: the level, and the list of clans."""
+    stored, info = edit.stored, edit.imported.info
+    clans = "\n".join(clan.title for clan in stored.clans)
+    why = "objects, routes, zones and lodes are edited through glTF, the level and the clans are not"
+    for name, before, after in (
+        ("map", stored.map, info.get("map", stored.map)),
+        ("clans", clans, info.get("clans", clans)),
+    ):
+        if after != before:
+            what = f"property {name!r} of the scene became {printable(str(after))!r}"
+            edit.report.skipped("mission", what, why, "edit data.tma with the Python library")
+
+
+# ------------------------------------------------------------------ routes, zones and lodes
+
 
 #: A lode that is not a copy.
 _LODE_TYPE = 0x10001000
@@ -36,7 +116,7 @@ def edit_markers(edit: MissionEdit) -> None:
     there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
     count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
     if not any(there.values()) and count and not edit.allow_delete:
-        edit.refuse(
+        edit.report.skipped(
             "routes, zones and lodes",
             f"all {count} are missing",
             "their scenes may not have been exported",
@@ -45,13 +125,13 @@ def edit_markers(edit: MissionEdit) -> None:
         return
     _edit_routes(edit, there["route"])
     for row in range(len(stored.clans)):
-        items = [i for i in there["zone"] if edit.given.nodes[i].extras.get("clan") == row]
+        items = [i for i in there["zone"] if edit.imported.nodes[i].extras.get("clan") == row]
         _edit_zones(edit, row, items)
     for i in there["zone"]:
-        clan = edit.given.nodes[i].extras.get("clan")
+        clan = edit.imported.nodes[i].extras.get("clan")
         if clan not in range(len(stored.clans)):
-            edit.refuse(
-                f"zone {edit.given.nodes[i].name!r}",
+            edit.report.skipped(
+                f"zone {edit.imported.nodes[i].name!r}",
                 "is of no clan",
                 "zones belong to clans",
                 "enter the row of a clan in its custom properties",
@@ -63,58 +143,60 @@ def edit_markers(edit: MissionEdit) -> None:
 
 
 def _edit_routes(edit: MissionEdit, items: list[int]) -> None:
-    nodes, stored = edit.given.nodes, edit.stored.routes
+    nodes, stored = edit.imported.nodes, edit.stored.routes
     places = {row: np.zeros(3) for row in range(len(stored))}
-    found = choose_rows(items, nodes, edit.world, places)
+    item_of_row = choose_rows(items, nodes, edit.world, places)
     routes, ids = [], {route.id for route in stored}
     for row, route in enumerate(stored):
         where = f"route {route.id}"
-        if row not in found:
-            edit.changed(where, "is deleted")
+        if row not in item_of_row:
+            edit.report.changed(where, "is deleted")
             continue
-        item = found[row]
+        item = item_of_row[row]
         points = _outline(edit, item, where, route.points)
         number = edit.integer(where, nodes[item].extras, "route", route.id, "<u4")
         if number != route.id and number in ids:
-            edit.refuse(where, f"number became {number}", "another has it", "enter another")
+            edit.report.skipped(where, f"number became {number}", "another has it", "enter another")
             number = route.id
         if number != route.id:
-            edit.changed(where, f"number became {number}")
+            edit.report.changed(where, f"number became {number}")
             ids.add(number)
         if points is not None:
-            edit.changed(where, "its points changed")
+            edit.report.changed(where, "its points changed")
         routes.append(Route(number, route.points if points is None else points))
     for item in items:
-        if item not in found.values():
+        if item not in item_of_row.values():
             points = _outline(edit, item, f"route {nodes[item].name!r}", None)
             if points is None:
                 continue
             number = max(ids, default=0) + 1
             ids.add(number)
-            edit.changed(f"route {number}", f"is new, {len(points)} points")
+            edit.report.changed(f"route {number}", f"is new, {len(points)} points")
             routes.append(Route(number, points))
     edit.mission.routes = routes
 
 
 def _outline(edit: MissionEdit, item: int, where: str, stored: F32 | None) -> F32 | None:
     """The points of a route in the world; ``None``: as they were stored."""
-    node, world = edit.given.nodes[item], edit.world[item]
+    node, world = edit.imported.nodes[item], edit.world[item]
     unmoved = np.abs(world - np.eye(4)).max() <= 1e-6
-    lines = [] if node.mesh < 0 else edit.given.meshes[node.mesh].lines
+    lines = [] if node.mesh < 0 else edit.imported.meshes[node.mesh].lines
     if not lines:
         if stored is not None and len(stored) < 2 and unmoved:
             return None  # it has no lines to show
         if unmoved and stored is not None:
             _warn_once(edit)
             return None
-        edit.refuse(where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges")
+        edit.report.skipped(
+            where, "has no lines", "an editor may have left them out", "export with Data > Mesh > Loose Edges"
+        )
         return None
-    given = np.concatenate(lines)
-    if stored is not None and unmoved and _sides(given) == _sides(stored[closed_sides(len(stored))]):
+    sides = np.concatenate(lines)
+    if stored is not None and unmoved and _sides(sides) == _sides(stored[closed_sides(len(stored))]):
         return None
-    points = _corners(given)
+    points = _corners(sides)
     if points is None:
-        edit.refuse(
+        edit.report.skipped(
             where, "is not one outline", "a route is a chain of points, closed by itself", "join its edges to one loop"
         )
         return None
@@ -129,8 +211,8 @@ def _warn_once(edit: MissionEdit) -> None:
     text = (
         "routes came without their lines, so their points are kept; Blender exports them with Data > Mesh > Loose Edges"
     )
-    if text not in edit.warnings:
-        edit.warnings.append(text)
+    if text not in edit.report.warnings:
+        edit.report.warnings.append(text)
 
 
 def _sides(lines: F32) -> set[frozenset[bytes]]:
@@ -183,7 +265,7 @@ def _aligned(points: F32, stored: F32) -> F32:
 def _kept_rows(
     edit: MissionEdit,
     stored: NDArray[np.void],
-    found: dict[int, int],
+    item_of_row: dict[int, int],
     title: Callable[[int], str],
     set_record: Callable[[MissionEdit, np.void, int, str], str],
 ) -> Iterator[tuple[int, np.void]]:
@@ -192,47 +274,49 @@ def _kept_rows(
     Args:
         edit: the file and the mission.
         stored: (n,) records.
-        found: row -> item of the file that has it.
+        item_of_row: row -> item of the file that has it.
         title: how reports call a row.
         set_record: sets a record by an item, and returns what changed.
     """
     for row, before in enumerate(stored):
         where = title(row)
-        if row not in found:
-            edit.changed(where, "is deleted")
+        if row not in item_of_row:
+            edit.report.changed(where, "is deleted")
             continue
         record = before.copy()
-        what = set_record(edit, record, found[row], where)
+        what = set_record(edit, record, item_of_row[row], where)
         if what:
-            edit.changed(where, what)
+            edit.report.changed(where, what)
         yield row, record
 
 
 def _refuse_turn(edit: MissionEdit, place: Place, where: str) -> None:
     """Report an empty that is turned or mirrored: a mission stores neither."""
     if place.turn is None:
-        edit.refuse(where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale")
+        edit.report.skipped(
+            where, "is mirrored, or scaled to nothing", "a mission has no such thing", "clear its scale"
+        )
     elif np.abs(place.turn - np.eye(3)).max() > _TURNED:
-        edit.refuse(where, "is turned", "a mission stores no rotation of it", "turn it back")
+        edit.report.skipped(where, "is turned", "a mission stores no rotation of it", "turn it back")
 
 
 def _edit_zones(edit: MissionEdit, row: int, items: list[int]) -> None:
     clan: Clan = edit.stored.clans[row]
-    nodes = edit.given.nodes
+    nodes = edit.imported.nodes
     places = {k: zone["centre"].astype(np.float64) for k, zone in enumerate(clan.zones)}
-    found = choose_rows(items, nodes, edit.world, places)
+    item_of_row = choose_rows(items, nodes, edit.world, places)
     group = np.repeat(np.arange(len(clan.zone_counts)), clan.zone_counts).tolist()
     title = clan.title or str(row)
-    kept = list(_kept_rows(edit, clan.zones, found, lambda k: f"zone {k} of clan {title!r}", _set_zone))
+    kept = list(_kept_rows(edit, clan.zones, item_of_row, lambda k: f"zone {k} of clan {title!r}", _set_zone))
     zones = [zone for _, zone in kept]
     kept_groups = [group[k] for k, _ in kept]
     counts = [kept_groups.count(k) for k in range(len(clan.zone_counts))]
     counts = [new for new, old in zip(counts, clan.zone_counts, strict=True) if new or not old]
     for item in items:
-        if item not in found.values():
+        if item not in item_of_row.values():
             zone = np.zeros(1, ZONE_DTYPE)[0]
             _set_zone(edit, zone, item, f"zone {nodes[item].name!r}")
-            edit.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
+            edit.report.changed(f"zone {nodes[item].name!r}", f"is new, of clan {title!r}")
             zones.append(zone)
             counts.append(1)
     records = np.array([zone.tolist() for zone in zones], ZONE_DTYPE)
@@ -249,11 +333,11 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
         what.append("moved")
     outer, radius = float(zone["outer"]), float(place.scale[0])
     if np.ptp(place.scale) > _EVEN * place.scale.max():
-        edit.refuse(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
+        edit.report.skipped(where, "is scaled unevenly", "a zone is a circle", "scale all axes alike")
     elif abs(radius - abs(outer)) > 1e-5 * abs(outer):
         zone["outer"] = radius
         what.append("its outer radius changed")
-    inner = edit.number(where, edit.given.nodes[item].extras, "inner", float(zone["inner"]))
+    inner = edit.number(where, edit.imported.nodes[item].extras, "inner", float(zone["inner"]))
     if inner != float(zone["inner"]):
         zone["inner"] = inner
         what.append("its inner radius changed")
@@ -261,20 +345,20 @@ def _set_zone(edit: MissionEdit, zone: np.void, item: int, where: str) -> str:
 
 
 def _edit_lodes(edit: MissionEdit, items: list[int]) -> None:
-    nodes, stored = edit.given.nodes, edit.stored.lodes
+    nodes, stored = edit.imported.nodes, edit.stored.lodes
     places = {k: lode["position"].astype(np.float64) for k, lode in enumerate(stored)}
-    found = choose_rows(items, nodes, edit.world, places)
-    kept = _kept_rows(edit, stored, found, lambda k: f"lode {k}", _set_lode)
+    item_of_row = choose_rows(items, nodes, edit.world, places)
+    kept = _kept_rows(edit, stored, item_of_row, lambda k: f"lode {k}", _set_lode)
     lodes = [lode for _, lode in kept]
     for item in items:
-        if item in found.values():
+        if item in item_of_row.values():
             continue
         row = row_of(nodes[item].extras)
         lode = np.zeros(1, LODE_DTYPE)[0]
         lode["type"] = _LODE_TYPE
         lode = stored[row].copy() if row is not None and row < len(stored) else lode
         _set_lode(edit, lode, item, f"lode {nodes[item].name!r}")
-        edit.changed(f"lode {len(lodes)}", "is new")
+        edit.report.changed(f"lode {len(lodes)}", "is new")
         lodes.append(lode)
     edit.mission.lodes = np.array([lode.tolist() for lode in lodes], LODE_DTYPE)
 
@@ -283,10 +367,10 @@ def _set_lode(edit: MissionEdit, lode: np.void, item: int, where: str) -> str:
     """Set position, amount and words; returns what changed."""
     place = place_of(edit.world[item])
     position: F64 = place.position
-    extras, what = edit.given.nodes[item].extras, []
+    extras, what = edit.imported.nodes[item].extras, []
     _refuse_turn(edit, place, where)
     if np.abs(place.scale - 1).max() > _EVEN:
-        edit.refuse(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
+        edit.report.skipped(where, "is scaled", "a lode has no size", "edit its amount; clear its scale")
     if not same_position(position, lode["position"].astype(np.float64)):
         lode["position"] = position
         what.append("moved")

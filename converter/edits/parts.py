@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from ..requirements import needed_for
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Part, Scene
-from .match_triangles import Match, TriangleList, is_degenerate, match, triangle_list
 from .node_roles import StoredMeshes
 from .plan import Cell, PartPlan, Plan
+from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
 
 #: A part that left its cell and was edited, too, still has this ratio of its triangles.
 _MOST = 0.5
@@ -70,8 +69,8 @@ class _Comparison:
         count = range(len(plan.parts))
         for i in count:
             own = self._own(i)
-            if own is not None and (found := self._match(i, own)).same_triangles:
-                self._take(i, own, found)
+            if own is not None and (same := self._match(i, own)).same_triangles:
+                self._take(i, own, same)
         for i in count:
             if i not in self.origin:
                 self._find_alike(i)
@@ -89,16 +88,16 @@ class _Comparison:
 
     def _hint(self, i: int) -> int | None:
         """The stored mesh that a part's mesh was, by its extras or its name."""
-        found = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
-        return found if found in self.cells_of else None
+        mesh = self.known.of(self.scene.meshes[self.plan.parts[i].part.mesh])
+        return mesh if mesh in self.cells_of else None
 
     def _list(self, mesh: int) -> TriangleList:
         if mesh not in self.lists:
             part = self.part_of[self.cells_of[mesh][0]]
-            found = triangle_list(self.stored, part, lightmap=self.lightmap)
+            triangles = triangle_list(self.stored, part, lightmap=self.lightmap)
             flags = self.stored.meshes[mesh].tri_flags
-            found.flags = None if flags is None else flags.astype(np.int64)
-            self.lists[mesh] = found
+            triangles.flags = None if flags is None else flags.astype(np.int64)
+            self.lists[mesh] = triangles
         return self.lists[mesh]
 
     def _match(self, i: int, mesh: int) -> Match:
@@ -106,9 +105,9 @@ class _Comparison:
         assert triangles is not None
         return match(triangles, self._list(mesh), self.plan.materials)
 
-    def _take(self, i: int, mesh: int, found: Match) -> None:
+    def _take(self, i: int, mesh: int, matched: Match) -> None:
         part = self.plan.parts[i]
-        self.origin[i], part.match = mesh, found
+        self.origin[i], part.match = mesh, matched
         part.slot, part.stored = self.stored.meshes[mesh].slot, self._list(mesh)
 
     def _find_alike(self, i: int) -> None:
@@ -121,21 +120,21 @@ class _Comparison:
         assert triangles is not None
         meshes = self.alike.get(_shape_key(triangles), [])
         for mesh in [*([] if hint is None else [hint]), *meshes]:
-            if (found := self._match(i, mesh)).same_triangles:
-                self._take(i, mesh, found)
+            if (same := self._match(i, mesh)).same_triangles:
+                self._take(i, mesh, same)
                 return
 
     def _find_edited(self, i: int, occupied: dict[Cell, int]) -> None:
         """Find what an edited part was: the part of its cell, or one that has left its own."""
         mesh, hint = self._own(i), self._hint(i)
-        found = None if mesh is None else self._match(i, mesh)
+        matched = None if mesh is None else self._match(i, mesh)
         if hint is not None and hint != mesh and self._has_left(hint, occupied):
             other = self._match(i, hint)
-            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, found))
+            kept, here = (0 if m is None else int((m.old_of >= 0).sum()) for m in (other, matched))
             if kept > here and kept >= _MOST * len(other.old_of):
-                mesh, found = hint, other
-        if mesh is not None and found is not None:
-            self._take(i, mesh, found)
+                mesh, matched = hint, other
+        if mesh is not None and matched is not None:
+            self._take(i, mesh, matched)
 
     def _has_left(self, mesh: int, occupied: dict[Cell, int]) -> bool:
         """Whether another part is where a stored one was, or none."""
@@ -187,13 +186,11 @@ def _refuse_flags(plan: Plan, part: PartPlan) -> None:
     """Report flags of triangles in a model that has no table for them."""
     assert part.triangles is not None
     if part.triangles.flags is not None and (part.triangles.flags > 0).any():
-        plan.not_applied.append(
-            NotApplied(
-                where=_where_in(plan, part),
-                what="has tri_flags",
-                why="the model has no Res7, which holds them",
-                instead="rebuild the model with --no-sidecar",
-            )
+        plan.report.skipped(
+            _where_in(plan, part),
+            "has tri_flags",
+            "the model has no Res7, which holds them",
+            "rebuild the model with --no-sidecar",
         )
     part.triangles.flags = None
 
@@ -208,21 +205,21 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
     """List what is different about a part."""
     where = _where_in(plan, part)
     if part.match is None or part.triangles is None or part.stored is None:
-        plan.changes.append(Change(where, "is new"))
+        plan.report.changed(where, "is new")
         return
     if part.source is not None:
         source = _where(stored, part.source)
         what = f"is new, a copy of {source}" if part.copied else f"was {source}"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     part.match.compare_materials(part.triangles, part.stored, plan.materials)
     part.match.compare_flags(part.triangles, part.stored)
     if not part.match.unchanged:
         what = part.match.describe(len(part.stored))
         if part.part.matrix is not None:
             what += f", {part.placed or 'as its object was moved, turned or scaled'}"
-        plan.changes.append(Change(where, what))
+        plan.report.changed(where, what)
     if part.match.colours_kept:
-        plan.warnings.append(
+        plan.report.warnings.append(
             f"{where}: {part.match.colours_kept} triangles came back white beside coloured ones "
             "and keep their colours (Blender writes white where the materials of an object "
             "use vertex alpha in different ways; to paint white, leave one value below 1)"
@@ -266,18 +263,16 @@ def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: boo
         where = _where(stored, cell)
         if doubtful and not allow_delete:
             plan.kept_parts.append(cell)
-            plan.not_applied.append(
-                NotApplied(
-                    where=where,
-                    what="is missing",
-                    why="no part outside the default scene is in the file: it was exported with "
-                    "visible or selected objects only, or they were deleted",
-                    instead="export everything, or delete them with --allow-delete",
-                )
+            plan.report.skipped(
+                where,
+                "is missing",
+                "no part outside the default scene is in the file: it was exported with "
+                "visible or selected objects only, or they were deleted",
+                "export everything, or delete them with --allow-delete",
             )
         else:
             plan.deleted_parts.append(cell)
-            plan.changes.append(Change(where, "is missing"))
+            plan.report.changed(where, "is missing")
     _replaced_parts(plan, stored)
 
 
@@ -287,13 +282,11 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
-        plan.not_applied.append(
-            NotApplied(
-                where=f"{_where(stored, cells[0])}{more}",
-                what="keeps its vertices, though its node was scaled or its origin was moved",
-                why="the file does not have it",
-                instead="export every part, without --parts visible, and edit that file",
-            )
+        plan.report.skipped(
+            f"{_where(stored, cells[0])}{more}",
+            "keeps its vertices, though its node was scaled or its origin was moved",
+            "the file does not have it",
+            "export every part, without --parts visible, and edit that file",
         )
 
 
@@ -309,7 +302,7 @@ def _replaced_parts(plan: Plan, stored: Scene) -> None:
     for part in plan.parts:
         if part.cell in slot_of and part.source is not None and slot_of[part.cell] not in used:
             plan.replaced_parts.append(part.cell)
-            plan.changes.append(Change(_where(stored, part.cell), "its triangles are gone"))
+            plan.report.changed(_where(stored, part.cell), "its triangles are gone")
 
 
 def _resolve_materials(plan: Plan, stored: Scene) -> None:
@@ -359,8 +352,8 @@ def _most_votes(votes: NDArray[np.float64], allowed: NDArray[np.bool_], rows: li
     with needed_for("telling several materials of one name apart", "materials"):
         from scipy.optimize import linear_sum_assignment
 
-    found = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
-    pairs = zip(*(part.tolist() for part in found), strict=True)
+    assigned = linear_sum_assignment(np.where(allowed, votes, -1e9), maximize=True)
+    pairs = zip(*(part.tolist() for part in assigned), strict=True)
     return [(i, k) for i, k in pairs if i in rows]
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..findings import Report
 from ..scene.curves import evaluate
-from ..scene.differences import Change, NotApplied
 from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
-from .identify_nodes import POSE_NOISE, ROTATION_NOISE, Identified
+from .nodes import POSE_NOISE, ROTATION_NOISE, Identified
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.
 _CONSTANT = 1.2e-4
@@ -24,11 +24,10 @@ _BLOCK = 1 << 13
 
 @dataclass
 class PoseChanges:
-    """What differs in poses: nodes that need a new key run, and each difference."""
+    """What differs in poses: nodes that need a new key run, and each difference, told after those of nodes."""
 
     nodes: set[int] = field(default_factory=set)
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
 
 
 def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
@@ -50,8 +49,10 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
             turned = not same_rotations(node.rotation, before.rotation, turn_noise).all()
             if moved or turned:
                 out.nodes.add(i)
-            out.changes += [Change(where, "translation changed")] if moved else []
-            out.changes += [Change(where, "rotation changed")] if turned else []
+            if moved:
+                out.report.changed(where, "translation changed")
+            if turned:
+                out.report.changed(where, "rotation changed")
             continue
         frames = _common_frames(new.get(i), old.get(k), scene)
         differ = _differing(new.get(i), old.get(k), node, before, frames, (noise, turn_noise))
@@ -62,11 +63,11 @@ def compare_poses(identified: Identified, stored: Scene) -> PoseChanges:
                 count = int((~same).sum())
                 more = f" and {count - 1} more frames" if count > 1 else ""
                 text = f"{path} changed at frame {frame:g}{more}"
-                out.changes.append(Change(f"animation of {where}", text))
+                out.report.changed(f"animation of {where}", text)
     if clip_length_changed(scene, stored):
         text = f"has {plural(scene.frame_count, 'frame')}, had {stored.frame_count:,}"
-        out.changes.append(Change(f"animation {printable(stored.name)!r}", text))
-    out.not_applied = moved_though_animated(identified, stored)
+        out.report.changed(f"animation {printable(stored.name)!r}", text)
+    report_moved_though_animated(out.report, identified, stored)
     return out
 
 
@@ -108,17 +109,18 @@ def _differing(
     return np.asarray(same_t), np.asarray(same_r)
 
 
-def moved_though_animated(identified: Identified, stored: Scene | None) -> list[NotApplied]:
+def report_moved_though_animated(report: Report, identified: Identified, stored: Scene | None) -> None:
     """Report nodes whose own placement is none of their animation's: keys alone count.
 
     Blender exports the current frame, which may be any.
 
     Args:
+        report: where to.
         identified: the file's scene, its clip in place.
         stored: the sidecar's scene, if there is one.
     """
     imported = identified.imported
-    found: list[tuple[str, str]] = []
+    placed_elsewhere: list[tuple[str, str]] = []
     for track in imported.tracks:
         if track.node in identified.frames:
             continue
@@ -128,20 +130,18 @@ def moved_though_animated(identified: Identified, stored: Scene | None) -> list[
         noise = 2 * POSE_NOISE * identified.size, 4 * identified.turn_noise
         what = _placed_elsewhere(track, item, before, noise)
         if what:
-            found.append((item.name if before is None else before.name, " and ".join(what)))
+            placed_elsewhere.append((item.name if before is None else before.name, " and ".join(what)))
     more = ""
-    if len(found) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
-        more = f" and {plural(len(found) - 1, 'other')}"
-        found = found[:1]
-    return [
-        NotApplied(
-            where=f"node {printable(name)!r}{more}",
-            what=f"is {what}, but its animation is not",
-            why="the keys alone say where an animated node stands",
-            instead="move its keys",
+    if len(placed_elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
+        more = f" and {plural(len(placed_elsewhere) - 1, 'other')}"
+        placed_elsewhere = placed_elsewhere[:1]
+    for name, how in placed_elsewhere:
+        report.skipped(
+            f"node {printable(name)!r}{more}",
+            f"is {how}, but its animation is not",
+            "the keys alone say where an animated node stands",
+            "move its keys",
         )
-        for name, what in found
-    ]
 
 
 def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noises: tuple[float, float]) -> list[str]:
@@ -150,7 +150,7 @@ def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noi
     moved = before is None or np.abs(item.translation - before.translation).max() > noise
     if (places := track.translation) is not None and moved:
         apart = (np.abs(evaluate(places, at) - item.translation).max(axis=1) for at in _moments(places))
-        what += ["moved"] if not any((one <= noise).any() for one in apart) else []
+        what += ["moved"] if not any((distances <= noise).any() for distances in apart) else []
     turned = before is None or not same_rotations(item.rotation, before.rotation, loose)
     if (turns := track.rotation) is not None and turned:
         near = (
@@ -158,7 +158,7 @@ def _placed_elsewhere(track: Track, item: ImportedNode, before: Node | None, noi
             for at in _moments(turns)
             for chord in (False, True)
         )
-        what += ["turned"] if not any(one.any() for one in near) else []
+        what += ["turned"] if not any(same.any() for same in near) else []
     return what
 
 

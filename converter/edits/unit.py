@@ -13,13 +13,11 @@ from ..formats.names import without_number
 from ..formats.registry import REGISTRY
 from ..formats.unit import CHASSIS, CLASSES, COMPONENT_DTYPE, GUN, INTERNAL, TURRET, Unit
 from ..scene.assembly import Pose
-from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
 from ..scene.scene import ImportedNode, ImportedScene
 from .compare_materials import listed
-from .identify_nodes import world_matrices
-from .placed_nodes import encoded, row_of, same_linear, same_position
-from .typed_properties import take_typed, unit_extras
+from .nodes import world_matrices
+from .placed_nodes import encoded, row_of, same_linear, same_position, take_typed, unit_extras
 
 #: What the names of sockets begin with.
 _SOCKET = "base_"
@@ -33,32 +31,28 @@ class UnitEdit:
 
     Attributes:
         unit: the edited one.
-        changes, not_applied, warnings: about every difference.
         new: nodes that became new components.
         exchanged: nodes of components that show another object than before, and its key; of new
             ones, empty.
     """
 
     unit: Unit
-    changes: list[Change] = field(default_factory=list)
-    not_applied: list[NotApplied] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
     new: set[int] = field(default_factory=set)
     exchanged: dict[int, str] = field(default_factory=dict)
 
 
-def edit_unit(given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
+def edit_unit(imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> UnitEdit:
     """Return a unit with the edits of a file.
 
     Args:
-        given: the file.
+        imported: the file.
         stored: the unit of the sidecar.
         known: object keys of the game by lower case; ``None``: there is no game to ask.
 
     Raises:
         ConversionError: the chassis is missing, or a part of a key that the game does not have.
     """
-    return _Parts(given, stored, known).run()
+    return _Parts(imported, stored, known).run()
 
 
 class _Parts:
@@ -70,11 +64,11 @@ class _Parts:
         records: the edited record of each node.
     """
 
-    def __init__(self, given: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
-        self.given, self.stored, self.known = given, stored, known
-        self.nodes = given.nodes
+    def __init__(self, imported: ImportedScene, stored: Unit, known: Mapping[str, str] | None) -> None:
+        self.imported, self.stored, self.known = imported, stored, known
+        self.nodes, self.report = imported.nodes, imported.report
         self.out = UnitEdit(stored)
-        self.out.not_applied += take_typed(given.nodes, unit_extras(stored), "key", known)
+        take_typed(imported, unit_extras(stored), "key", known)
         self.items = [i for i, node in enumerate(self.nodes) if self._is_part(node)]
         self.parent = {i: self._parent(i) for i in self.items}
         self.row_items = self._choose()
@@ -94,7 +88,7 @@ class _Parts:
             self.records[item] = self._record(item, row)
         for row in range(len(self.stored)):
             if row not in self.row_items:
-                self.out.changes.append(Change(self._where(row), "is removed"))
+                self.report.changed(self._where(row), "is removed")
         children: dict[int, list[int]] = defaultdict(list)
         order = sorted(self.items, key=lambda i: (row_of_item.get(i, len(self.stored)), i))
         for item in order:
@@ -102,14 +96,12 @@ class _Parts:
                 above = self.parent[item]
                 children[-1 if above is None else above].append(item)
         for item in children.pop(-1, []):
-            self.out.changes.append(Change(_quoted(self.nodes[item]), "is left out"))
-            self.out.not_applied.append(
-                NotApplied(
-                    where=_quoted(self.nodes[item]),
-                    what="is on nothing, and is left out with what is mounted on it",
-                    why="every part but the chassis is mounted on another",
-                    instead="parent it to a socket",
-                )
+            self.report.changed(_quoted(self.nodes[item]), "is left out")
+            self.report.skipped(
+                _quoted(self.nodes[item]),
+                "is on nothing, and is left out with what is mounted on it",
+                "every part but the chassis is mounted on another",
+                "parent it to a socket",
             )
         records: list[np.void] = []
         waiting = [root]
@@ -149,14 +141,16 @@ class _Parts:
 
     def _choose(self) -> dict[int, int]:
         """The node of each stored row: of several the one that is where it was."""
-        found: dict[int, int] = {}
+        item_of_row: dict[int, int] = {}
         for item in self.items:
             row = row_of(self.nodes[item].extras)
             if self.nodes[item].extras.get("kind") != "component" or row is None:
                 continue
-            if row < len(self.stored) and (row not in found or self._order(item, row) < self._order(found[row], row)):
-                found[row] = item
-        return found
+            if row < len(self.stored) and (
+                row not in item_of_row or self._order(item, row) < self._order(item_of_row[row], row)
+            ):
+                item_of_row[row] = item
+        return item_of_row
 
     def _order(self, item: int, row: int) -> tuple[bool, bool, bool]:
         node = self.nodes[item]
@@ -177,7 +171,7 @@ class _Parts:
     def _record(self, item: int, row: int | None) -> np.void:
         """The record of a node: the stored one with its edits, or a new one."""
         node = self.nodes[item]
-        extras, changes = node.extras, self.out.changes
+        extras = node.extras
         index = row_of(extras)
         record: np.void = np.zeros(1, COMPONENT_DTYPE)[0]
         if index is not None and index < len(self.stored):
@@ -200,16 +194,16 @@ class _Parts:
         what += self._mount(item, row, record, where, record.tobytes() != before.tobytes())
         if row is None:
             self.out.new.add(item)
-            changes.append(Change(where, f"is new, {printable(_text(record, 'key'))}"))
+            self.report.changed(where, f"is new, {printable(_text(record, 'key'))}")
         else:
             if (now := _text(record, "key")) != _text(before, "key"):
                 what.insert(0, f"became {printable(now)!r}")
-            changes += [Change(where, one) for one in what]
+            self.report.changed(where, *what)
         return record
 
     def _set_key(self, record: np.void, where: str, key: str) -> None:
-        found = key if self.known is None else self.known.get(key.lower())
-        raw = None if found is None else encoded(key)
+        known_key = key if self.known is None else self.known.get(key.lower())
+        raw = None if known_key is None else encoded(key)
         if raw is None or not 0 < len(raw) < 32:
             near = sorted((self.known or {}).values())
             raise ConversionError(
@@ -218,7 +212,7 @@ class _Parts:
                 expected=listed(near) if near else None,
             )
         if self.known is None:
-            self.out.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
+            self.report.warnings.append(f"{where}: {printable(key)!r} was not looked up; --game DIR names the game")
         _set_text(record, "key", key)
 
     def _set_words(self, record: np.void, where: str, extras: NodeExtras) -> list[str]:
@@ -283,13 +277,13 @@ class _Parts:
         }
         socket_like = node.mesh < 0 and node.name.lower().startswith(_SOCKET)
         if not classes and not socket_like:
-            self.out.warnings.append(
+            self.report.warnings.append(
                 f"{where}: {_quoted(node)} is not a socket: those are called Base_..., without mesh"
             )
         if part == CHASSIS or (classes and part not in classes):
             name = CLASSES[part] if part < len(CLASSES) else str(part)
             had = ", ".join(CLASSES[c] if c < len(CLASSES) else str(c) for c in sorted(classes))
-            self.out.warnings.append(
+            self.report.warnings.append(
                 f"{where}: its class ({name}) does not fit its socket {_quoted(node)}"
                 + (f", which had: {had}" if had else "")
             )
@@ -311,13 +305,11 @@ class _Parts:
             self._refuse(_quoted(self.nodes[above]), "type is not a word", "it has 32 bits")
             return self.stored.type
         if number != self.stored.type:
-            self.out.changes.append(Change("unit", f"type became {number:#x}"))
+            self.report.changed("unit", f"type became {number:#x}")
         return number
 
     def _refuse(self, where: str, what: str, why: str) -> None:
-        self.out.not_applied.append(
-            NotApplied(where=where, what=what, why=why, instead="undo it, or enter such a value")
-        )
+        self.report.skipped(where, what, why, "undo it, or enter such a value")
 
 
 def _alone(record: np.void) -> np.ndarray:
