@@ -79,7 +79,6 @@ class ToMsh(Given):
     rigid_skin: bool
     ignore_scale: bool
     generate_lods: str | None
-    weld: float | None
     verify: bool
     allow_delete: bool
     require_all: bool

@@ -174,14 +174,6 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
     example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
 )
 @option(
-    "output",
-    "--weld",
-    type=click.FloatRange(0, min_open=True),
-    metavar="EPS",
-    help="Snap positions to multiples of EPS, so that near vertices become one (not with a sidecar).",
-    example="gltf2msh tower.glb --weld 0.001 -o welded/",
-)
-@option(
     "run",
     "--verify/--no-verify",
     default=True,
@@ -358,7 +350,6 @@ def _options(given: ToMsh) -> ImportOptions:
         verify=given.verify,
         use_sidecar=not given.no_sidecar,
         lod_ratios=_shares(given.generate_lods),
-        weld=given.weld or 0.0,
         allow_delete=given.allow_delete,
         like=given.like,
         own_materials=given.own_materials,

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
@@ -227,10 +225,6 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
     refuse_legacy(given)
-    if options.weld > 0:
-        grid = np.float64(options.weld)
-        snapped = np.rint(given.streams.positions.astype(np.float64) / grid) * grid
-        given.streams.positions = snapped.astype(np.float32)
     stated = given.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = given.info.get("source") or f"{stem(readable(gltf.name))}.msh"

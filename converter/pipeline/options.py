@@ -72,7 +72,6 @@ class ImportOptions:
     new: bool = False
     allow_delete: bool = False
     lod_ratios: tuple[float, ...] = ()
-    weld: float = 0.0
     libraries: bool = True
     like: str = ""
     own_materials: bool = False
