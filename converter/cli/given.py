@@ -43,7 +43,6 @@ class ToGltf(Given):
     frame: float | None
     up: str | None
     keys: bool
-    vertex_ids: bool
     paths: bool
     points: bool
     game: Path | None

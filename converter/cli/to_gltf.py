@@ -176,13 +176,6 @@ which says what came from where; the same command again converts only what chang
     example="msh2gltf robot.msh --keys -o keys/",
 )
 @option(
-    "output",
-    "--vertex-ids",
-    is_flag=True,
-    help="Add _MSH_VID, the vertex index + 1.",
-    example="msh2gltf robot.msh --vertex-ids -o ids/",
-)
-@option(
     "selection",
     "--paths",
     is_flag=True,
@@ -385,7 +378,6 @@ def _options(given: ToGltf, many: bool) -> ExportOptions:
         visible_only=given.parts == "visible",
         subframes=given.subframes,
         stored_keys=given.keys,
-        vertex_ids=given.vertex_ids,
         paths=given.paths,
         points=given.points,
         textures=tuple(str(folder.absolute()) for folder in folders),

@@ -194,7 +194,6 @@ def model_files(
             options.lod,
             group=options.group,
             visible_only=options.visible_only,
-            vertex_ids=options.vertex_ids,
             source=extras,
             appearance=appearance,
         )

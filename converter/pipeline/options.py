@@ -31,7 +31,6 @@ class ExportOptions:
     visible_only: bool = False
     subframes: int = 1
     stored_keys: bool = False
-    vertex_ids: bool = False
     paths: bool = False
     points: bool = True
     textures: tuple[str, ...] = ()

@@ -290,7 +290,6 @@ def assembly_files(
             options.lod,
             options.group,
             clips,
-            options.vertex_ids,
             {**extras, **source},
             None if appearance is None else appearance.up,
         )
