@@ -15,7 +15,6 @@ from ..checks.recover_maps import checked_areals
 from ..edits.areal_changes import ArealPlan, lost_neighbours, plan_areals, require_no_overlap
 from ..edits.areal_map import edit_areals
 from ..edits.areal_shapes import mixed_face
-from ..edits.compare_areal_map import compare_areal_map
 from ..errors import ConversionError, plural
 from ..formats.archive import Archive
 from ..formats.areal_map import ArealMap
@@ -23,6 +22,7 @@ from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..scene.appearance import Appearance
+from ..scene.differences import Change, NotApplied
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
@@ -105,10 +105,13 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
     out = ImportResult(about.source, bytes(kept.source), "", kept_all=True)
     container = read_nres(kept.source, label, longer=about.tolerant)
     areals, _ = checked_areals(read_areal_map(container), about.mode)
-    if (reason := _view_only(given, is_broken=about.tolerant)) is not None:
-        out.not_applied += compare_areal_map(given, areals, reason)
+    if (refusal := _not_numbered(given)) is not None:
+        out.not_applied.append(refusal)
         return out
     plan = plan_areals(given, areals, allow_delete=options.allow_delete)
+    if about.tolerant:
+        out.not_applied = plan.not_applied + [_in_broken_map(change) for change in plan.changes]
+        return out
     out.changes, out.not_applied = plan.changes, plan.not_applied
     if not plan.changes:
         return out
@@ -122,19 +125,23 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
     return out
 
 
-def _view_only(given: ImportedScene, *, is_broken: bool) -> tuple[str, str] | None:
-    """Why nothing of a file can be applied, and what to do; ``None`` where it can."""
-    if is_broken:
-        why = "the map has errors, which msh-inspect --check names"
-        return why, "take the map from a backup"
+def _not_numbered(given: ImportedScene) -> NotApplied | None:
+    """Why nothing of a file can be applied; ``None`` where each triangle has the number of its areal."""
     if given.streams.areal is None:
         why = "the file does not number its areals (_MSH_AREAL)"
-        again = "convert the map again and repeat the edit; in Blender, export with "
-        return why, f"{again}Data > Mesh > Attributes"
-    if (place := mixed_face(given)) is not None:
+        instead = "convert the map again and repeat the edit; in Blender, export with Data > Mesh > Attributes"
+    elif (place := mixed_face(given)) is not None:
         why = f"a face has corners of several areals (_MSH_AREAL), at {place}"
-        return why, "import it without Merge Vertices; give a new face a number that no areal has"
-    return None
+        instead = "import it without Merge Vertices; give a new face a number that no areal has"
+    else:
+        return None
+    return NotApplied(where="areal map", what="is kept, whatever was edited", why=why, instead=instead)
+
+
+def _in_broken_map(change: Change) -> NotApplied:
+    """An edit of a map that was exported with errors."""
+    why = "the map has errors, which msh-inspect --check names"
+    return NotApplied(where=change.where, what=change.what, why=why, instead="take the map from a backup")
 
 
 def _edited(areals: ArealMap, plan: ArealPlan, out: ImportResult) -> ArealMap:
