@@ -22,8 +22,8 @@ from benchmarks import game
 from benchmarks.inside import way_out
 from benchmarks.measure import ROOT, WORK, as_in_commands, by_turns, exponent, timed
 from msh_gltf.converter.formats.archive import Entry
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.scene import Channel, ImportedNode, Mesh, Primitive, Track
 from msh_gltf.exporters.nres import new_archive, write_nres
 

@@ -14,9 +14,9 @@ from benchmarks.measure import WORK, as_in_commands, by_turns, exponent, timed
 from benchmarks.record import Row
 from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.sampler import sample
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf
 from msh_gltf.converter.pipeline.export_model import load_model
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.queries.terrain import GROUND_NORMAL, TerrainQueries
 from msh_gltf.converter.scene.dialect import Dialect, tracks
 from msh_gltf.exporters.nres import new_archive, write_nres

@@ -8,8 +8,8 @@ from pathlib import Path
 from make_models import Model
 
 from msh_gltf.converter.formats.archive import Entry, name_field
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 
 MESH, WEAR = (int.from_bytes(code, "little") for code in (b"MESH", b"WEAR"))
 

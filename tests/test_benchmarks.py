@@ -11,9 +11,9 @@ import pytest
 
 from benchmarks import commands, flame, floor, full_game, game, inside, libraries, missions, record
 from msh_gltf.converter.checks.areal_map import check_areal_map, check_areal_map_further
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import load_file
 from msh_gltf.converter.pipeline.mission import LoadedMission
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.exporters.nres import new_archive, write_nres
 from msh_gltf.importers.areal_map import read_areal_map
 from msh_gltf.importers.content import models_in

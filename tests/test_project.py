@@ -25,7 +25,7 @@ converter
 converter.errors
 converter.requirements
 converter.findings converter.storage
-converter.locks
+converter.locks converter.options
 converter.numeric
 converter.formats
 converter.scene

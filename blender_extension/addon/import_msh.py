@@ -16,10 +16,10 @@ from .converter.formats.archive import Archive
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind
 from .converter.formats.names import stem, without_number
 from .converter.formats.sidecar import sha256, sidecar_path
+from .converter.options import ExportOptions
 from .converter.pipeline.dispatch import gltf_files, load, load_assembly
 from .converter.pipeline.export_model import LoadedModel
 from .converter.pipeline.loaded import LoadedScene
-from .converter.pipeline.options import ExportOptions
 from .ground import split_blend
 from .guard import guarded
 from .importers.content import assembly_kind, find_model, kind_at, mission_in, models_in

@@ -13,9 +13,9 @@ from ..formats.archive import Archive, Entry
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name
 from ..formats.sidecar import sha256
+from ..options import ImportOptions
 from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
-from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
 from .brought import Brought, archive_without
 from .manifest import Record

@@ -17,7 +17,7 @@ from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.library import LIGHTMAPS, TEXTURES
 from ..formats.names import readable
 from ..formats.texture import texture_name
-from ..pipeline.options import ExportOptions
+from ..options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import PICTURES, picture_path
 from .manifest import Manifest

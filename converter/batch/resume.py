@@ -25,8 +25,8 @@ from ..formats.archive import Archive
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.sidecar import sha256
+from ..options import ExportOptions
 from ..pipeline.appearance import find_appearance
-from ..pipeline.options import ExportOptions
 from ..storage import IN_THE_WAY, no_follow
 from .manifest import JOURNAL, Output, Record, as_row
 from .outcome import Outcome, known_at_once

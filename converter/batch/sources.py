@@ -12,7 +12,7 @@ from ...importers.wear import wear_of, wears_of_level
 from ..errors import ConversionError
 from ..formats.archive import Archive
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
-from ..pipeline.options import ExportOptions
+from ..options import ExportOptions
 from .walk import Item
 
 if TYPE_CHECKING:

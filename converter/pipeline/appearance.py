@@ -12,8 +12,8 @@ from ...importers.wear import read_lightmap_names, read_wear_names
 from ..checks.appearance import missing_appearance
 from ..findings import Finding
 from ..formats.library import MATERIALS
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from .options import ExportOptions
 
 
 def find_appearance(
@@ -77,7 +77,8 @@ def in_folder(
     appearance: Appearance | None, target: Path, options: ExportOptions, root: Path | None
 ) -> Appearance | None:
     """Return the appearance with the folder of its pictures; arguments as of ``output_files``."""
-    if appearance is None or options.embed:
+    embed = root is None and target.suffix.lower() != ".gltf" if options.embed is None else options.embed
+    if appearance is None or embed:
         return appearance
     depth = 0 if root is None else len(target.relative_to(root).parts) - 1
     return replace(appearance, up="../" * depth)

@@ -21,6 +21,7 @@ from ..formats.areal_map import ArealMap
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
+from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
 from ..scene.differences import Change, NotApplied
 from ..scene.extras import SourceExtras
@@ -28,7 +29,6 @@ from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
 from .loaded import LoadedContainer
-from .options import ExportOptions, ImportOptions
 from .terrain import container_at
 
 

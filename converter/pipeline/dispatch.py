@@ -25,11 +25,11 @@ from ..formats.archive import Archive
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind
 from ..formats.sidecar import sidecar_path
 from ..formats.unit import UNIT_ENDING
+from ..options import ExportOptions, ImportOptions
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
 from .loaded import Loaded
-from .options import ExportOptions, ImportOptions
 
 if TYPE_CHECKING:
     from rich.console import Console

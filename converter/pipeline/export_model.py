@@ -21,6 +21,7 @@ from ..formats.model import MshModel
 from ..formats.names import readable, stem
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, decide, read_keys
@@ -29,7 +30,6 @@ from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .loaded import LoadedContainer
-from .options import ExportOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,13 +17,13 @@ from ..formats.kinds import Kind
 from ..formats.mission import VEGETATION, kind_of_unit
 from ..formats.names import readable, stem
 from ..formats.unit import UNIT_ENDING
+from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras
 from ..storage import walk_files
 from .appearance import missing_materials
 from .export_model import load_model, require_scene_in_range
 from .game import Game, Opened
-from .options import ExportOptions
 from .placed_models import PlacedModels, require_places_in_range
 from .unit import UNITS
 

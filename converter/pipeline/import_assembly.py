@@ -24,13 +24,13 @@ from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING
 from ..numeric.pose import F64
+from ..options import ImportOptions
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
 from .game import Game, find_game
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .options import ImportOptions
 from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 

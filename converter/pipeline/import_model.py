@@ -31,6 +31,7 @@ from ..formats.kinds import Kind
 from ..formats.model import MshModel
 from ..formats.names import readable, stem
 from ..formats.sidecar import SUFFIX, Description, Sidecar
+from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
@@ -38,7 +39,6 @@ from .import_points import import_new_points, import_points
 from .import_result import ImportResult
 from .import_wear import import_wear, why_locked
 from .library_edits import add_surface_edits
-from .options import ImportOptions
 
 if TYPE_CHECKING:
     from ..rebuild.context import Rebuilt

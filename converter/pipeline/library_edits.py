@@ -17,10 +17,10 @@ from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, bl
 from ..formats.material import DEFAULT_MATERIAL, MATERIAL_TYPE, MATERIAL_VERSION, MaterialKind, find_material
 from ..formats.names import escape, readable, unescape
 from ..formats.texture import TEXM_TYPE
+from ..options import ImportOptions
 from ..scene.differences import Change, NotApplied
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message
-from .options import ImportOptions
 from .texture import EditedLibrary, Replacement, over_texture
 
 #: Ending of a file that is a material.

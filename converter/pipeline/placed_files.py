@@ -21,10 +21,10 @@ from ..formats.mission import Mission
 from ..formats.sidecar import sha256
 from ..formats.unit import Unit
 from ..formats.wear import WEAR_ENDING
+from ..options import ExportOptions
 from .appearance import find_appearance
 from .check_assembly import unit_of
 from .game import Game
-from .options import ExportOptions
 
 
 @dataclass

@@ -12,6 +12,7 @@ from ..errors import ConversionError
 from ..formats.control_points import POINTS_ENDING
 from ..formats.kinds import Kind
 from ..formats.sidecar import Description, Sidecar
+from ..options import ExportOptions
 from ..scene.dialect import Dialect
 from ..scene.inside import CLIPS, TERRAIN, object_key
 from ..scene.points import shown_points
@@ -19,7 +20,6 @@ from ..scene.scene import ImportedScene, Scene
 from .export_model import LoadedModel
 from .game import Game
 from .import_model import stored_model
-from .options import ExportOptions
 from .placed_models import PlacedModels
 from .terrain import stored_terrain
 

@@ -8,8 +8,8 @@ from ...importers.nres import read_file
 from ..errors import ConversionError, with_article
 from ..formats.kinds import Kind
 from ..formats.sidecar import Sidecar, read_sidecar, sidecar_path
+from ..options import ImportOptions
 from ..scene.extras import FileInfo
-from .options import ImportOptions
 
 
 def find_sidecar(gltf: Path, given: Path | None, info: FileInfo) -> Path | None:

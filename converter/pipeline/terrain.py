@@ -32,6 +32,7 @@ from ..formats.names import readable, stem
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain
 from ..formats.wear import LEVEL_ENDINGS
+from ..options import ExportOptions, ImportOptions
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.differences import NotApplied
@@ -44,7 +45,6 @@ from .import_result import ImportResult
 from .import_wear import import_level_wears, why_level_locked
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
-from .options import ExportOptions, ImportOptions
 
 
 @dataclass(frozen=True, kw_only=True)

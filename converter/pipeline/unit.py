@@ -14,6 +14,7 @@ from ..findings import without_errors
 from ..formats.kinds import Kind
 from ..formats.names import escape, readable, stem
 from ..formats.unit import UNIT_ENDING, Unit
+from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras, SceneExtras
 from ..storage import walk_files
@@ -21,7 +22,6 @@ from .appearance import missing_materials
 from .check_assembly import check_unit_file
 from .game import Game
 from .gltf_output import Files
-from .options import ExportOptions
 from .placed_models import LoadedAssembly, PlacedModels, assembly_files, require_game, shared_appearance
 
 #: The folder of units in a game; case does not matter.

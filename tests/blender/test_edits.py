@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called

@@ -15,9 +15,9 @@ import pytest
 from blender_extension import build
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.converter.batch.test_import_run import same_but_for

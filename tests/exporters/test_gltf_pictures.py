@@ -15,8 +15,8 @@ import pytest
 from PIL import Image
 
 from msh_gltf.converter import MANIFEST, cli
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 from tests.support.corpus import sample_called

@@ -13,8 +13,8 @@ import pytest
 import trimesh
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.importers.msh import read_model

@@ -12,8 +12,8 @@ import numpy as np
 from msh_gltf.converter.checks.model import check_model, check_model_further
 from msh_gltf.converter.checks.terrain import check_terrain, check_terrain_further
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.dialect import decide
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres

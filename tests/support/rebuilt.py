@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msh_gltf.converter.formats.model import MshModel
-from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msh_gltf.converter.checks import all_rules
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline import dispatch
 from msh_gltf.converter.pipeline.loaded import Loaded
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.content import kind_at
 from msh_gltf.importers.msh import read_model
 from msh_gltf.importers.nres import read_nres, trailing_bytes

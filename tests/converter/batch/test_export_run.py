@@ -19,9 +19,9 @@ from msh_gltf.converter.batch.export_run import found_in
 from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.batch.resume import ExportTask
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files
 from msh_gltf.converter.pipeline.export_model import load_model
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.importers.nres import open_nres, read_nres
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_view import GltfView

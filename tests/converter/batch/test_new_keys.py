@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.cli.to_msh import TAGS as TAG_CHOICES
+from msh_gltf.converter.cli.given import TAGS as TAG_CHOICES
 from msh_gltf.converter.formats.archive import Archive
 from msh_gltf.converter.formats.registry import TAGS
 from msh_gltf.converter.formats.sidecar import sha256

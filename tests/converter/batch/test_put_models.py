@@ -11,9 +11,9 @@ from msh_gltf.converter.batch.put_libraries import plan_libraries
 from msh_gltf.converter.batch.put_models import Destination, add_model, find_destination
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.games import Games
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot, write

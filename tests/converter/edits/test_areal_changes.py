@@ -16,9 +16,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import ArealMap, link_targets
 from msh_gltf.converter.numeric.near_pairs import near_pairs
 from msh_gltf.converter.numeric.shared_area import shared_area
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.areal_map import read_areal_map
 from msh_gltf.importers.nres import read_nres
 from tests.support.areal_edits import own, record_bytes, require_mutual

@@ -14,8 +14,8 @@ import pytest
 from msh_gltf import import_gltf
 from msh_gltf.converter import cli
 from msh_gltf.converter.formats.control_points import ControlPoints
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.importers.control_points import read_points
 from msh_gltf.importers.nres import read_file, read_nres
 from tests.support.corpus import sample_called

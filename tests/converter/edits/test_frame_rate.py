@@ -11,9 +11,9 @@ from scipy.spatial import cKDTree
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import MshModel
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.dialect import Dialect
 from msh_gltf.importers.msh import read_model

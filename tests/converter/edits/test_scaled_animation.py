@@ -18,8 +18,8 @@ from scipy.spatial import cKDTree
 from msh_gltf.converter.edits import rigid_transforms
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.numeric.sampler import sample
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.pipeline.verify import verify
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect, tracks
