@@ -14,10 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.edits.choose_clip import ClipOptions, choose_clip
+from msh_gltf.converter.edits.choose_clip import choose_clip
 from msh_gltf.converter.edits.identify_nodes import identify
 from msh_gltf.converter.formats.archive import Entry, name_field
 from msh_gltf.converter.formats.tables import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild.context import RebuildOptions
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.scene.dialect import Dialect
@@ -133,7 +134,7 @@ def msh(
         tracks=tracks,
     )
     identified = identify(given, None, (0, 0))
-    choose_clip(identified, None, ClipOptions())  # puts the tracks on their nodes
+    choose_clip(identified, None, ImportOptions())  # puts the tracks on their nodes
     lengths = [len(track.rotation.frames) for track in tracks if track.rotation is not None]
     identified.scene.frame_count = max(lengths, default=1)
     built = new_model(identified, f"{name}.msh", Dialect.RETAIL, RebuildOptions(False))

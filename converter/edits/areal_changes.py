@@ -13,6 +13,7 @@ from ..formats.areal_map import ArealMap, link_targets
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
 from ..numeric.triangulate import triangulate
+from ..options import ImportOptions
 from ..scene.differences import Change, NotApplied
 from ..scene.scene import ImportedScene
 from .areal_map import MATCH_DISTANCE, NewAreal
@@ -52,13 +53,13 @@ class ArealPlan:
         return bool(self.removed or self.polygons or self.added)
 
 
-def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool = False) -> ArealPlan:
+def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions) -> ArealPlan:
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
 
     Args:
         edited: the file.
         areals: the stored map.
-        allow_delete: delete what is missing, even if most areals are.
+        options: whether what is missing is deleted, even if most areals are.
 
     Raises:
         ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
@@ -72,7 +73,7 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
         if kept.get(shape.number) is not shape:
             _add(plan, shapes, shape, areals)
     missing = sorted(set(range(len(areals.records))) - kept.keys())
-    if 2 * len(missing) > len(areals.records) and not allow_delete:
+    if 2 * len(missing) > len(areals.records) and not options.allow_delete:
         plan.not_applied.append(
             NotApplied(
                 where="areal map",

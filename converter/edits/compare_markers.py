@@ -36,7 +36,7 @@ def edit_markers(edit: MissionEdit) -> None:
     stored = edit.stored
     there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
     count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
-    if not any(there.values()) and count and not edit.allow_delete:
+    if not any(there.values()) and count and not edit.options.allow_delete:
         edit.refuse(
             "routes, zones and lodes",
             f"all {count} are missing",

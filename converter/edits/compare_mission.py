@@ -7,6 +7,7 @@ from copy import copy
 
 from ..errors import printable
 from ..formats.mission import Mission
+from ..options import ImportOptions
 from ..scene.assembly import Pose
 from ..scene.scene import ImportedScene
 from .compare_markers import edit_markers
@@ -20,9 +21,8 @@ def edit_mission(
     stored: Mission,
     known: Mapping[str, Asset],
     hosted: Mapping[int, Pose],
-    left_out: frozenset[int] = frozenset(),
-    *,
-    allow_delete: bool = False,
+    left_out: frozenset[int],
+    options: ImportOptions,
 ) -> MissionEdit:
     """Return a mission with the edits of a file; what is not edited is that of the sidecar.
 
@@ -32,14 +32,14 @@ def edit_mission(
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
-        allow_delete: delete objects even where none is left.
+        options: whether objects are deleted even where none is left.
 
     Raises:
         ConversionError: an object of something that nothing is known of.
     """
     mission = copy(stored)
     mission.clans = [*stored.clans]
-    edit = MissionEdit(given, stored, mission, known, hosted, left_out, allow_delete)
+    edit = MissionEdit(given, stored, mission, known, hosted, left_out, options)
     edit.not_applied += take_typed(given.nodes, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)

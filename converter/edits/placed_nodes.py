@@ -13,6 +13,7 @@ from ..formats.archive import decode_text, encode_name
 from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import without_number
 from ..numeric.pose import F64, rotation_matrix
+from ..options import ImportOptions
 from ..scene.assembly import Pose
 from ..scene.differences import Change, NotApplied
 from ..scene.extras import NodeExtras
@@ -46,7 +47,7 @@ class MissionEdit:
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
-        allow_delete: delete objects even where none is left.
+        options: whether objects are deleted even where none is left.
         changes, not_applied, warnings: about every difference.
         new_items: nodes that became new objects.
         exchanged: nodes of objects that place something else than before, and what that was.
@@ -58,7 +59,7 @@ class MissionEdit:
     known: Mapping[str, Asset]
     hosted: Mapping[int, Pose] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
-    allow_delete: bool = False
+    options: ImportOptions = field(default_factory=ImportOptions)
     changes: list[Change] = field(default_factory=list)
     not_applied: list[NotApplied] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)

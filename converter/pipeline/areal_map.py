@@ -108,7 +108,7 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
     if (refusal := _not_numbered(given)) is not None:
         out.not_applied.append(refusal)
         return out
-    plan = plan_areals(given, areals, allow_delete=options.allow_delete)
+    plan = plan_areals(given, areals, options)
     if about.tolerant:
         out.not_applied = plan.not_applied + [_in_broken_map(change) for change in plan.changes]
         return out

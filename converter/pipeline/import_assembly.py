@@ -58,12 +58,7 @@ def import_mission(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     inside = shown_inside_of(kept)
     settle_objects(given, mission, inside)
     edit = edit_mission(
-        given,
-        mission,
-        known_assets(mission, game, options.new_keys),
-        hosted_places(about.inside),
-        left_out,
-        allow_delete=options.allow_delete,
+        given, mission, known_assets(mission, game, options.new_keys), hosted_places(about.inside), left_out, options
     )
     out.changes, out.not_applied, out.warnings = edit.changes, edit.not_applied, edit.warnings
     others = edit.new_items, edit.exchanged

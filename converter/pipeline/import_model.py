@@ -11,7 +11,7 @@ from ...exporters.msh import write_model
 from ...importers.msh import read_model
 from ...importers.nres import read_nres
 from ..checks.recover import checked_model, put_back, refuse_edit
-from ..edits.choose_clip import ClipOptions, choose_clip
+from ..edits.choose_clip import choose_clip
 from ..edits.compare_materials import colours_without_table, faces_without_material, new_faces_without_material
 from ..edits.compare_model import compare_model, label_not_applied
 from ..edits.compare_poses import compare_poses, moved_though_animated
@@ -116,7 +116,7 @@ def import_edited(
         given.not_applied += colours_without_table(given)
     leave_out_hidden(given, item_of(scene))
     identified = identify(given, scene, shown)
-    timing = choose_clip(identified, scene, _clip_options(options))
+    timing = choose_clip(identified, scene, options)
     given.not_applied += faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     given.not_applied += wear.not_applied
@@ -132,7 +132,7 @@ def import_edited(
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
         only_shown=only_shown or about.visible_only or options.scene is not None,
-        allow_delete=options.allow_delete,
+        options=options,
     )
     if plan.changes:
         refuse_turned_model(given, scene)
@@ -147,7 +147,7 @@ def import_edited(
     out.kept_all = not plan.changes
     import_wear(out, wear, about)
     if "up" not in given.info:  # an OBJ has no control points
-        import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
+        import_points(out, identified, about, scene, rows, options)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
         out.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
@@ -237,7 +237,7 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
         )
     leave_out_hidden(given, lambda _: False)
     identified = identify(given, None, given.shown)
-    timing = choose_clip(identified, None, _clip_options(options))
+    timing = choose_clip(identified, None, options)
     given.not_applied += moved_though_animated(identified, None)
     place_parts(identified, None, set())
     given.warnings += _add_lods(identified, None, options)
@@ -267,10 +267,6 @@ def import_new(gltf: Path, given: ImportedScene, options: ImportOptions) -> Impo
     out.not_applied += one_name_two_looks(known, given.surfaces)
     out.not_applied += looks_without_a_name(known, given.surfaces, used)
     return out
-
-
-def _clip_options(options: ImportOptions) -> ClipOptions:
-    return ClipOptions(options.clip, options.fps, ignore_scale=options.ignore_scale, allow_delete=options.allow_delete)
 
 
 def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> list[str]:

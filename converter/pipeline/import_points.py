@@ -14,6 +14,7 @@ from ..edits.identify_nodes import Identified
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, ControlPoints
 from ..formats.sidecar import Description
 from ..formats.tables import NAME_DTYPE, POINT_DTYPE
+from ..options import ImportOptions
 from ..rebuild.points import edited_points
 from ..scene.differences import Change, NotApplied
 from ..scene.points import shown_points
@@ -29,8 +30,7 @@ def import_points(
     about: Description,
     scene: Scene,
     rows: Mapping[int, int],
-    *,
-    allow_delete: bool = False,
+    options: ImportOptions,
 ) -> None:
     """Add to a result what a file changes of the control points.
 
@@ -39,15 +39,15 @@ def import_points(
         identified: the file.
         about: the sidecar's description.
         scene: the sidecar's model.
-        allow_delete: delete all of them, where none is left in the file.
         rows: node of the file -> row in Res1.
+        options: whether all of them are deleted, where none is left in the file.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before
     stored = None if old else read_points(before, about.source)
     shown = about.points if stored is None else shown_points(stored, scene)[0]
     names = {node.name for node in scene.nodes}
-    plan = compare_points(identified, stored, shown, names, allow_delete=allow_delete)
+    plan = compare_points(identified, stored, shown, names, options)
     out.not_applied += plan.not_applied
     if stored is None:
         out.not_applied += [_needs_new_export(change) for change in plan.changes]
