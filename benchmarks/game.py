@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from msh_gltf.converter.edits.clips import ClipOptions, choose_clip
+from msh_gltf.converter.edits.clips import choose_clip
 from msh_gltf.converter.edits.nodes import identify
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.model import model_at, write_model
 from msh_gltf.converter.formats.nres import NRES_ENTRY_DTYPE, NRES_HEADER_DTYPE, Entry, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import name_field, new_archive
 from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.rebuild.model import new_model
 from msh_gltf.converter.rebuild.workspace import RebuildOptions
 from msh_gltf.converter.scene.dialect import Dialect
@@ -131,7 +132,7 @@ def msh(
         tracks=tracks,
     )
     identified = identify(given, None, (0, 0))
-    choose_clip(identified, None, ClipOptions())  # puts the tracks on their nodes
+    choose_clip(identified, None, ImportOptions())  # puts the tracks on their nodes
     lengths = [len(track.rotation.frames) for track in tracks if track.rotation is not None]
     identified.scene.frame_count = max(lengths, default=1)
     built = new_model(identified, f"{name}.msh", Dialect.RETAIL, RebuildOptions(False))

@@ -17,10 +17,10 @@ from benchmarks.record import Row
 from blender_extension import build
 from msh_gltf.converter.formats.kinds import models_in
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.export_model import load_model
 from msh_gltf.converter.pipeline.mission import LoadedMission
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.storage import write_outputs
 from tests.support import assembly
 from tests.support.terrain_maker import make_terrain
@@ -101,7 +101,7 @@ def mission(rounds: int) -> list[Row]:
     """300 objects to glTF and back, against their models and terrain alone; processor time."""
     root = make(WORK / "mission-game", large_game())
     options, out = ExportOptions(find_textures=False), WORK / "mission-out"
-    alone = ExportOptions(find_textures=False, visible_only=True)
+    alone = ExportOptions(find_textures=False, parts="visible")
     out.mkdir(exist_ok=True)
     loaded = load_file(root / MISSION, None, options)
     assert isinstance(loaded, LoadedMission)

@@ -2,8 +2,8 @@
 
 python docs/make_commands.py
 
-The options are declared in ``converter/cli``, each with its group and an example, which is run
-when the page is tested. ``commands/russian.toml`` translates their texts.
+The options are declared in ``converter/options.py`` and ``converter/cli``, each with its group and
+an example, which is run when the page is tested. ``commands/russian.toml`` translates their texts.
 """
 
 from __future__ import annotations

@@ -29,7 +29,6 @@ class GltfOptions:
         fps: frames per second of the clip.
         lod, group: the cell that the default scene shows.
         visible_only: leave out every other cell.
-        vertex_ids: add ``_MSH_VID``, the vertex index + 1.
         source: more of scene 0's ``extras.msh``: where the model comes from.
         appearance: of the materials; ``None``: a colour per row.
     """
@@ -38,7 +37,6 @@ class GltfOptions:
     lod: int = 0
     group: int = 0
     visible_only: bool = False
-    vertex_ids: bool = False
     source: SourceExtras = field(default_factory=SourceExtras)
     appearance: Appearance | None = None
 
@@ -182,8 +180,7 @@ class _Writer:
         primitives = [p for i in wanted for p in scene.meshes[i].primitives]
         if not primitives:
             return
-        ids = self.options.vertex_ids
-        texts = iter(add_primitives(self.file, scene.streams, primitives, vertex_ids=ids))
+        texts = iter(add_primitives(self.file, scene.streams, primitives))
         for i in wanted:
             self.mesh_of[i] = self.file.add_mesh(mesh_text(scene.meshes[i], texts))
 

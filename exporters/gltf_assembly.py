@@ -35,7 +35,6 @@ class AssemblyOptions:
         fps: frames per second of the clip.
         lod, group: the cell of each model that is shown.
         clips: whether there is a clip.
-        vertex_ids: add ``_MSH_VID``, the vertex index + 1.
         about: more of scene 0's ``extras.msh``: what it is, where it comes from.
         up: see :class:`~converter.scene.appearance.Appearance`.
     """
@@ -44,7 +43,6 @@ class AssemblyOptions:
     lod: int = 0
     group: int = 0
     clips: bool = True
-    vertex_ids: bool = False
     about: SourceExtras | SceneExtras = field(default_factory=SceneExtras)
     up: str | None = None
 
@@ -178,10 +176,7 @@ class _Writer:
         streams = scene.streams
         material = self._add_materials(model, sorted({p.material for p in primitives}))
         primitives = [p._replace(material=material[p.material]) for p in primitives]
-        ids = self.options.vertex_ids
-        if not ids:  # they are rows of the whole table
-            streams, primitives = used_windows(streams, primitives)
-        texts = iter(add_primitives(self.file, streams, primitives, vertex_ids=ids))
+        texts = iter(add_primitives(self.file, *used_windows(streams, primitives)))
         return {i: self.file.add_mesh(mesh_text(scene.meshes[i], texts)) for i in wanted}
 
     def _add_materials(self, model: AssembledModel, wanted: Sequence[int]) -> dict[int, int]:

@@ -20,7 +20,7 @@ from .gltf_file import Builder
 from .gltf_json import Text, json_rows
 
 
-def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primitive], *, vertex_ids: bool) -> list[str]:
+def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primitive]) -> list[str]:
     """Add the accessors of some primitives; returns the primitives as JSON text.
 
     Primitives with the same window of vertices have the same accessors.
@@ -29,12 +29,11 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
         file: the document.
         streams: vertices and indices of all primitives.
         primitives: at least one.
-        vertex_ids: add ``_MSH_VID``, the vertex index + 1.
     """
     table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
     material, start, count, index_start, index_count = table.T[:5]
     positions = game_to_gltf(streams.positions)
-    vertices = _vertex_accessors(file, streams, positions, vertex_ids)
+    vertices = _vertex_accessors(file, streams, positions)
     index = _index_accessors(file, streams.indices, index_start, index_count, count > RESTART16)
     first: dict[int, int] = {}
     windows_of = enumerate((start << 32 | count).tolist())
@@ -62,12 +61,9 @@ def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primiti
     return json_rows({"attributes": attributes, "indices": last, "material": material})
 
 
-def _vertex_accessors(
-    file: Builder, streams: Streams, positions: NDArray[np.float32], vertex_ids: bool
-) -> list[tuple[str, int, Json]]:
+def _vertex_accessors(file: Builder, streams: Streams, positions: NDArray[np.float32]) -> list[tuple[str, int, Json]]:
     """Add the vertex streams; returns attribute, stride, and what all its accessors have."""
     normals = None if streams.normals is None else game_to_gltf(streams.normals)
-    ids = np.arange(1, len(positions) + 1, dtype=np.float32) if vertex_ids else None
     # glTF numbers texture coordinates without gaps
     second = "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0"
     number = {"componentType": int(ComponentType.FLOAT)}
@@ -78,7 +74,6 @@ def _vertex_accessors(
         ("TEXCOORD_0", streams.uv0, {**number, "type": "VEC2"}),
         (second, streams.uv1, {**number, "type": "VEC2"}),
         ("COLOR_0", streams.colours, {**colour, "type": "VEC4"}),
-        ("_MSH_VID", ids, {**number, "type": "SCALAR"}),
     ]
     out = []
     for name, array, accessor in arrays:

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from .converter.formats.model import MshModel
     from .converter.formats.nres import Archive, Entry
     from .converter.formats.terrain import Terrain
+    from .converter.options import ExportOptions, ImportOptions
     from .converter.pipeline.check import Checked
     from .converter.pipeline.import_result import ImportResult
     from .converter.pipeline.level import Level, load_level
-    from .converter.pipeline.options import ExportOptions, ImportOptions
     from .converter.queries.areal_map import areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.queries.terrain import TerrainQueries
@@ -118,7 +118,7 @@ _DEFINED_IN = {
     "converter.pipeline.check": "Checked",
     "converter.pipeline.level": "Level load_level",
     "converter.pipeline.import_result": "ImportResult",
-    "converter.pipeline.options": "ExportOptions ImportOptions",
+    "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",
     "converter.queries.terrain": "TerrainQueries",
     "converter.scene.dialect": "Decision Dialect decide",

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 from .converter.batch.check import check_tasks
-from .converter.batch.engine import Engine, Progress
+from .converter.batch.engine import Engine
 from .converter.batch.export_run import export_run, found_in, run_options
 from .converter.batch.import_run import import_run
 from .converter.batch.outcome import Outcome, Run
@@ -30,13 +30,13 @@ from .converter.formats.nres import Archive, read_nres
 from .converter.formats.terrain import Terrain, write_terrain
 from .converter.game.games import Games, write_files
 from .converter.input_files import read_file
+from .converter.options import ExportOptions, ImportOptions
 from .converter.pipeline import dispatch, open_files
 from .converter.pipeline.check import Checked, check_file
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.gltf_output import Files
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.library_edits import files_beside
-from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.storage import write_outputs
 
 #: A path as text, or a ``pathlib.Path``.
@@ -183,9 +183,7 @@ def export_gltf(
         ['walker.msh-sidecar', 'walker.glb']
     """
     target = _with_suffix(path, ".glb", ".gltf")
-    if options is None:  # a .gltf has its pictures beside it
-        options = ExportOptions(embed=target.suffix.lower() == ".glb")
-    files, findings = _files(model, target, options, sidecar=sidecar)
+    files, findings = _files(model, target, options or ExportOptions(), sidecar=sidecar)
     with machine_errors():
         write_outputs(files, force)
     return ExportResult([file for file, _ in files], findings)
@@ -343,13 +341,12 @@ def convert_directory(
         ({'converted': 3}, [])
     """
     sources, target = [Path(game)], Path(out)
-    options = run_options(sources, options or ExportOptions(embed=False))
-    engine = Engine(jobs)
+    options = run_options(sources, options or ExportOptions())
+    engine, display = Engine(jobs), on_item or (lambda *_: None)
     with machine_errors():
-        items, found = found_in(sources, target, include, exclude, longer=options.mode == "tolerant")
-        run = export_run(
-            items, found, target, options, engine, on_item or _ignore, sidecar=sidecar, force=force, dry_run=dry_run
-        )
+        longer = options.mode == "tolerant"
+        items, found = found_in(sources, target, include, exclude, longer=longer)
+        run = export_run(items, found, target, options, engine, display, sidecar=sidecar, force=force, dry_run=dry_run)
     return _completed(run)
 
 
@@ -399,17 +396,13 @@ def restore_directory(
     if in_place == (out is not None):
         raise ValueError("restore_directory needs either out or in_place=True")
     places = Places(Path(gltf), Path(game), None if out is None else Path(out))
-
-    @contextmanager
-    def progress(verb: str, total: int) -> Iterator[Progress]:
-        yield on_item or _ignore
-
+    display = on_item or (lambda *_: None)
     with machine_errors():
         run = import_run(
             places,
             options or ImportOptions(),
             Engine(jobs),
-            progress,
+            lambda *_: nullcontext(display),
             add=add,
             tag=tag,
             require_all=require_all,
@@ -495,6 +488,3 @@ def _completed(run: Run) -> Run:
     if run.interrupted:
         raise KeyboardInterrupt
     return run
-
-
-def _ignore(outcome: Outcome, done: int, total: int) -> None: ...

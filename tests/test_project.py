@@ -26,7 +26,7 @@ converter
 converter.errors
 converter.requirements
 converter.findings converter.storage
-converter.input_files converter.locks
+converter.input_files converter.locks converter.options
 converter.numeric
 converter.formats
 converter.scene

@@ -219,7 +219,7 @@ MAPS = ROOT / "tests/data/maps/spec__AutoMAP_00"
     ("source", "options"),
     [
         (ROOT / "examples/walker.msh", ["--textures", ROOT / "examples/textures"]),
-        (ROOT / "tests/data/retail__static__i_room_006.msh", ["--paths", "--vertex-ids"]),
+        (ROOT / "tests/data/retail__static__i_room_006.msh", ["--paths"]),
         (MAPS / "Land.msh", ["--textures", ROOT / "examples/textures"]),
         (MAPS / "Land.map", []),
     ],

@@ -17,6 +17,7 @@ from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.game.games import Games
+from .converter.options import ExportOptions, ImportOptions
 from .converter.pipeline.appearance import with_libraries_around
 from .converter.pipeline.companions import companions_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
@@ -24,7 +25,6 @@ from .converter.pipeline.game import find_game
 from .converter.pipeline.import_result import ImportResult
 from .converter.pipeline.library_edits import files_beside
 from .converter.pipeline.new_entries import NewEntries, entries_of_game
-from .converter.pipeline.options import ExportOptions, ImportOptions
 from .converter.pipeline.sidecars import sidecar_path
 from .converter.storage import write_outputs
 from .game import find_again, refresh, require_file

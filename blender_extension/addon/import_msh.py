@@ -17,11 +17,11 @@ from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
 from .converter.input_files import read_file
+from .converter.options import ExportOptions
 from .converter.pipeline.dispatch import gltf_files, load, load_assembly
 from .converter.pipeline.export_model import LoadedModel
 from .converter.pipeline.loaded import LoadedScene
 from .converter.pipeline.open_files import mission_in
-from .converter.pipeline.options import ExportOptions
 from .converter.pipeline.sidecars import sidecar_path
 from .ground import split_blend
 from .guard import guarded

@@ -14,8 +14,8 @@ from .. import MANIFEST, __version__
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..locks import only_run
+from ..options import ExportOptions
 from ..pipeline.appearance import with_libraries_around
-from ..pipeline.options import ExportOptions
 from ..storage import remove_temporary
 from .engine import ByName, Engine, Progress
 from .manifest import Manifest, Record, has_journal, is_written, read_manifest, write_manifest
@@ -93,7 +93,7 @@ def run_options(sources: Sequence[Path], options: ExportOptions) -> ExportOption
     """
     root = common_root(sources).absolute()
     folders = with_libraries_around(root, [Path(folder) for folder in options.textures])
-    return replace(options, textures=tuple(map(str, folders)), own_folder=options.embed)
+    return replace(options, textures=tuple(map(str, folders)), own_folder=bool(options.embed))
 
 
 def export_run(

@@ -13,9 +13,9 @@ from ..formats.names import entry_name
 from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
 from ..input_files import read_file, stamp
+from ..options import ImportOptions
 from ..pipeline.dispatch import import_gltf
 from ..pipeline.import_result import Companion
-from ..pipeline.options import ImportOptions
 from ..scene.dialect import Dialect
 from .brought import Brought, archive_without
 from .manifest import Record

@@ -18,8 +18,8 @@ from ..formats.names import readable, unescape
 from ..game.edits import GameEdits
 from ..game.vault import find_root
 from ..locks import no_run
+from ..options import ImportOptions
 from ..pipeline.import_result import unapplied
-from ..pipeline.options import ImportOptions
 from ..storage import remove_temporary
 from .brought import JOIN, Brought, brought_by
 from .engine import Engine, Progress

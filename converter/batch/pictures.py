@@ -17,7 +17,7 @@ from ..formats.names import readable
 from ..formats.texture import texture_name
 from ..formats.wear import read_lightmap_names, read_wear_names
 from ..input_files import stamp
-from ..pipeline.options import ExportOptions
+from ..options import ExportOptions
 from ..pipeline.texture_lookup import Libraries, libraries
 from ..scene.appearance import PICTURES, picture_path
 from .manifest import Manifest

@@ -24,9 +24,9 @@ from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive
 from ..formats.sidecar import sha256
 from ..input_files import Stamp, read_file, stamp
+from ..options import ExportOptions
 from ..pipeline.appearance import find_appearance
 from ..pipeline.open_files import companion
-from ..pipeline.options import ExportOptions
 from ..storage import IN_THE_WAY, no_follow
 from .manifest import JOURNAL, Output, Record, as_row
 from .outcome import Outcome, known_at_once

@@ -14,8 +14,8 @@ from ..errors import plural
 from ..findings import Mode
 from ..formats.kinds import Kind
 from ..input_files import stamp
+from ..options import ExportOptions
 from ..pipeline.dispatch import gltf_files, import_gltf, load
-from ..pipeline.options import ExportOptions
 from ..storage import write_outputs
 from .outcome import Outcome, guarded
 from .sources import archive_majority, archive_of, payload_of
@@ -31,7 +31,7 @@ class RoundTripTask:
 
     Attributes:
         item: the model.
-        dialect, mode: how to read it; as of :class:`~converter.pipeline.options.ExportOptions`.
+        dialect, mode: how to read it; as of :class:`~converter.options.ExportOptions`.
         folder: a directory for temporary files. It is the caller's, who removes it whatever becomes
             of the process that works in it.
     """

@@ -10,8 +10,8 @@ from ..errors import ConversionError
 from ..formats.kinds import ASSEMBLY_KINDS, Kind
 from ..formats.nres import Archive, read_nres
 from ..input_files import Stamp, read_file
+from ..options import ExportOptions
 from ..pipeline.open_files import open_nres, open_unpacked, wear_of, wears_of_level
-from ..pipeline.options import ExportOptions
 from .walk import Item
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What the commands share: options, exit codes, output."""
+"""What the commands share: exit codes, output, runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,14 @@ import click
 
 from .. import __version__
 from ..errors import ConversionError, plural, printable
-from .options import option, write_options
+from .options import write_options
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..batch.engine import Engine
+    from ..batch.outcome import Run
+    from .given import Given
 
 EXIT_USAGE = 2
 EXIT_INTERRUPTED = 130
@@ -28,74 +32,9 @@ EXIT_NO_READER = 141
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-class _FilePath(click.Path):
-    """A path that is not empty, as that of a shell's variable that nobody set is."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        if value == "":
-            self.fail("an empty path", param, ctx)
-        return super().convert(value, param, ctx)
-
-
-FILE = _FilePath(path_type=Path)
-#: The same as text, which may be ``-``.
-OUTPUT = _FilePath()
 STDOUT = "-"
 
 
-def options(*decorators: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def apply(function: Any) -> Any:
-        for decorator in reversed(decorators):
-            function = decorator(function)
-        return function
-
-    return apply
-
-
-dialect_option = option(
-    "input",
-    "--dialect",
-    type=click.Choice(["auto", "spec", "retail"]),
-    default="auto",
-    show_default=True,
-    help="How to read the fields that readers of the game disagree on; auto decides from the file and says why.",
-    example="{one} --dialect retail",
-)
-entry_option = option(
-    "input",
-    "--entry",
-    metavar="NAME",
-    help="The model inside an archive, by entry name or number.",
-    example="{library} --entry r_h_01.msh",
-)
-output_options = options(
-    option("output", "--force", is_flag=True, help="Replace outputs that exist.", example="{one} --force"),
-    option("report", "-q", "--quiet", is_flag=True, help="Say nothing but errors.", example="{one} --force --quiet"),
-    option(
-        "report",
-        "-v",
-        "--verbose",
-        is_flag=True,
-        help="Say more: evidence, findings, notes.",
-        example="{one} --force --verbose",
-    ),
-)
-mode_options = options(
-    option(
-        "input",
-        "--strict",
-        is_flag=True,
-        help="Refuse what breaks any rule, as msh-inspect --check --strict.",
-        example="msh2gltf robot.msh --strict -o strict/",
-    ),
-    option(
-        "input",
-        "--tolerant",
-        is_flag=True,
-        help="Leave out what is broken locally and report it; the import restores it.",
-        example="msh2gltf broken.msh --tolerant -o whole/",
-    ),
-)
 version_option = click.version_option(__version__, "-V", "--version", prog_name="msh-gltf")
 
 
@@ -257,53 +196,27 @@ def _in_json(character: str) -> str:
     return json.dumps(character)[1:-1]
 
 
-batch_options = options(
-    option(
-        "run",
-        "-j",
-        "--jobs",
-        type=click.IntRange(1, 256),
-        metavar="N",
-        help="Processes to work with.",
-        default_text="one per core",
-        example="{run} --jobs 2",
-    ),
-    option("run", "--fail-fast", is_flag=True, help="Stop after the first failure.", example="{run} --fail-fast"),
-    option(
-        "run",
-        "--dask",
-        metavar="ADDRESS",
-        help="Work on the dask.distributed cluster of this scheduler; it must see the same paths.",
-        example="{run} --dask tcp://192.168.0.2:8786",
-    ),
-    option("run", "--dry-run", is_flag=True, help="Say what would be done; write nothing.", example="{run} --dry-run"),
-    option(
-        "report",
-        "--log-file",
-        type=FILE,
-        metavar="FILE",
-        help="Append a line per model to this file.",
-        example="{run} --log-file run.log",
-    ),
-)
+def engine(given: Given) -> Engine:
+    """Return what does the work of a run."""
+    from ..batch.engine import Engine, cores
+
+    return Engine(given.jobs or cores(), given.dask, given.fail_fast)
 
 
-def given_options(context: click.Context) -> dict[str, str]:
-    """What the user gave: parameter -> how it is written."""
-    given = click.core.ParameterSource.COMMANDLINE
-    return {
-        parameter.name or "": parameter.opts[-1]
-        for parameter in context.command.params
-        if context.get_parameter_source(parameter.name or "") is given
-    }
+def finish(run: Run, given: Given, report: Path | None, closing: str) -> None:
+    """Report, summary and exit code of a run."""
+    from ..batch.console import show_summary, write_report
 
-
-def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> None:
-    """Stop where an option for whole directories meets a single model.
-
-    Raises:
-        click.UsageError: one was given.
-    """
-    for name, written in given_options(context).items():
-        if name in only:
-            raise click.UsageError(f"{written} is for directories, archives and several inputs")
+    if report is not None:
+        write_report(run, report)
+    for outcome in run.everything:
+        for difference in outcome.not_applied:
+            say(f"not applied: {outcome.id}: {difference}", error=True)
+    if given.quiet:
+        for id, error in run.failures:
+            say(f"{run.command}: {id}: {error}", error=True)
+    else:
+        show_summary(console(), run, given.verbose)
+        say("dry run: nothing was written" if given.dry_run else closing)
+    if run.exit_code:
+        sys.exit(run.exit_code)

@@ -8,20 +8,10 @@ from typing import Any
 
 import click
 
-from .common import (
-    FILE,
-    SETTINGS,
-    Command,
-    console,
-    dialect_option,
-    entry_option,
-    given_options,
-    print_json,
-    say,
-    version_option,
-)
+from ..options import ExportOptions
+from .common import SETTINGS, Command, console, print_json, say, version_option
 from .given import ToInspect
-from .options import option
+from .options import FILE, given_options, options_of, read_options
 
 
 @click.command(
@@ -54,97 +44,11 @@ with --tolerant only errors that cannot be left out.
 """,
 )
 @click.argument("sources", metavar="FILE...", nargs=-1, type=FILE)
-@option(
-    "task",
-    "--diff",
-    is_flag=True,
-    help="Compare two models, units, missions or registries, row by row; exit 1 if they differ.",
-    example="msh-inspect --diff robot.msh new/robot.msh",
-)
-@option(
-    "task",
-    "--check",
-    is_flag=True,
-    help="Check files, archives, directories; exit 1 on errors.",
-    example="msh-inspect --check GAME",
-)
-@option(
-    "input",
-    "--strict",
-    is_flag=True,
-    help="With --check: warnings count as well.",
-    example="msh-inspect --check robot.msh --strict",
-)
-@option(
-    "input",
-    "--tolerant",
-    is_flag=True,
-    help="With --check: errors that concern a part which can be left out do not count; with --roundtrip: leave it out.",
-    example="msh-inspect --check broken.msh --tolerant",
-)
-@option(
-    "selection",
-    "--ignore",
-    multiple=True,
-    metavar="CODE",
-    help="With --check: not this code; may be repeated.",
-    example="msh-inspect --check GAME --ignore wear-id",
-)
-@option(
-    "task",
-    "--roundtrip",
-    is_flag=True,
-    help="Take models, archives, directories to glTF and back, in temporary files; exit 1 where a byte differs.",
-    example="msh-inspect --roundtrip GAME",
-)
-@option(
-    "task",
-    "--uses",
-    metavar="NAME",
-    help="Show what in a game uses a model, material, texture, object key or unit.",
-    example="msh-inspect --uses armour GAME",
-)
-@option(
-    "task",
-    "--explain",
-    metavar="CODE",
-    help="Say what a code of --check means, or list them.",
-    example="msh-inspect --explain slot-box",
-)
-@entry_option
-@dialect_option
-@option(
-    "run",
-    "-j",
-    "--jobs",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="Processes, with --check or --roundtrip.",
-    example="msh-inspect --check GAME --jobs 2",
-)
-@option(
-    "report", "--json", "as_json", is_flag=True, help="Print JSON for programs.", example="msh-inspect robot.msh --json"
-)
-@option(
-    "report",
-    "-q",
-    "--quiet",
-    is_flag=True,
-    help="With --check or --roundtrip: failures only.",
-    example="msh-inspect --check GAME --quiet",
-)
-@option(
-    "report",
-    "-v",
-    "--verbose",
-    is_flag=True,
-    help="With --check: list every finding, notes too.",
-    example="msh-inspect --check robot.msh --verbose",
-)
+@options_of(ToInspect)
 @version_option
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
-    given = ToInspect(**context.params)
+    given = read_options(ToInspect, context.params)
     if given.explain is not None:
         from .check import explain
 
@@ -197,7 +101,6 @@ def _inspect(given: ToInspect) -> None:
     from ..pipeline import inspect as overview
     from ..pipeline.assembly_files import assembly_facts
     from ..pipeline.open_files import mission_in
-    from ..pipeline.options import ExportOptions
     from ..pipeline.texture import texture_at
 
     source, entry, as_json = given.sources[0], given.entry, given.as_json

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ConversionError, plural, printable
-from .common import FILE, SETTINGS, Command, print_json, refuse_device, say, version_option
+from .common import SETTINGS, Command, print_json, refuse_device, say, version_option
+from .options import FILE
 
 if TYPE_CHECKING:
     from ..game.edits import GameEdits

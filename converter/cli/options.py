@@ -1,4 +1,4 @@
-"""Options in groups, each with an example.
+"""Options of commands: made of the fields that declare them, shown in groups.
 
 ``--help``, the command reference (``docs/commands``), the man pages and the shell completion are
 all made from these declarations.
@@ -7,9 +7,13 @@ all made from these declarations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import MISSING, Field, field, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
 
 import click
+
+from ..options import Declared
 
 #: The groups of options, in the order in which they are shown, and their titles.
 GROUPS = {
@@ -25,17 +29,28 @@ GROUPS = {
 }
 #: The widest first column of ``--help``; longer names stand on a line of their own.
 COLUMN = 28
+_Class = TypeVar("_Class")
+
+
+class _FilePath(click.Path):
+    """A path that is not empty, as that of a shell's variable that nobody set is."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value == "":
+            self.fail("an empty path", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+FILE = _FilePath(path_type=Path)
+#: The same as text, which may be ``-``.
+OUTPUT = _FilePath()
 
 
 class Option(click.Option):
-    """An option that belongs to a group.
+    """An option that belongs to a group; ``group``, ``example``, ``default_text``: as of :class:`Declared`.
 
     Attributes:
-        group: one of ``GROUPS``.
-        example: a command line that uses it; ``docs/commands`` runs it. ``{one}`` stands for the
-            command with a model, ``{library}`` with an archive, ``{run}`` with a whole game.
         description: its help, without the default.
-        default_text: what happens without it, where that is not a value.
     """
 
     def __init__(
@@ -47,11 +62,143 @@ class Option(click.Option):
         self.description, self.default_text = help, default_text
 
 
-def option(
-    group: str, *names: str, example: str, help: str, **attributes: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an option, as ``click.option`` does, with the attributes of :class:`Option`."""
-    return click.option(*names, cls=Option, group=group, example=example, help=help, **attributes)
+def same(cls: type, name: str) -> Any:
+    """Declare a field as another class declares it."""
+    [one] = [one for one in fields(cls) if one.name == name]
+    return field(default=one.default, metadata=one.metadata)
+
+
+def nested(cls: type) -> Any:
+    """Declare a field that holds other options, which the command takes as its own."""
+    return field(metadata={"nested": cls})
+
+
+def options_of(cls: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options that a data class declares."""
+
+    def apply(function: Callable[..., Any]) -> Callable[..., Any]:
+        for one in reversed(_in_order(cls)):
+            function = _made(one)(function)
+        return function
+
+    return apply
+
+
+def read_options(cls: type[_Class], params: dict[str, Any]) -> _Class:
+    """Return the data class of what a user gave.
+
+    Raises:
+        click.UsageError: a value that cannot be read.
+    """
+    values = {}
+    for one in fields(cls):  # type: ignore[arg-type]
+        if "nested" in one.metadata:
+            values[one.name] = read_options(one.metadata["nested"], params)
+        elif "option" in one.metadata:
+            values[one.name] = _value(one, params[one.name])
+        elif one.default is MISSING:  # an argument
+            values[one.name] = params[one.name]
+    return cls(**values)
+
+
+def _in_order(cls: type) -> list[Field[Any]]:
+    """The fields that are options, as they are shown: a class's own before what it inherits."""
+    inherited = {one.name for base in cls.__bases__ if is_dataclass(base) for one in fields(base)}
+    out: list[Field[Any]] = []
+    for one in sorted(fields(cls), key=lambda one: one.name in inherited):
+        if "nested" in one.metadata:
+            out += _in_order(one.metadata["nested"])
+        elif "option" in one.metadata:
+            out.append(one)
+    for one in [one for one in out if one.metadata["option"].before]:
+        out.remove(one)
+        names = [other.name for other in out]
+        out.insert(names.index(one.metadata["option"].before), one)
+    return out
+
+
+def _is_flag(one: Field[Any]) -> bool:
+    """Whether an option has no value: it turns its default around."""
+    return str(one.type).startswith("bool") and not one.metadata["option"].values
+
+
+def _made(one: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option of click."""
+    about: Declared = one.metadata["option"]
+    default, many = one.default, False
+    attributes: dict[str, Any] = {"metavar": about.metavar}
+    if _is_flag(one):
+        shown = "/" in about.names[-1]
+        default = default if shown else False
+        attributes = {"is_flag": True}
+    else:
+        if isinstance(about.values, dict):
+            default = next(word for word, value in about.values.items() if value == default)
+        shown = isinstance(default, int | float) or bool(default)
+        many = str(one.type).startswith("tuple") and about.read is None
+        attributes["type"] = _type(str(one.type), about)
+    if not many and default != ():
+        attributes |= {"default": default, "show_default": shown}
+    return click.option(
+        *about.names,
+        one.name,
+        cls=Option,
+        group=about.group,
+        example=about.example,
+        help=about.help,
+        default_text=about.default_text,
+        **attributes,
+        **({"multiple": True} if many else {}),
+    )
+
+
+def _type(annotation: str, about: Declared) -> Any:
+    """The type of click of an option's value."""
+    if about.values:
+        return click.Choice([*about.values], case_sensitive=not about.any_case)
+    if about.above is not None:
+        return click.FloatRange(about.above, min_open=True)
+    if about.least is not None:
+        return click.IntRange(about.least, about.most)
+    if about.is_path:
+        return OUTPUT
+    return {"Path": FILE, "float": float}.get(annotation.removesuffix(" | None"), str)
+
+
+def _value(one: Field[Any], given: Any) -> Any:
+    """What a field holds of what the user gave."""
+    about: Declared = one.metadata["option"]
+    if _is_flag(one) and "/" not in about.names[-1]:
+        return (not one.default) if given else one.default
+    if isinstance(about.values, dict):
+        return about.values[given]
+    if about.read is None:
+        return given
+    try:
+        return one.default if given is None else about.read(given)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def given_options(context: click.Context) -> dict[str, str]:
+    """What the user gave: parameter -> how it is written."""
+    given = click.core.ParameterSource.COMMANDLINE
+    return {
+        parameter.name or "": parameter.opts[-1]
+        for parameter in context.command.params
+        if context.get_parameter_source(parameter.name or "") is given
+    }
+
+
+def refuse_batch_options(context: click.Context, *, only: tuple[str, ...]) -> None:
+    """Stop where an option for whole directories meets a single model.
+
+    Raises:
+        click.UsageError: one was given.
+    """
+    for name, written in given_options(context).items():
+        if name in only:
+            raise click.UsageError(f"{written} is for directories, archives and several inputs")
 
 
 def grouped(command: click.Command, context: click.Context) -> dict[str, list[click.Option]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,18 +12,13 @@ import click
 
 from .. import MANIFEST
 from .common import (
-    FILE,
-    OUTPUT,
     SETTINGS,
     STDOUT,
     Command,
-    batch_options,
-    dialect_option,
-    entry_option,
-    mode_options,
-    output_options,
+    engine,
+    finish,
     output_path,
-    refuse_batch_options,
+    refuse_device,
     refuse_other_direction,
     say,
     say_written,
@@ -29,15 +26,16 @@ from .common import (
     write_stdout,
 )
 from .given import ToGltf
-from .options import option
+from .options import FILE, options_of, read_options, refuse_batch_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..findings import Finding
+    from ..options import ExportOptions
     from ..pipeline.gltf_output import Files
     from ..pipeline.loaded import Loaded
-    from ..pipeline.options import ExportOptions
+    from ..pipeline.texture import LoadedTexture
 
 #: What a single model may become.
 SUFFIXES = (".glb", ".gltf", ".obj")
@@ -76,226 +74,12 @@ which says what came from where; the same command again converts only what chang
 """,
 )
 @click.argument("sources", metavar="INPUT...", nargs=-1, required=True, type=FILE)
-@option(
-    "output",
-    "-o",
-    "--output",
-    metavar="PATH",
-    type=OUTPUT,
-    help="A .glb, .gltf or .obj file, a directory (made if need be), or - for standard output.",
-    default_text="NAME.glb here",
-    example="msh2gltf robot.msh -o json/robot.gltf",
-)
-@entry_option
-@dialect_option
-@option(
-    "animation",
-    "--fps",
-    metavar="FPS",
-    type=click.FloatRange(0, min_open=True),
-    default=24.0,
-    show_default=True,
-    help="Frames per second of the clip; Blender's importer works at 24.",
-    example="msh2gltf robot.msh --fps 30 -o fps/",
-)
-@option(
-    "selection",
-    "--lod",
-    metavar="N",
-    type=click.IntRange(0, 2),
-    default=0,
-    show_default=True,
-    help="Level of detail that the default scene shows.",
-    example="msh2gltf robot.msh --lod 1 -o lod/",
-)
-@option(
-    "selection",
-    "--group",
-    metavar="N",
-    type=click.IntRange(0, 4),
-    default=0,
-    show_default=True,
-    help="Group that the default scene shows.",
-    example="msh2gltf robot.msh --group 1 -o damaged/",
-)
-@option(
-    "selection",
-    "--parts",
-    type=click.Choice(["all", "visible"]),
-    help="Every part, or only those of the default scene; of a unit the internal parts too, or "
-    "only what is seen from outside.",
-    default_text="all; of units and missions visible",
-    example="msh2gltf robot.msh --parts visible -o parts/",
-)
-@option(
-    "selection",
-    "--unit",
-    metavar="NAME",
-    help="The unit of that name in the game's directory: its file, with or without folders.",
-    example="msh2gltf GAME --unit walker -o walker.glb",
-)
-@option(
-    "animation",
-    "--clips",
-    is_flag=True,
-    help="Keep the clips of what a mission places.",
-    example="msh2gltf GAME/MISSIONS/Single.01 --clips -o moving.glb",
-)
-@option(
-    "animation",
-    "--subframes",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    metavar="K",
-    help="Samples per frame of the clip.",
-    example="msh2gltf robot.msh --subframes 4 -o smooth/",
-)
-@option(
-    "animation",
-    "--frame",
-    type=float,
-    metavar="T",
-    help="Pose of an OBJ, in frames.",
-    default_text="0, at rest",
-    example="msh2gltf robot.msh --frame 12 -o frame12.obj",
-)
-@option(
-    "output",
-    "--up",
-    type=click.Choice(["y", "z"]),
-    help="Axis of an OBJ that points up.",
-    default_text="y",
-    example="msh2gltf robot.msh --up z -o z_up.obj",
-)
-@option(
-    "animation",
-    "--keys",
-    is_flag=True,
-    help="Export the stored keys instead of samples.",
-    example="msh2gltf robot.msh --keys -o keys/",
-)
-@option(
-    "output",
-    "--vertex-ids",
-    is_flag=True,
-    help="Add _MSH_VID, the vertex index + 1.",
-    example="msh2gltf robot.msh --vertex-ids -o ids/",
-)
-@option(
-    "selection",
-    "--paths",
-    is_flag=True,
-    help="Show the interior path graph as lines.",
-    example="msh2gltf robot.msh --paths -o paths/",
-)
-@option(
-    "selection",
-    "--points/--no-points",
-    default=True,
-    show_default=True,
-    help="Show the control points (.cpt) as empties.",
-    example="msh2gltf GAME/static.rlb --entry r_h_01.msh --no-points -o bare/",
-)
-@option(
-    "appearance",
-    "--game",
-    type=FILE,
-    metavar="DIR",
-    help="Look here for Material.lib and Textures.lib, and for what units and missions place.",
-    default_text="beside the model, or above it",
-    example="msh2gltf robot.msh --game GAME -o textured/",
-)
-@option(
-    "appearance",
-    "--textures",
-    type=FILE,
-    metavar="DIR",
-    multiple=True,
-    help="Look here first; may be repeated.",
-    example="msh2gltf robot.msh --textures GAME -o other/",
-)
-@option(
-    "appearance",
-    "--embed-textures",
-    is_flag=True,
-    help="Put textures into the glTF, not into textures/ beside it.",
-    default_text="into a single .glb",
-    example="msh2gltf robot.msh --game GAME --embed-textures -o embedded.gltf",
-)
-@option(
-    "appearance",
-    "--no-textures",
-    is_flag=True,
-    help="Show a plain colour per material.",
-    example="msh2gltf robot.msh --no-textures -o plain/",
-)
-@option(
-    "appearance",
-    "--lightmaps",
-    type=click.Choice(["on", "off"]),
-    default="on",
-    show_default=True,
-    help="Show lightmaps, as light that comes from the surface.",
-    example="msh2gltf GAME/DATA/MAPS/Tut_1/Land.msh --game GAME --lightmaps off -o dark/",
-)
-@option(
-    "report",
-    "--thumbnails",
-    is_flag=True,
-    help="Draw every model, and make OUT_DIR/index.html: a page to look through them.",
-    example="msh2gltf GAME -o pictures/ --include '*r_h_01*' --thumbnails",
-)
-@option(
-    "output",
-    "--no-sidecar",
-    is_flag=True,
-    help="Write no sidecar: the import rebuilds everything.",
-    example="msh2gltf robot.msh --no-sidecar -o alone/",
-)
-@option(
-    "selection",
-    "--include",
-    multiple=True,
-    metavar="GLOB",
-    help="Only models whose path::entry (or path) this fits; may be repeated.",
-    example="msh2gltf GAME -o some/ --include '*.rlb::r_*'",
-)
-@option(
-    "selection",
-    "--exclude",
-    multiple=True,
-    metavar="GLOB",
-    help="None of these; may be repeated.",
-    example="msh2gltf GAME -o others/ --exclude '*.rlb::r_*'",
-)
-@option(
-    "selection",
-    "--only",
-    type=click.Choice(["models", "terrains", "areal-maps", "units", "missions"]),
-    multiple=True,
-    help="Only files of this kind; may be repeated.",
-    example="msh2gltf GAME -o kinds/ --only models",
-)
-@option(
-    "selection", "--list", "list_only", is_flag=True, help="List the models and stop.", example="msh2gltf GAME --list"
-)
-@mode_options
-@batch_options
-@option(
-    "report",
-    "--report",
-    type=FILE,
-    metavar="FILE",
-    help="Write what became of every model as JSON.",
-    example="msh2gltf GAME -o reported/ --report reported.json",
-)
-@output_options
+@options_of(ToGltf)
 @version_option
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
-    given = ToGltf(**context.params)
-    if given.keys and given.subframes != 1:
+    given = read_options(ToGltf, context.params)
+    if given.how.stored_keys and given.how.subframes != 1:
         raise click.UsageError("--keys and --subframes exclude each other")
     if given.strict and given.tolerant:
         raise click.UsageError("--strict and --tolerant exclude each other")
@@ -310,18 +94,16 @@ def command(context: click.Context, /, **_: object) -> None:
         start_server("msh_gltf.converter.batch.export_item")
     if (given.frame is not None or given.up is not None) and not _ends_in(given, ".obj"):
         raise click.UsageError("--frame and --up are for -o NAME.obj")
-    if given.embed_textures and given.no_textures:
+    if given.how.embed and not given.how.find_textures:
         raise click.UsageError("--embed-textures and --no-textures exclude each other")
-    options = _options(given, many)
+    options = _options(given)
     if not many:
         refuse_batch_options(context, only=_OF_RUNS)
         _export_one(given, options)
         return
-    from .batch import export_many
-
     if given.entry is not None:
         raise click.UsageError("--entry takes one archive; --include chooses among many")
-    export_many(given, options)
+    _export_many(given, options)
 
 
 def _may_be_finished(given: ToGltf) -> bool:
@@ -370,31 +152,16 @@ def _ends_in(given: ToGltf, suffix: str) -> bool:
     return given.output is not None and given.output.lower().endswith(suffix)
 
 
-def _options(given: ToGltf, many: bool) -> ExportOptions:
-    from ..pipeline.options import ExportOptions
-
-    folders = [*given.textures, *([given.game] if given.game is not None else [])]
+def _options(given: ToGltf) -> ExportOptions:
+    folders = [Path(folder) for folder in given.how.textures]
+    folders += [given.game] if given.game is not None else []
     for folder in folders:
         if not folder.is_dir():
             raise click.UsageError(f"{folder}: expected a directory with the game's libraries")
-    return ExportOptions(
-        given.dialect,
-        given.fps,
-        lod=given.lod,
-        group=given.group,
-        visible_only=given.parts == "visible",
-        subframes=given.subframes,
-        stored_keys=given.keys,
-        vertex_ids=given.vertex_ids,
-        paths=given.paths,
-        points=given.points,
+    return replace(
+        given.how,
         textures=tuple(str(folder.absolute()) for folder in folders),
-        find_textures=not given.no_textures,
-        embed=given.embed_textures or not (many or _ends_in(given, ".gltf")),
-        lightmaps=given.lightmaps == "on",
         game=None if given.game is None else str(given.game.absolute()),
-        internal=given.parts == "all",
-        clips=given.clips,
         mode="strict" if given.strict else "tolerant" if given.tolerant else "default",
     )
 
@@ -428,9 +195,7 @@ def _export_one(given: ToGltf, options: ExportOptions) -> None:
 
     source, output, sidecar = given.sources[0], given.output, not given.no_sidecar
     if (texture := texture_at(source, given.entry)) is not None:
-        from .textures import export_texture
-
-        export_texture(texture, output, given.force, given.quiet)
+        _export_texture(texture, output, given.force, given.quiet)
         return
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.glb", SUFFIXES)
@@ -490,3 +255,72 @@ def _show_findings(findings: list[Finding], source: Path, verbose: bool) -> None
     for finding in findings:
         if verbose and finding.severity == "note":
             say(f"note: {source}: {finding}", error=True)
+
+
+def _export_texture(texture: LoadedTexture, output: str | None, force: bool, quiet: bool) -> None:
+    """Write a texture's full size as a PNG."""
+    from ..formats.names import escape
+    from ..pipeline.texture import png_file
+    from ..storage import write_outputs
+
+    name = texture.name
+    if output == STDOUT:
+        write_stdout(png_file(texture, Path(STDOUT))[1])
+        return
+    target, data = png_file(texture, output_path(output, f"{escape(name)}.png", (".png",)))
+    written = write_outputs([(target, data)], force)
+    if not quiet:
+        say(f"{name}: {texture.summary}")
+        say_written([(target, data)], written)
+
+
+def _export_many(given: ToGltf, options: ExportOptions) -> None:
+    """``msh2gltf`` on directories, archives and several models; exits with the run's code."""
+    from ..batch.console import open_log, progress_bar
+    from ..batch.export_run import export_run, found_in, run_options
+
+    sources, output = given.sources, given.output
+    if not given.list_only and (output is None or output == STDOUT):
+        raise click.UsageError("several models need a directory: -o OUT_DIR")
+    refuse_device(output or "")
+    out = None if output is None else Path(output)
+    if out is not None and out.exists() and not out.is_dir():
+        raise click.UsageError(f"-o {output}: expected a directory")
+    items, found = found_in(
+        sources, out, given.include, given.exclude, given.only, in_game=given.game is not None, longer=given.tolerant
+    )
+    if given.list_only or out is None:
+        for item in items:
+            say(item.id, *((str(item.size), item.target) if given.verbose else ()))
+        for broken in found.unreadable:
+            say(f"msh2gltf: {broken.id}: {broken.reason}", error=True)
+        if found.unreadable:
+            sys.exit(1)
+        return
+    packed = any(item.index is not None for item in items)
+    if packed and out.resolve() in [source.resolve() for source in sources]:
+        raise click.UsageError(
+            f"-o {output}: is what is converted; its archives are in the way: name a directory of its own"
+        )
+    if given.thumbnails:
+        from ..batch.gallery import make_gallery, require_preview
+
+        require_preview(out, given.force)
+    if given.log_file is not None:
+        open_log(given.log_file)
+    options = run_options(sources, options)
+    with progress_bar("converting", len(items), given.quiet) as progress:
+        run = export_run(
+            items,
+            found,
+            out,
+            options,
+            engine(given),
+            progress,
+            sidecar=not given.no_sidecar,
+            force=given.force,
+            dry_run=given.dry_run,
+        )
+    if given.thumbnails and not given.dry_run and not run.interrupted:
+        make_gallery(run, out, engine(given), partial(progress_bar, quiet=given.quiet))
+    finish(run, given, given.report, f"{out}/manifest.json says what came from where")

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import plural
 from .common import (
-    FILE,
-    OUTPUT,
     SETTINGS,
     STDOUT,
     Command,
-    batch_options,
-    given_options,
-    output_options,
+    console,
+    engine,
+    finish,
     output_path,
-    refuse_batch_options,
+    refuse_device,
     refuse_other_direction,
     say,
     say_written,
@@ -25,18 +27,17 @@ from .common import (
     write_stdout,
 )
 from .given import ToMsh
-from .imported import import_file, report_bytes, show_result
-from .options import option
-from .textures import import_entry, is_entry_file
+from .options import FILE, given_options, options_of, read_options, refuse_batch_options
 
 if TYPE_CHECKING:
-    from ..pipeline.options import ImportOptions
+    from collections.abc import Callable
 
+    from ..options import ImportOptions
+    from ..pipeline.import_result import ImportResult
+    from ..pipeline.texture import EditedLibrary
 
 #: Endings of files that are written.
 _ENDINGS = (".msh", ".map", ".tma", ".dat")
-#: Types of object keys, as ``formats.registry`` has them; ``--help`` needs no NumPy.
-TAGS = ("STAT", "INTO", "EXTO", "BULL", "BTLU", "FORT", "WPNS", "SUNO")
 _OF_PICTURES = ("texm", "mips")
 _OF_RUNS = ("in_place", "add", "tag", "jobs", "fail_fast", "dask", "dry_run", "log_file")
 _OF_NEW_MODELS = ("add", "tag", "dry_run")
@@ -68,235 +69,18 @@ Of an archive only the entries that changed are replaced. Exit codes: 0 all done
 """,
 )
 @click.argument("source", metavar="INPUT", type=FILE)
-@option(
-    "output",
-    "-o",
-    "--output",
-    metavar="PATH",
-    type=OUTPUT,
-    help="A .msh (.map, .tma, .dat) file, a directory (made if need be), or - for standard output.",
-    default_text="NAME.msh here",
-    example="gltf2msh robot.glb -o new/",
-)
-@option(
-    "input",
-    "--sidecar",
-    "sidecar_file",
-    metavar="PATH",
-    type=FILE,
-    help="The sidecar.",
-    default_text="named in the glTF, else beside it",
-    example="gltf2msh robot.glb --sidecar robot.msh-sidecar -o named/",
-)
-@option(
-    "input",
-    "--no-sidecar",
-    is_flag=True,
-    help="Ignore the sidecar and rebuild everything.",
-    example="gltf2msh robot.glb --no-sidecar -o rebuilt/",
-)
-@option(
-    "input",
-    "--dialect",
-    type=click.Choice(["auto", "spec", "retail"]),
-    default="auto",
-    show_default=True,
-    help="What to write; auto takes the sidecar's, the file's, else spec.",
-    example="gltf2msh tower.glb --dialect retail -o towers/",
-)
-@option(
-    "selection",
-    "--scene",
-    metavar="NAME",
-    help="Read this scene only, by name or number.",
-    example="gltf2msh tower.glb --scene 0 -o scene/",
-)
-@option(
-    "selection",
-    "--clip",
-    metavar="NAME",
-    help="The animation to take.",
-    default_text="the first",
-    example="gltf2msh robot.glb --clip robot -o clip/",
-)
-@option(
-    "animation",
-    "--fps",
-    metavar="FPS",
-    type=click.FloatRange(0, min_open=True),
-    help="Frames per second of the clip.",
-    default_text="by evidence: the rate that the file states, the spacing of its keys, the sidecar's clip",
-    example="gltf2msh robot.glb --fps 24 -o fps/",
-)
-@option(
-    "animation",
-    "--frame",
-    type=float,
-    metavar="T",
-    help="Pose of an OBJ.",
-    default_text="as it says",
-    example="gltf2msh obj/robot.obj --frame 0 -o pose/",
-)
-@option(
-    "input",
-    "--up",
-    type=click.Choice(["y", "z"]),
-    help="Axis of an OBJ that points up.",
-    default_text="y",
-    example="gltf2msh tower.obj --up z -o z_up/",
-)
-@option(
-    "animation",
-    "--no-reduce",
-    is_flag=True,
-    help="Keep a key per frame.",
-    example="gltf2msh robot.glb --no-reduce -o keys/",
-)
-@option(
-    "animation",
-    "--rigid-skin",
-    is_flag=True,
-    help="Bind each triangle of a skin to one joint.",
-    example="gltf2msh tower.glb --rigid-skin -o rigid/",
-)
-@option(
-    "animation",
-    "--ignore-scale",
-    is_flag=True,
-    help="Ignore animated scale.",
-    example="gltf2msh tower.glb --ignore-scale -o unscaled/",
-)
-@option(
-    "output",
-    "--generate-lods",
-    metavar="A,B",
-    help="Make LOD 1 and 2 with these ratios of the triangles, e.g. 0.5,0.25.",
-    example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
-)
-@option(
-    "output",
-    "--weld",
-    type=click.FloatRange(0, min_open=True),
-    metavar="EPS",
-    help="Snap positions to multiples of EPS, so that near vertices become one (not with a sidecar).",
-    example="gltf2msh tower.glb --weld 0.001 -o welded/",
-)
-@option(
-    "run",
-    "--verify/--no-verify",
-    default=True,
-    show_default=True,
-    help="Read what was written again and compare it with the input.",
-    example="gltf2msh robot.glb --no-verify -o unread/",
-)
-@option(
-    "selection",
-    "--allow-delete",
-    is_flag=True,
-    help="Delete what is missing, even if hidden parts or most nodes are.",
-    example="gltf2msh robot.glb --allow-delete -o deleted/",
-)
-@option(
-    "run",
-    "--require-all",
-    is_flag=True,
-    help="Write nothing, and exit with 1, where a difference cannot be applied.",
-    example="gltf2msh robot.glb --require-all -o all/",
-)
-@option(
-    "report",
-    "--report",
-    metavar="FILE",
-    type=FILE,
-    help="Write what was kept, rebuilt, new and deleted as JSON.",
-    example="gltf2msh robot.glb --report changes.json -o reported/",
-)
-@option(
-    "input",
-    "--game",
-    metavar="DIR",
-    type=FILE,
-    help="The game's directory. Of a directory of glTF: what it was made from. Of one file: its "
-    "libraries tell which materials are new. It is read, not written.",
-    example="gltf2msh out/ --game GAME -o NEW_GAME",
-)
-@option(
-    "output",
-    "--in-place",
-    is_flag=True,
-    help="Change the game itself; the originals and the history are kept in GAME/.msh-gltf.",
-    example="gltf2msh out/ --game GAME_COPY --in-place",
-)
-@option(
-    "appearance",
-    "--like",
-    metavar="NAME",
-    default="",
-    help="Make new materials like this one of the game.",
-    default_text="DEFAULT",
-    example="gltf2msh out/ --game GAME -o NEW_GAME --like armour",
-)
-@option(
-    "appearance",
-    "--own-materials",
-    is_flag=True,
-    help="Give a model whose materials changed copies of its own; other models keep theirs.",
-    example="gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
-)
-@option(
-    "output",
-    "--add",
-    is_flag=True,
-    help="Make new entries of new glTF files in an archive's folder; of one file, in the archive of --into.",
-    example="gltf2msh out/ --game GAME --add -o BIGGER_GAME",
-)
-@option(
-    "output",
-    "--tag",
-    type=click.Choice(TAGS, case_sensitive=False),
-    help="Also give each new model an object key in objects.rlb, its name without ending, so that "
-    "missions and units can place it: STAT scenery, EXTO part of a unit, FORT building ...",
-    example="gltf2msh out/ --game GAME --add --tag STAT -o GAME_WITH_KEY",
-)
-@option(
-    "appearance",
-    "--texm",
-    type=click.Choice(["8888", "888", "565", "4444"]),
-    help="Format of a picture's texture.",
-    default_text="888, or 8888 where it has alpha",
-    example="gltf2msh WALL.png --texm 565 -o textures/",
-)
-@option(
-    "appearance",
-    "--mips",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Levels of a picture's texture.",
-    default_text="as many as there can be",
-    example="gltf2msh WALL.png --mips 1 -o flat/",
-)
-@option(
-    "output",
-    "--into",
-    type=FILE,
-    metavar="LIB",
-    help="Put a picture's texture, or an entry (WALL.0, STEEL.mat0), into this library; with --add "
-    "a new model into this archive.",
-    example="gltf2msh WALL.png --into GAME_COPY/Textures.lib",
-)
-@batch_options
-@output_options
+@options_of(ToMsh)
 @version_option
 @click.pass_context
 def command(context: click.Context, /, **_: object) -> None:
-    given = ToMsh(**context.params)
-    if given.no_sidecar and given.sidecar_file is not None:
+    given = read_options(ToMsh, context.params)
+    if given.sidecar is not None and not given.how.use_sidecar:
         raise click.UsageError("--sidecar and --no-sidecar exclude each other")
-    if given.into is not None and is_entry_file(given.source):
+    if given.into is not None and _is_entry_file(given.source):
         for name, option in given_options(context).items():
             if name not in ("source", "into", "quiet"):
                 raise click.UsageError(f"{option} is not for an entry of a library")
-        import_entry(given)
+        _import_entry(given)
         return
     refuse_other_direction([given.source], to_gltf=False)
     picture = given.source.suffix.lower() == ".png" and not given.source.is_dir()
@@ -306,18 +90,16 @@ def command(context: click.Context, /, **_: object) -> None:
         if not picture and name in _OF_PICTURES:
             raise click.UsageError(f"{option} is for pictures (.png)")
     if picture:
-        from .textures import import_picture
-
-        import_picture(given)
+        _import_picture(given)
         return
     # with sidecars, a run asks first what was edited: often nothing, and no process is started
-    if given.source.is_dir() and given.dask is None and given.no_sidecar:
+    if given.source.is_dir() and given.dask is None and not given.how.use_sidecar:
         from ..batch.workers import start_server
 
         start_server("msh_gltf.converter.batch.import_item")
     if given.tag is not None and not given.add:
         raise click.UsageError("--tag is for new models, which --add adds")
-    options = _options(given)
+    options = replace(given.how, game=None if given.game is None else str(given.game.absolute()))
     if not given.source.is_dir():
         if given.add and given.into is None:
             raise click.UsageError("--add puts one file into an archive: name it with --into")
@@ -329,41 +111,15 @@ def command(context: click.Context, /, **_: object) -> None:
         if given.into is None:
             _import_one(given, options)
             return
-        from .add import add_one
-
         if not given.add:
             raise click.UsageError("--into puts a new model into an archive with --add")
-        add_one(given, options)
+        _add_one(given, options)
         return
-    from .batch import import_many
-
     if given.into is not None:
         raise click.UsageError("--into is for one file")
-    if given.sidecar_file is not None:
+    if given.sidecar is not None:
         raise click.UsageError("--sidecar is for one file; a directory's lie beside its glTF")
-    import_many(given, options)
-
-
-def _options(given: ToMsh) -> ImportOptions:
-    from ..pipeline.options import ImportOptions
-
-    return ImportOptions(
-        given.dialect,
-        given.scene,
-        clip=given.clip,
-        fps=given.fps,
-        rigid_skin=given.rigid_skin,
-        ignore_scale=given.ignore_scale,
-        reduce=not given.no_reduce,
-        verify=given.verify,
-        use_sidecar=not given.no_sidecar,
-        lod_ratios=_shares(given.generate_lods),
-        weld=given.weld or 0.0,
-        allow_delete=given.allow_delete,
-        like=given.like,
-        own_materials=given.own_materials,
-        game=None if given.game is None else str(given.game.absolute()),
-    )
+    _import_many(given, options)
 
 
 def _import_one(given: ToMsh, options: ImportOptions) -> None:
@@ -377,7 +133,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     source, output = given.source, given.output
     if output not in (None, STDOUT):  # say so before any work
         output_path(output, "model.msh", _ENDINGS)
-    result = import_file(given, options)
+    result = _import_file(given, options)
     target = None
     if output != STDOUT:
         target = output_path(output, _file_name(result.name), _ENDINGS)
@@ -399,7 +155,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     else:
         result.differences.not_applied += refused(result.library) + refused_materials(result.new_materials)
     if given.report is not None:
-        files.append((given.report, report_bytes(result)))
+        files.append((given.report, _report_bytes(result)))
     refuse_existing(files, given.force)
     if not given.quiet:
         for warning in result.warnings:
@@ -413,7 +169,7 @@ def _import_one(given: ToMsh, options: ImportOptions) -> None:
     if target is None:
         write_stdout(result.data)
     elif not given.quiet:
-        show_result(result, given.verbose)
+        _show_result(result, given.verbose)
         say_written(files, written)
 
 
@@ -424,14 +180,266 @@ def _file_name(name: str) -> str:
     return escape(name) if name.lower().endswith(_ENDINGS[1:]) else f"{file_stem(name)}.msh"
 
 
-def _shares(text: str | None) -> tuple[float, ...]:
-    """The ratios of ``--generate-lods``."""
-    if text is None:
-        return ()
-    try:
-        ratios = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        ratios = ()
-    if not 1 <= len(ratios) <= 2 or not all(0 < ratio < 1 for ratio in ratios):
-        raise click.UsageError("--generate-lods takes one or two ratios between 0 and 1")
-    return ratios
+def _import_file(given: ToMsh, options: ImportOptions) -> ImportResult:
+    """Import a glTF or an OBJ file."""
+    if given.source.suffix.lower() == ".obj":
+        from ..pipeline.obj import import_obj
+
+        return import_obj(given.source, given.sidecar, options, up=given.up, frame=given.frame)
+    from ..pipeline.dispatch import import_gltf
+
+    return import_gltf(given.source, given.sidecar, options)
+
+
+def _show_result(result: ImportResult, verbose: bool) -> None:
+    """Print what changed."""
+    say(f"{result.name}: {result.verdict}")
+    if result.timing is not None and (verbose or not result.timing.usual):
+        say(f"  {result.timing.fps:g} frames per second: {result.timing.reason}")
+    shown = result.changes if verbose else result.changes[:10]
+    for change in shown:
+        say(f"  {change}")
+    if len(shown) < len(result.changes):
+        say(f"  and {len(result.changes) - len(shown)} more (--verbose lists them)")
+    if result.report:
+        _show_report(result.report, verbose)
+
+
+def _report_bytes(result: ImportResult) -> bytes:
+    """Return the JSON of ``--report``."""
+    import json
+    from dataclasses import asdict
+
+    facts: dict[str, object] = {
+        "format": 1,
+        "model": result.name,
+        "dialect": result.dialect,
+        "unchanged": result.unchanged,
+        "changes": [asdict(change) for change in result.changes],
+        "not_applied": [asdict(difference) for difference in result.not_applied],
+        "items": result.report,
+        "warnings": result.warnings,
+    }
+    if result.wear is not None:
+        facts["wear"] = result.wear
+    if result.timing is not None:
+        facts["fps"], facts["fps_reason"] = result.timing.fps, result.timing.reason
+    return json.dumps(facts, ensure_ascii=False, indent=1).encode() + b"\n"
+
+
+def _show_report(report: list[dict[str, str]], verbose: bool) -> None:
+    """A table of what became of nodes and parts; kept ones only when asked."""
+    from rich import box
+    from rich.table import Table
+
+    counts: dict[tuple[str, str], int] = {}
+    for row in report:
+        key = row["what"], row["status"]
+        counts[key] = counts.get(key, 0) + 1
+    say("  " + ", ".join(f"{plural(n, what)} {status}" for (what, status), n in counts.items()))
+    rows = [row for row in report if verbose or row["status"] != "kept"]
+    if not verbose and len(rows) > 20:
+        return
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("what", "name", "status", "reason"):
+        table.add_column(column)
+    for row in rows:
+        table.add_row(*(row[k] for k in ("what", "name", "status", "reason")))
+    if rows:
+        console().print(table, markup=False)
+
+
+def _add_one(given: ToMsh, options: ImportOptions) -> None:
+    """Put a new model, its materials and its key into the archives of a game."""
+    from ..batch.put_libraries import plan_libraries
+    from ..batch.put_models import add_model, dialect_of, find_destination
+    from ..formats.names import decode_text, entry_name
+    from ..game.games import Games
+
+    source, archive = given.source, given.into
+    assert archive is not None
+    if given.output is not None:
+        raise click.UsageError("--into and -o exclude each other")
+    to = find_destination(archive, entry_name(source.stem), given.tag, given.game)
+    if options.dialect == "auto":
+        options = replace(options, dialect=dialect_of(archive))
+    result = _import_file(given, replace(options, new=True))
+    result.name = decode_text(to.name)
+    command = f"gltf2msh {source.name} --into {archive.name} --add"
+    with Games(command, "into", dry_run=given.dry_run) as games:
+        games.of(archive)  # what a killed run left is completed first
+        plan = plan_libraries(games, to.folders, result, like=given.how.like)
+        add_model(plan, to, result, force=given.force, hint="--force replaces it, or give the new file another name")
+        plan.put()
+        result.differences.not_applied += plan.not_applied
+        _show_problems(given, result)
+        wrote = games.commit()
+    if given.quiet:
+        return
+    for message in games.messages:
+        say(f"warning: {message}", error=True)
+    _show_result(result, given.verbose)
+    for message in plan.messages:
+        say(f"  {message}")
+    if given.dry_run:
+        say("dry run: nothing was written")
+    elif not wrote:
+        say("  the game has it already")
+    for path in wrote if not given.dry_run else ():
+        say(f"  wrote {path}")
+    if wrote and not given.dry_run:
+        say(f"  msh-mod undo {archive.parent} takes it back")
+
+
+def _show_problems(given: ToMsh, result: ImportResult) -> None:
+    """Print warnings and what is not applied; exit where all was required."""
+    from ..pipeline.import_result import unapplied
+    from ..storage import write_outputs
+
+    if not given.quiet:
+        for warning in result.warnings:
+            say(f"warning: {given.source}: {warning}", error=True)
+    for difference in result.not_applied:
+        say(difference.line, error=True)
+    if given.report is not None:
+        write_outputs([(given.report, _report_bytes(result))], given.force)
+    if given.require_all and result.not_applied:
+        say(f"gltf2msh: {unapplied(result.not_applied).at(file=str(given.source))}", error=True)
+        sys.exit(1)
+
+
+def _import_many(given: ToMsh, options: ImportOptions) -> None:
+    """``gltf2msh`` on a directory; exits with the run's code."""
+    from ..batch.console import open_log, progress_bar
+    from ..batch.import_run import import_run
+    from ..batch.write_game import Places
+    from ..formats.library import MATERIALS
+
+    game, output = given.game, given.output
+    if game is None:
+        raise click.UsageError("a directory of glTF needs the game: --game GAME_DIR")
+    if given.in_place == (output is not None):
+        raise click.UsageError("give a new game directory with -o NEW_GAME_DIR, or --in-place")
+    if output == STDOUT:
+        raise click.UsageError("-o -: expected a directory")
+    refuse_device(output or "")
+    if given.log_file is not None:
+        open_log(given.log_file)
+    places = Places(given.source, game, None if output is None else Path(output))
+    run = import_run(
+        places,
+        options,
+        engine(given),
+        partial(progress_bar, quiet=given.quiet),
+        add=given.add,
+        tag=given.tag,
+        require_all=given.require_all,
+        force=given.force,
+        dry_run=given.dry_run,
+    )
+    changed = sum(outcome.status in ("changed", "added") for outcome in run.outcomes)
+    painted = [outcome for outcome in run.textures if outcome.status in ("changed", "added")]
+    materials = sum(outcome.id.startswith(f"{MATERIALS}::") for outcome in painted)
+    what = plural(changed, "model")
+    for count, noun in ((len(painted) - materials, "texture"), (materials, "material")):
+        what += f" and {plural(count, noun)}" if count else ""
+    keys = sum("key" in o.facts and o.status in ("changed", "added") for o in run.outcomes)
+    what += f" and {plural(keys, 'object key')}" if keys else ""
+    wrote = changed or painted or any(o.status == "restored" for o in run.everything)
+    undo = f"; msh-mod undo {game} takes it back" if output is None and wrote else ""
+    finish(run, given, given.report, f"{what} went into {game if output is None else output}{undo}")
+
+
+def _import_picture(given: ToMsh) -> None:
+    """A PNG as a texture: a file, or an entry of a library."""
+    from ..formats.names import readable
+    from ..formats.texture import texture_name, write_texm
+    from ..game.games import write_files
+    from ..pipeline.texture import add_or_replace_texture, texm_of, texture_summary
+
+    picture, output = given.source, given.output
+    if given.into is not None and output is not None:
+        raise click.UsageError("--into and -o exclude each other")
+    texm = texm_of(picture, None if given.texm is None else int(given.texm), given.mips)
+    if given.into is not None:
+        library = given.into
+        _write_into(
+            given,
+            lambda: add_or_replace_texture(library, picture.stem, texm),
+            f"{picture.name}: {texture_summary(texm)}",
+        )
+        return
+    data = write_texm(texm)
+    if output == STDOUT:
+        write_stdout(data)
+        return
+    target = Path(output or ".")
+    if output is None or target.is_dir() or output.endswith("/"):
+        target /= texture_name(readable(picture.stem))
+    elif target.suffix.lower() in (".png", ".lib", ".rlb"):
+        raise click.UsageError(
+            f"-o {output}: expected a directory or a texture file like WALL.0 (--into puts it into a library)"
+        )
+    written = write_files([(target, data)], given.force, f"gltf2msh {picture.name} -o {target.name}")
+    if not given.quiet:
+        say(f"{picture.name}: {texture_summary(texm)}")
+        say_written([(target, data)], written)
+
+
+def _is_entry_file(path: Path) -> bool:
+    """Return whether a file is an entry of a library: a texture, or a material by its ending."""
+    from ..formats.texture import TEXM_MAGIC
+    from ..pipeline.library_edits import MATERIAL_ENDING
+
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(len(TEXM_MAGIC))
+    return head == TEXM_MAGIC or path.suffix.lower() == MATERIAL_ENDING
+
+
+def _import_entry(given: ToMsh) -> None:
+    """Put a file that is an entry into a library."""
+    from ..formats.texture import read_texm
+    from ..input_files import read_file
+    from ..pipeline.library_edits import MATERIAL_ENDING, add_or_replace_material
+    from ..pipeline.texture import add_or_replace_texture, texture_summary
+
+    source, library = given.source, given.into
+    assert library is not None
+    if source.suffix.lower() == MATERIAL_ENDING:
+        _write_into(given, lambda: add_or_replace_material(library, source), "")
+        return
+    texm = read_texm(read_file(source), str(source))
+    _write_into(
+        given, lambda: add_or_replace_texture(library, source.name, texm), f"{source.name}: {texture_summary(texm)}"
+    )
+
+
+def _write_into(given: ToMsh, edit: Callable[[], EditedLibrary], summary: str) -> None:
+    """Write an edited library; the game's vault keeps what it was before."""
+    from ..game.games import Games
+
+    library = given.into
+    assert library is not None
+    if not library.is_file():
+        raise click.UsageError(f"--into {library}: expected a library such as Textures.lib")
+    with Games(f"gltf2msh {given.source.name} --into {library.name}", "into") as games:
+        games.of(library)  # what a killed run left is completed first
+        edited = edit()
+        games.put(library, edited.data, given.source.name)
+        wrote = games.commit()
+    if given.quiet:
+        return
+    for warning in edited.warnings:
+        say(f"warning: {library}: {warning}", error=True)
+    for message in games.messages:
+        say(f"warning: {message}", error=True)
+    if summary:
+        say(summary)
+    if not wrote:
+        say(f"  {library} has {edited.name} already")
+        return
+    say(f"  {'added' if edited.added else 'replaced'} entry {edited.name}")
+    say(f"  wrote {library} ({plural(len(edited.data), 'byte')})")
+    say(f"  msh-mod undo {library.parent} takes it back")

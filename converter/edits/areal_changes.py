@@ -22,6 +22,7 @@ from ..numeric.adjacency import row_ids
 from ..numeric.arrays import Floats, Ints, ranges
 from ..numeric.shared_area import shared_area
 from ..numeric.triangulate import triangulate
+from ..options import ImportOptions
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .areal_map import MATCH_DISTANCE, NewAreal
 from .areal_polygons import (
@@ -68,13 +69,13 @@ class ArealPlan:
         return bool(self.removed or self.polygons or self.added)
 
 
-def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool = False) -> ArealPlan:
+def plan_areals(edited: ImportedScene, areals: ArealMap, options: ImportOptions) -> ArealPlan:
     """Compare a file that has ``_MSH_AREAL`` with the stored map.
 
     Args:
         edited: the file.
         areals: the stored map.
-        allow_delete: delete what is missing, even if most areals are.
+        options: whether what is missing is deleted, even if most areals are.
 
     Raises:
         ConversionError: a polygon that no map can have: a hole, crossing edges, no area.
@@ -88,7 +89,7 @@ def plan_areals(edited: ImportedScene, areals: ArealMap, *, allow_delete: bool =
         if kept.get(shape.number) is not shape:
             _add(plan, shapes, shape, areals)
     missing = sorted(set(range(len(areals.records))) - kept.keys())
-    if 2 * len(missing) > len(areals.records) and not allow_delete:
+    if 2 * len(missing) > len(areals.records) and not options.allow_delete:
         plan.report.skipped(
             "areal map",
             f"{len(missing)} of {plural(len(outlines), 'areal')} are missing",

@@ -7,12 +7,13 @@ makes a clip of its own for every object that gets its first key; without a side
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
+from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import Identified
@@ -21,24 +22,7 @@ from .rigid_transforms import rigid_track
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 
 
-@dataclass(frozen=True)
-class ClipOptions:
-    """What the user wants of the animations.
-
-    Attributes:
-        clip: name or number of the one to take; default the first.
-        fps: frames per second; default by evidence.
-        ignore_scale: whether animated scale is left out.
-        allow_delete: whether a clip that is missing is deleted.
-    """
-
-    clip: str | None = None
-    fps: float | None = None
-    ignore_scale: bool = False
-    allow_delete: bool = False
-
-
-def choose_clip(identified: Identified, stored: Scene | None, options: ClipOptions) -> Timing | None:
+def choose_clip(identified: Identified, stored: Scene | None, options: ImportOptions) -> Timing | None:
     """Put the clip of a file on its nodes; what of the animations is left out is reported.
 
     Args:
@@ -84,7 +68,7 @@ def _animated_parts(identified: Identified) -> None:
         )
 
 
-def _read(identified: Identified, stored: Scene | None, options: ClipOptions) -> TimedClip | None:
+def _read(identified: Identified, stored: Scene | None, options: ImportOptions) -> TimedClip | None:
     """The clip in frames, ``None`` where nothing moves."""
     imported, nodes = identified.imported, identified.node_of
     clips = [replace(clip, tracks=[track for track in clip.tracks if track.node in nodes]) for clip in imported.clips]
@@ -217,7 +201,7 @@ def _same(track: Track, other: Track | None) -> bool:
     return equal(track.translation, other.translation) and equal(track.rotation, other.rotation)
 
 
-def _require_no_scale(read: list[Clip], options: ClipOptions) -> None:
+def _require_no_scale(read: list[Clip], options: ImportOptions) -> None:
     """Refuse animated scale in the clips that are read, unless it is ignored."""
     scaled = [name for clip in read for name in clip.scaled]
     if scaled and not options.ignore_scale:
@@ -252,7 +236,7 @@ def _is_broadcast(clips: list[Clip]) -> bool:
     return len(counts) > 1 and min(counts.values()) > 1
 
 
-def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, options: ClipOptions) -> list[Track]:
+def _of_broadcast(identified: Identified, clips: list[Clip], stored: Scene, options: ImportOptions) -> list[Track]:
     """For every node the clip that is the stored one; where none is, the stored one itself."""
     imported = identified.imported
     fps = options.fps or imported.fps or DEFAULT_FPS
@@ -287,7 +271,7 @@ def _stored_tracks(identified: Identified, stored: Scene, items: set[int], fps: 
     return out
 
 
-def _missing_clip(identified: Identified, stored: Scene, options: ClipOptions) -> None:
+def _missing_clip(identified: Identified, stored: Scene, options: ImportOptions) -> None:
     """Keep the stored clip where the file has none, unless it may be deleted."""
     if options.allow_delete:
         return

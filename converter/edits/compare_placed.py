@@ -17,8 +17,9 @@ from ..findings import Change, NotApplied, Report
 from ..formats.control_points import ControlPoint, ControlPoints
 from ..formats.names import without_number
 from ..numeric.pose import F64
+from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
-from .clips import ClipOptions, choose_clip
+from .clips import choose_clip
 from .compare_materials import report_faces_without_material
 from .frame_rate import DEFAULT_FPS
 from .model import compare_structure
@@ -59,6 +60,10 @@ class ShownModel:
     of_game: bool = False
 
 
+#: Whatever is missing is a difference.
+_DELETE = ImportOptions(allow_delete=True)
+
+
 class PlacedComparison:
     """Compares the placed models of one file; parts of equal copies once.
 
@@ -70,7 +75,7 @@ class PlacedComparison:
 
     def __init__(self, given: ImportedScene, world: F64, fps: float | None = None) -> None:
         self.given, self.world = given, world
-        self.options = ClipOptions(fps=fps, ignore_scale=True)
+        self.options = ImportOptions(fps=fps, ignore_scale=True)
         self.fps = fps or given.info.get("fps") or given.fps or DEFAULT_FPS
         self.tracks: dict[int, list[tuple[int, Track]]] = defaultdict(list)
         for number, clip in enumerate(given.clips):
@@ -106,7 +111,7 @@ class PlacedComparison:
         place_parts(identified, model.scene, poses.nodes)
         found = self._structure(identified, model)
         names = {node.name for node in model.scene.nodes}
-        points = compare_points(identified, model.points, model.shown_points, names, allow_delete=True)
+        points = compare_points(identified, model.points, model.shown_points, names, _DELETE)
         found += [*poses.report.changes, *points.report.changes]
         found += [*refused.not_applied, *poses.report.not_applied, *points.report.not_applied]
         return [*(elsewhere(one.where, one.what) for one in found), *clips]
@@ -126,7 +131,7 @@ class PlacedComparison:
                 has_names=True,
                 has_labels=model.has_labels,
                 only_shown=True,
-                allow_delete=True,
+                options=_DELETE,
             )
             report_faces_without_material(identified, model.scene, model.wear)
             self._known[key] = [*told.changes, *told.not_applied]

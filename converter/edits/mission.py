@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import printable
 from ..formats.mission import LODE_DTYPE, ZONE_DTYPE, Clan, Mission, Route
 from ..numeric.pose import F64
+from ..options import ImportOptions
 from ..scene.assembly import Pose, closed_sides
 from ..scene.scene import F32, ImportedScene
 from .mission_objects import edit_objects
@@ -33,9 +34,8 @@ def edit_mission(
     stored: Mission,
     known: Mapping[str, Asset],
     hosted: Mapping[int, Pose],
-    left_out: frozenset[int] = frozenset(),
-    *,
-    allow_delete: bool = False,
+    left_out: frozenset[int],
+    options: ImportOptions,
 ) -> MissionEdit:
     """Return a mission with the edits of a file; what is not edited is that of the sidecar.
 
@@ -45,14 +45,14 @@ def edit_mission(
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
-        allow_delete: delete objects even where none is left.
+        options: whether objects are deleted even where none is left.
 
     Raises:
         ConversionError: an object of something that nothing is known of.
     """
     mission = copy(stored)
     mission.clans = [*stored.clans]
-    edit = MissionEdit(imported, stored, mission, known, hosted, left_out, allow_delete)
+    edit = MissionEdit(imported, stored, mission, known, hosted, left_out, options)
     take_typed(imported, mission_extras(stored), "path", known)
     edit_objects(edit)
     edit_markers(edit)
@@ -115,7 +115,7 @@ def edit_markers(edit: MissionEdit) -> None:
     stored = edit.stored
     there = {kind: edit.of_kind(kind) for kind in ("route", "zone", "lode")}
     count = len(stored.routes) + sum(len(c.zones) for c in stored.clans) + len(stored.lodes)
-    if not any(there.values()) and count and not edit.allow_delete:
+    if not any(there.values()) and count and not edit.options.allow_delete:
         edit.report.skipped(
             "routes, zones and lodes",
             f"all {count} are missing",

@@ -77,7 +77,7 @@ class _Objects:
         stored_items = [i for i in items if self.nodes[i].extras.get("kind") == "object"]
         self.row_items = choose_rows(stored_items, self.nodes, edit.world, places)
         missing = {*range(len(self.stored))} - self.row_items.keys() - edit.left_out
-        if missing and not self.row_items and not edit.allow_delete:
+        if missing and not self.row_items and not edit.options.allow_delete:
             self.report.skipped(
                 "objects",
                 f"all {len(missing)} are missing",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.names import without_number
+from ..options import ImportOptions
 from ..scene.scene import Node, Scene
 from .nodes import Identified
 from .parts import compare_parts
@@ -25,7 +26,7 @@ def compare_model(
     has_names: bool,
     has_labels: bool,
     only_shown: bool,
-    allow_delete: bool,
+    options: ImportOptions,
 ) -> Plan:
     """Return every difference between a file and the model in its sidecar.
 
@@ -37,7 +38,7 @@ def compare_model(
         has_names: whether the model has a table of node names.
         has_labels: whether it has one of labels.
         only_shown: the file was exported with nothing but the default scene.
-        allow_delete: whatever is missing is deleted.
+        options: whether whatever is missing is deleted.
 
     Raises:
         ConversionError: more than half of the nodes are missing, and nobody allowed that.
@@ -50,7 +51,7 @@ def compare_model(
         has_names=has_names,
         has_labels=has_labels,
         only_shown=only_shown,
-        allow_delete=allow_delete,
+        options=options,
     )
     plan.poses |= poses.nodes
     plan.report.add(poses.report)
@@ -66,12 +67,12 @@ def compare_structure(
     has_names: bool,
     has_labels: bool,
     only_shown: bool,
-    allow_delete: bool,
+    options: ImportOptions,
 ) -> Plan:
     """Return the differences of nodes and parts, without those of poses.
 
     Args:
-        identified, stored, lightmap, has_names, has_labels, only_shown, allow_delete: as of
+        identified, stored, lightmap, has_names, has_labels, only_shown, options: as of
             :func:`compare_model`; so are the errors.
         materials: per material of the file the stored ones that it may be.
     """
@@ -96,11 +97,11 @@ def compare_structure(
             report_label(plan.report, node)
     present = set(stored_of.values())
     plan.deleted_nodes = [k for k in range(len(stored.nodes)) if k not in present]
-    if not allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
+    if not options.allow_delete and 2 * len(plan.deleted_nodes) > len(stored.nodes):
         raise _too_many_missing(plan, stored)
     for k in plan.deleted_nodes:
         plan.report.changed(f"node {printable(stored.nodes[k].name)!r}", "is missing")
-    compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
+    compare_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
     return plan
 
 

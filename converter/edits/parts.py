@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import plural, printable
+from ..options import ImportOptions
 from ..requirements import needed_for
 from ..scene.scene import Part, Scene
 from .node_roles import StoredMeshes
@@ -20,7 +21,7 @@ from .triangles import Match, TriangleList, is_degenerate, match, triangle_list
 _MOST = 0.5
 
 
-def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool) -> None:
+def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
     """Find the changed, moved, new and missing parts of a file.
 
     Args:
@@ -28,7 +29,7 @@ def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool
         stored: decoded from the sidecar's model.
         lightmap: whether Res18 holds lightmap coordinates.
         only_shown: the file was exported with nothing but the default scene.
-        allow_delete: missing parts are deleted, whatever else is missing.
+        options: whether missing parts are deleted, whatever else is missing.
     """
     _Comparison(plan, stored, lightmap).run()
     _resolve_materials(plan, stored)
@@ -39,7 +40,7 @@ def compare_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool
         else:
             _refuse_flags(plan, part)
         _describe(plan, part, stored)
-    _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, allow_delete=allow_delete)
+    _missing_parts(plan, stored, lightmap=lightmap, only_shown=only_shown, options=options)
 
 
 class _Comparison:
@@ -226,7 +227,7 @@ def _describe(plan: Plan, part: PartPlan, stored: Scene) -> None:
         )
 
 
-def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, allow_delete: bool) -> None:
+def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: bool, options: ImportOptions) -> None:
     """Delete the parts that are missing, or keep and report them.
 
     Scenes prove nothing: Blender writes those of hidden parts empty, and *Visible Objects* leaves
@@ -261,7 +262,7 @@ def _missing_parts(plan: Plan, stored: Scene, *, lightmap: bool, only_shown: boo
     doubtful = any(map(is_outside, missing)) and not any(is_outside(c) for c in came if c)
     for cell in missing:
         where = _where(stored, cell)
-        if doubtful and not allow_delete:
+        if doubtful and not options.allow_delete:
             plan.kept_parts.append(cell)
             plan.report.skipped(
                 where,

@@ -17,6 +17,7 @@ from ..formats.mission import ROCK, VEGETATION, Mission, PlacedObject
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.unit import Unit
 from ..numeric.pose import F64, rotation_matrix
+from ..options import ImportOptions
 from ..scene.assembly import Pose
 from ..scene.extras import NodeExtras
 from ..scene.placed import component_extras, markers, object_extras
@@ -50,7 +51,7 @@ class MissionEdit:
         known: what can be placed, by its name, path or key in lower case.
         hosted: where the file was made to show objects that start in a building, by row.
         left_out: rows that it was made without.
-        allow_delete: delete objects even where none is left.
+        options: whether objects are deleted even where none is left.
         new_items: nodes that became new objects.
         exchanged: nodes of objects that place something else than before, and what that was.
     """
@@ -61,7 +62,7 @@ class MissionEdit:
     known: Mapping[str, Asset]
     hosted: Mapping[int, Pose] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
-    allow_delete: bool = False
+    options: ImportOptions = field(default_factory=ImportOptions)
     new_items: set[int] = field(default_factory=set)
     exchanged: dict[int, str] = field(default_factory=dict)
     world: F64 = field(init=False)

@@ -15,6 +15,7 @@ from ..formats.control_points import MAX_PLACE, ControlPoint, ControlPoints
 from ..formats.names import decode_text, encode_name, without_number
 from ..formats.tables import NAME_DTYPE
 from ..numeric.pose import rotation_matrix
+from ..options import ImportOptions
 from ..scene.decode import rest_pose
 from ..scene.points import is_point, length_of, name_of
 from ..scene.scene import ImportedNode, Node
@@ -74,8 +75,7 @@ def compare_points(
     stored: ControlPoints | None,
     shown: Sequence[ControlPoint],
     names: Collection[str],
-    *,
-    allow_delete: bool,
+    options: ImportOptions,
 ) -> PointPlan:
     """Return what a file changes of the control points that its sidecar has.
 
@@ -84,7 +84,7 @@ def compare_points(
         stored: the ``.cpt``; ``None``: version 0.1 did not keep it, nor show directions.
         shown: its points that the glTF was made with.
         names: names of the model's own nodes.
-        allow_delete: delete them even where none is left.
+        options: whether they are deleted even where none is left.
     """
     rows = range(0 if stored is None else len(stored.records))
     plan = PointPlan(hidden=sorted({*rows} - {point.row for point in shown}))
@@ -93,7 +93,7 @@ def compare_points(
     place_of = {point.row: _stored_place(identified, point) for point in shown}
     noise = _noise(identified, shown)
     item_of_row = _pair(items, placed, shown, place_of, noise)
-    if shown and not item_of_row and not allow_delete:
+    if shown and not item_of_row and not options.allow_delete:
         plan.report.skipped(
             "control points",
             f"all {len(shown)} are missing",

@@ -11,9 +11,9 @@ from ..findings import Finding
 from ..formats.library import MATERIALS
 from ..formats.wear import read_lightmap_names, read_wear_names
 from ..input_files import read_file
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from .open_files import find_library
-from .options import ExportOptions
 
 
 def find_appearance(
@@ -77,7 +77,8 @@ def in_folder(
     appearance: Appearance | None, target: Path, options: ExportOptions, root: Path | None
 ) -> Appearance | None:
     """Return the appearance with the folder of its pictures; arguments as of ``output_files``."""
-    if appearance is None or options.embed:
+    embed = root is None and target.suffix.lower() != ".gltf" if options.embed is None else options.embed
+    if appearance is None or embed:
         return appearance
     depth = 0 if root is None else len(target.relative_to(root).parts) - 1
     return replace(appearance, up="../" * depth)

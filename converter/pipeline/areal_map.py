@@ -9,22 +9,23 @@ from ...exporters.gltf_areal import export_areal_map
 from ...exporters.gltf_file import Document
 from .. import __version__
 from ..checks.recover_maps import checked_areals
-from ..edits.areal_changes import ArealPlan, compare_areal_map, plan_areals, require_no_overlap, warn_of_lost_neighbours
+from ..edits.areal_changes import ArealPlan, plan_areals, require_no_overlap, warn_of_lost_neighbours
 from ..edits.areal_map import edit_areals
 from ..edits.areal_polygons import mixed_face
 from ..errors import ConversionError, plural
+from ..findings import Change, NotApplied
 from ..formats.areal_map import ArealMap, read_areal_map, write_areal_map
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
 from ..formats.nres import Archive, read_nres
 from ..formats.sidecar import Description, Sidecar
+from ..options import ExportOptions, ImportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range
 from .gltf_output import Files, output_files
 from .import_result import ImportResult
 from .loaded import LoadedContainer
-from .options import ExportOptions, ImportOptions
 from .terrain import container_at
 
 
@@ -101,10 +102,13 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
     out = ImportResult(about.source, bytes(kept.source), "", given.report, kept_all=True)
     container = read_nres(kept.source, label, longer=about.tolerant)
     areals, _ = checked_areals(read_areal_map(container), about.mode)
-    if (reason := _view_only(given, is_broken=about.tolerant)) is not None:
-        compare_areal_map(given, areals, reason)
+    if (refusal := _not_numbered(given)) is not None:
+        given.report.not_applied.append(refusal)
         return out
-    plan = plan_areals(given, areals, allow_delete=options.allow_delete)
+    plan = plan_areals(given, areals, options)
+    if about.tolerant:
+        given.report.not_applied += map(_in_broken_map, given.report.changes)
+        given.report.changes.clear()
     if not out.changes:
         return out
     try:
@@ -117,19 +121,23 @@ def import_areal_map(kept: Sidecar, given: ImportedScene, options: ImportOptions
     return out
 
 
-def _view_only(given: ImportedScene, *, is_broken: bool) -> tuple[str, str] | None:
-    """Why nothing of a file can be applied, and what to do; ``None`` where it can."""
-    if is_broken:
-        why = "the map has errors, which msh-inspect --check names"
-        return why, "take the map from a backup"
+def _not_numbered(given: ImportedScene) -> NotApplied | None:
+    """Why nothing of a file can be applied; ``None`` where each triangle has the number of its areal."""
     if given.streams.areal is None:
         why = "the file does not number its areals (_MSH_AREAL)"
-        again = "convert the map again and repeat the edit; in Blender, export with "
-        return why, f"{again}Data > Mesh > Attributes"
-    if (place := mixed_face(given)) is not None:
+        instead = "convert the map again and repeat the edit; in Blender, export with Data > Mesh > Attributes"
+    elif (place := mixed_face(given)) is not None:
         why = f"a face has corners of several areals (_MSH_AREAL), at {place}"
-        return why, "import it without Merge Vertices; give a new face a number that no areal has"
-    return None
+        instead = "import it without Merge Vertices; give a new face a number that no areal has"
+    else:
+        return None
+    return NotApplied(where="areal map", what="is kept, whatever was edited", why=why, instead=instead)
+
+
+def _in_broken_map(change: Change) -> NotApplied:
+    """An edit of a map that was exported with errors."""
+    why = "the map has errors, which msh-inspect --check names"
+    return NotApplied(where=change.where, what=change.what, why=why, instead="take the map from a backup")
 
 
 def _edited(areals: ArealMap, plan: ArealPlan) -> ArealMap:

@@ -23,12 +23,12 @@ from ..formats.nres import Archive, is_nres, read_nres, trailing_bytes
 from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
 from ..input_files import read_file
+from ..options import ExportOptions, ImportOptions
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
 from .gltf_output import Files
 from .loaded import Loaded
 from .open_files import mission_in
-from .options import ExportOptions, ImportOptions
 from .sidecars import sidecar_path
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from ..formats.names import readable, stem
 from ..formats.nres import Archive
 from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.decode import decode, path_segments
 from ..scene.dialect import Decision, decide, read_keys
@@ -28,7 +29,6 @@ from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
 from .loaded import LoadedContainer
 from .open_files import points_of, wear_of
-from .options import ExportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,7 +193,6 @@ def model_files(
             options.lod,
             group=options.group,
             visible_only=options.visible_only,
-            vertex_ids=options.vertex_ids,
             source=extras,
             appearance=appearance,
         )

@@ -16,13 +16,13 @@ from ..formats.names import readable, stem
 from ..formats.nres import is_nres
 from ..formats.unit import UNIT_ENDING, is_unit, read_unit
 from ..input_files import read_file
+from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras
 from ..storage import walk_files
 from .appearance import missing_materials
 from .export_model import load_model, require_scene_in_range
 from .game import Game, Opened
-from .options import ExportOptions
 from .placed_models import PlacedModels, require_places_in_range
 from .unit import UNITS
 

@@ -10,11 +10,11 @@ from ...exporters.gltf_file import Document, glb_bytes, gltf_bytes
 from ..formats.kinds import ASSEMBLY_KINDS
 from ..formats.names import readable
 from ..formats.sidecar import Description, Sidecar, sha256, write_sidecar
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from .appearance import in_folder, picture_files
 from .loaded import LoadedScene
-from .options import ExportOptions
 from .sidecars import sidecar_path
 
 #: Outputs in the order in which to write them.

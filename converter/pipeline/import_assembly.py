@@ -19,13 +19,13 @@ from ..formats.names import readable, stem, without_number
 from ..formats.sidecar import Description, Sidecar
 from ..formats.unit import UNIT_ENDING, read_unit, write_unit
 from ..numeric.pose import F64
+from ..options import ImportOptions
 from ..scene.inside import hosted_places, material_names
 from ..scene.scene import ImportedScene
 from ..storage import walk_files
 from .game import Game, find_game
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .options import ImportOptions
 from .shown_models import shown_inside_of, with_models_of_game
 from .unit import UNITS
 
@@ -53,12 +53,7 @@ def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOption
     inside = shown_inside_of(kept)
     settle_objects(imported, mission, inside)
     edit = edit_mission(
-        imported,
-        mission,
-        known_assets(mission, game, options.new_keys),
-        hosted_places(about.inside),
-        left_out,
-        allow_delete=options.allow_delete,
+        imported, mission, known_assets(mission, game, options.new_keys), hosted_places(about.inside), left_out, options
     )
     others = edit.new_items, edit.exchanged
     models = with_models_of_game(inside, imported, about, game)

@@ -17,6 +17,7 @@ from ..formats.sidecar import Description
 from ..formats.tables import NAME_DTYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear, read_wear, write_wear
 from ..numeric.arrays import Records
+from ..options import ImportOptions
 from ..scene.points import shown_points
 from ..scene.scene import Scene
 from .import_result import Companion, ImportResult
@@ -144,8 +145,7 @@ def import_points(
     about: Description,
     scene: Scene,
     rows: Mapping[int, int],
-    *,
-    allow_delete: bool = False,
+    options: ImportOptions,
 ) -> None:
     """Add to a result what a file changes of the control points.
 
@@ -154,15 +154,15 @@ def import_points(
         identified: the file.
         about: the sidecar's description.
         scene: the sidecar's model.
-        allow_delete: delete all of them, where none is left in the file.
         rows: node of the file -> row in Res1.
+        options: whether all of them are deleted, where none is left in the file.
     """
     before = about.companions.get(POINTS_ENDING, b"")
     old = bool(about.points) and not before
     stored = None if old else read_points(before, about.source)
     shown = about.points if stored is None else shown_points(stored, scene)[0]
     names = {node.name for node in scene.nodes}
-    plan = compare_points(identified, stored, shown, names, allow_delete=allow_delete)
+    plan = compare_points(identified, stored, shown, names, options)
     report, changed = out.differences, bool(plan.report.changes)
     if stored is None:
         report.not_applied += plan.report.not_applied

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ..checks.recover import checked_model, put_back, refuse_edit
-from ..edits.clips import ClipOptions, choose_clip
+from ..edits.clips import choose_clip
 from ..edits.compare_materials import (
     report_colours_without_table,
     report_faces_without_material,
@@ -39,13 +37,13 @@ from ..formats.model import MshModel, read_model, write_model
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar
+from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .import_companions import import_new_points, import_points, import_wear, why_locked
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
-from .options import ImportOptions
 
 if TYPE_CHECKING:
     from ..rebuild.workspace import Rebuilt
@@ -123,7 +121,7 @@ def import_edited(
         report_colours_without_table(imported)
     leave_out_hidden(imported, item_of(scene))
     identified = identify(imported, scene, shown)
-    timing = choose_clip(identified, scene, _clip_options(options))
+    timing = choose_clip(identified, scene, options)
     report_faces_without_material(identified, scene, about.materials)
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     poses = compare_poses(identified, scene)
@@ -138,7 +136,7 @@ def import_edited(
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
         only_shown=only_shown or about.visible_only or options.scene is not None,
-        allow_delete=options.allow_delete,
+        options=options,
     )
     edited = bool(imported.report.changes)
     if edited:
@@ -152,7 +150,7 @@ def import_edited(
         rows = _rebuild(out, plan, stored, options)
     import_wear(out, wear, about)
     if "up" not in imported.info:  # an OBJ has no control points
-        import_points(out, identified, about, scene, rows, allow_delete=options.allow_delete)
+        import_points(out, identified, about, scene, rows, options)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
         imported.report.warnings.append("triangles may be renumbered: check the model's .bas, which names them")
@@ -230,10 +228,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
             hint="keep the .msh-sidecar beside it, or give it with --sidecar PATH",
         )
     refuse_legacy(imported)
-    if options.weld > 0:
-        grid = np.float64(options.weld)
-        snapped = np.rint(imported.streams.positions.astype(np.float64) / grid) * grid
-        imported.streams.positions = snapped.astype(np.float32)
     stated = imported.info.get("dialect", "spec")
     dialect = Dialect(stated if options.dialect == "auto" else options.dialect)
     name = imported.info.get("source") or f"{stem(readable(gltf.name))}.msh"
@@ -246,7 +240,7 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
         )
     leave_out_hidden(imported, lambda _: False)
     identified = identify(imported, None, imported.shown)
-    timing = choose_clip(identified, None, _clip_options(options))
+    timing = choose_clip(identified, None, options)
     report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())
     _add_lods(identified, None, options)
@@ -277,10 +271,6 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     report_one_name_two_looks(imported.report, known, imported.surfaces)
     report_looks_without_a_name(imported.report, known, imported.surfaces, used)
     return out
-
-
-def _clip_options(options: ImportOptions) -> ClipOptions:
-    return ClipOptions(options.clip, options.fps, ignore_scale=options.ignore_scale, allow_delete=options.allow_delete)
 
 
 def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:

@@ -24,9 +24,9 @@ from ..formats.nres import Entry, read_nres, write_nres
 from ..formats.nres_edits import add_entry, replace_entry
 from ..formats.texture import TEXM_TYPE
 from ..input_files import read_file
+from ..options import ImportOptions
 from .import_result import ImportResult
 from .new_entries import NewEntries, NewEntry, meant_message
-from .options import ImportOptions
 from .texture import EditedLibrary, Replacement, over_texture
 
 #: Ending of a file that is a material.

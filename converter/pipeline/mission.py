@@ -16,6 +16,7 @@ from ..formats.nres import read_nres
 from ..formats.unit import Unit
 from ..input_files import read_file
 from ..numeric.arrays import Floats
+from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement, Pose
 from ..scene.decode import rest_pose
 from ..scene.extras import SceneExtras
@@ -24,7 +25,6 @@ from ..scene.scene import in_range
 from .appearance import missing_materials
 from .check_assembly import check_mission_file, check_unit_file, unit_of
 from .gltf_output import Files
-from .options import ExportOptions
 from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
 from .terrain import LoadedTerrain, load_terrain, terrain_description
 

@@ -29,6 +29,7 @@ from ..formats.sidecar import Sidecar, sha256, write_sidecar
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.sampler import sample
+from ..options import ExportOptions, ImportOptions
 from ..requirements import needed_for
 from ..scene import dialect as dialects
 from ..scene.appearance import Appearance
@@ -39,7 +40,6 @@ from .export_model import LoadedModel, description, require_scene_in_range
 from .gltf_output import Files
 from .import_model import StoredModel, import_edited, import_new, stored_model
 from .import_result import ImportResult
-from .options import ExportOptions, ImportOptions
 from .sidecars import find_sidecar, open_sidecar, sidecar_path
 
 F32 = NDArray[np.float32]

@@ -18,11 +18,11 @@ from ..formats.sidecar import sha256
 from ..formats.unit import Unit, read_unit
 from ..formats.wear import WEAR_ENDING
 from ..input_files import read_file
+from ..options import ExportOptions
 from .appearance import find_appearance
 from .check_assembly import unit_of
 from .game import Game
 from .open_files import wears_of_level
-from .options import ExportOptions
 
 
 @dataclass

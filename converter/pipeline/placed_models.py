@@ -20,6 +20,7 @@ from ..formats.registry import Member
 from ..formats.sidecar import Description, Sidecar, sha256
 from ..formats.unit import Unit
 from ..formats.wear import WEAR_ENDING
+from ..options import ExportOptions
 from ..scene.appearance import Appearance
 from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, root_pose
 from ..scene.extras import SceneExtras, SourceExtras
@@ -32,7 +33,6 @@ from .export_model import LoadedModel, decode_model, description, require_scene_
 from .game import Game
 from .gltf_output import Files, output_files
 from .loaded import LoadedScene
-from .options import ExportOptions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class PlacedModels:
         """
         own: dict[int, int] = {}  # placement of each component
         for row in range(len(unit)):
-            shown, internal = unit.is_shown(row), self.options.internal
+            shown, internal = unit.is_shown(row), self.options.parts == "all"
             if not (shown or internal or empties):
                 continue
             parent, key = int(unit.parents[row]), unit.key(row)
@@ -292,7 +292,6 @@ def assembly_files(
             options.lod,
             options.group,
             clips,
-            options.vertex_ids,
             {**extras, **source},
             None if appearance is None else appearance.up,
         )

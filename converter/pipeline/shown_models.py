@@ -11,6 +11,7 @@ from ..errors import ConversionError
 from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.sidecar import Description, Sidecar
+from ..options import ExportOptions
 from ..scene.dialect import Dialect
 from ..scene.inside import CLIPS, TERRAIN, object_key
 from ..scene.points import shown_points
@@ -18,7 +19,6 @@ from ..scene.scene import ImportedScene, Scene
 from .export_model import LoadedModel
 from .game import Game
 from .import_model import stored_model
-from .options import ExportOptions
 from .placed_models import PlacedModels
 from .terrain import stored_terrain
 

@@ -8,8 +8,8 @@ from ..errors import ConversionError, with_article
 from ..formats.kinds import Kind
 from ..formats.sidecar import SUFFIX, Sidecar, read_sidecar
 from ..input_files import read_file
+from ..options import ImportOptions
 from ..scene.extras import FileInfo
-from .options import ImportOptions
 
 
 def sidecar_path(gltf: Path) -> Path:

@@ -27,6 +27,7 @@ from ..formats.nres import Archive, read_nres
 from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
+from ..options import ExportOptions, ImportOptions
 from ..queries.terrain import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
@@ -39,7 +40,6 @@ from .import_result import ImportResult
 from .library_edits import add_surface_edits
 from .loaded import LoadedContainer
 from .open_files import wears_of_level
-from .options import ExportOptions, ImportOptions
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from ..formats.kinds import Kind
 from ..formats.names import escape, readable, stem
 from ..formats.unit import UNIT_ENDING, Unit, read_unit
 from ..input_files import read_file
+from ..options import ExportOptions
 from ..scene.assembly import Assembly, Placement
 from ..scene.extras import NodeExtras, SceneExtras
 from ..storage import walk_files
@@ -20,7 +21,6 @@ from .appearance import missing_materials
 from .check_assembly import check_unit_file
 from .game import Game
 from .gltf_output import Files
-from .options import ExportOptions
 from .placed_models import LoadedAssembly, PlacedModels, assembly_files, require_game, shared_appearance
 
 #: The folder of units in a game; case does not matter.

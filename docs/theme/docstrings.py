@@ -4,15 +4,18 @@
 - Our modules are named without the package that is installed: ``converter.scene.scene``.
 - Arguments that belong together share a line (``low, high: corners``): each gets it.
 - Constants have comments (``#: ...``) before them: these are their docstrings.
+- Fields that are options (``converter/options.py``) have their help as their description.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
-from griffe import Docstring, Extension, Object
+from griffe import Attribute, Class, Docstring, ExprCall, Extension, Object
 
 ROLE = re.compile(r":(attr|class|data|func|meth|mod):`(~?)([\w.]+)`")
 TOGETHER = re.compile(r"^( +)((?:\w+, )+\w+): (.*(?:\n\1 +\S.*)*)", re.MULTILINE)
@@ -53,3 +56,11 @@ class Docstrings(Extension):
             obj.docstring = Docstring(text, parent=obj) if text else None
         if obj.docstring is not None:
             obj.docstring.value = TOGETHER.sub(_apart, ROLE.sub(_link, obj.docstring.value))
+
+    def on_class_members(self, *, cls: Class, **_: Any) -> None:
+        for one in cls.members.values():
+            call = one.value if isinstance(one, Attribute) else None
+            if isinstance(call, ExprCall) and str(call.function) == "option" and cls.docstring is not None:
+                described = getattr(import_module(cls.module.path), cls.name)
+                cls.docstring.value = cleandoc(described.__doc__)
+                one.value = call.arguments[0]  # its default alone

@@ -11,10 +11,10 @@ import pytest
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable
 from tests.support.part_places import displaced

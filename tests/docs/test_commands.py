@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -25,7 +26,9 @@ from docs.make_commands import (
     name_of,
     options_below,
 )
-from msh_gltf.converter.cli.options import GROUPS, Option, option
+from msh_gltf.converter.cli.options import GROUPS, Option
+from msh_gltf.converter.cli.options import options_of as takes
+from msh_gltf.converter.options import option
 
 every_command = pytest.mark.parametrize("reference", REFERENCES, ids=name_of)
 
@@ -49,7 +52,7 @@ def test_every_option_has_a_group_and_an_example_that_uses_it(reference: Referen
     for one in options_of(reference):
         if one.name == "version":
             continue
-        assert isinstance(one, Option), f"{one.opts}: use converter.cli.options.option"
+        assert isinstance(one, Option), f"{one.opts}: declare it with converter.options.option"
         assert one.group in GROUPS, one.opts
         words = example(one, reference).split()
         assert words[0] == reference.command.name, one.opts
@@ -68,9 +71,13 @@ def test_help_has_the_groups_of_the_page(reference: Reference) -> None:
 
 
 def test_columns_of_the_groups_are_in_line() -> None:
+    @dataclass
+    class Two:
+        long_name: str = option("", "--long-name", group="input", metavar="FILE", help="One.", example="")
+        x: bool = option(False, "-x", group="run", help="Two.", example="")
+
     @click.command(cls=type(REFERENCES[0].command))
-    @option("input", "--long-name", metavar="FILE", help="One.", example="")
-    @option("run", "-x", is_flag=True, help="Two.", example="")
+    @takes(Two)
     def command() -> None: ...
 
     shown = CliRunner().invoke(command, ["--help"]).output

@@ -238,17 +238,6 @@ def test_frames_per_second(tmp_path: Path) -> None:
     assert {n["extras"]["msh"].get("fps", 30) for n in view["nodes"]} == {30}
 
 
-def test_vertex_ids(tmp_path: Path) -> None:
-    sample = sample_called("spec__static__b_bun_000")
-    view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--vertex-ids"))
-    positions = sample.arrays["vertex_pos"]
-    for mesh in view["meshes"]:
-        for primitive in mesh["primitives"]:
-            ids = view.array(primitive["attributes"]["_MSH_VID"])[:, 0].astype(int) - 1
-            here = view.array(primitive["attributes"]["POSITION"])
-            np.testing.assert_array_equal(here @ TO_GAME.T.astype(np.float32), positions[ids])
-
-
 def test_paths(tmp_path: Path) -> None:
     sample = sample_called(PORTAL)
     view = GltfView(to_gltf(sample, tmp_path / "a.glb", "--paths"))
@@ -315,7 +304,7 @@ def test_validator_is_silent(tmp_path: Path) -> None:
     """No errors and no warnings, for every model and every kind of output."""
     require(NODE, "node is not installed: the Khronos validator cannot run")
     require((VALIDATOR / "node_modules").is_dir(), "gltf-validator is not installed: npm install in tests/validator")
-    files = [to_gltf(sample, tmp_path / f"{i}.glb", "--vertex-ids", "--paths") for i, sample in enumerate(SAMPLES)]
+    files = [to_gltf(sample, tmp_path / f"{i}.glb", "--paths") for i, sample in enumerate(SAMPLES)]
     animated = sample_called("spec__odd__B_PLANT_008")
     files += [
         to_gltf(animated, tmp_path / "json.gltf"),

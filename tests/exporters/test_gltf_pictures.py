@@ -19,8 +19,8 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.formats.texture import read_texm
 from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.scene.appearance import Appearance, Picture
 from msh_gltf.converter.storage import VAULT
 from msh_gltf.exporters.gltf import GltfOptions, export_gltf

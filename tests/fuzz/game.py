@@ -89,8 +89,8 @@ def _in_game(name: str, data: bytes) -> Path:
 
 
 def _export(path: Path, **options: Any) -> list[tuple[Path, bytes]]:
+    from msh_gltf.converter.options import ExportOptions
     from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
-    from msh_gltf.converter.pipeline.options import ExportOptions
 
     given = ExportOptions(**options)
     return list(gltf_files(load_file(path, None, given), scratch() / "x.glb", given))
@@ -133,7 +133,7 @@ def _mission_first(data: bytes) -> Path:
 
 def _out(path: Path) -> None:
     """``msh2gltf`` of a unit or a mission, internal parts and clips too."""
-    _export(path, internal=True, clips=True)
+    _export(path, parts="all", clips=True)
 
 
 def _out_tolerant(path: Path) -> None:
@@ -222,8 +222,8 @@ def _with_sidecar(name: str) -> Any:
 
 def _import(opened: Any) -> None:
     """``gltf2msh`` with the sidecar, where nodes may be missing."""
+    from msh_gltf.converter.options import ImportOptions
     from msh_gltf.converter.pipeline.dispatch import import_gltf
-    from msh_gltf.converter.pipeline.options import ImportOptions
 
     path, sidecar = opened
     import_gltf(path, sidecar, ImportOptions(allow_delete=True))

@@ -36,8 +36,8 @@ def models() -> list[bytes]:
 @cache
 def tiny_models() -> list[bytes]:
     """Models of few nodes, made of the documents, in two dialects: a pipeline takes a few ms."""
+    from msh_gltf.converter.options import ImportOptions
     from msh_gltf.converter.pipeline.dispatch import import_gltf
-    from msh_gltf.converter.pipeline.options import ImportOptions
 
     return [
         import_gltf(
@@ -272,8 +272,8 @@ def _points_seeds() -> list[bytes]:
 
 @cache
 def _scene() -> Any:
+    from msh_gltf.converter.options import ExportOptions
     from msh_gltf.converter.pipeline.dispatch import load_file
-    from msh_gltf.converter.pipeline.options import ExportOptions
 
     return load_file(DATA / "retail__odd__l_mast_010.msh", None, ExportOptions()).scene
 
@@ -295,8 +295,8 @@ def _points_rest(points: Any) -> None:
 
 @cache
 def _sidecar_seeds() -> list[bytes]:
+    from msh_gltf.converter.options import ExportOptions
     from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
-    from msh_gltf.converter.pipeline.options import ExportOptions
 
     loaded = load_file(DATA / "retail__system__MTCHECK.msh", None, ExportOptions())
     return [gltf_files(loaded, Path("x.glb"), ExportOptions())[0][1]]

@@ -15,8 +15,8 @@ import trimesh
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import read_model
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.support.foreign import (
@@ -423,20 +423,6 @@ def test_nothing_but_degenerate_triangles(tmp_path: Path) -> None:
     scene, warnings = convert(b.save(tmp_path))
     assert (len(scene.nodes), scene.parts) == (1, [])
     assert "1 degenerate triangle dropped" in warnings
-
-
-def test_weld(tmp_path: Path) -> None:
-    """Vertices a hair apart stay two unless asked; then their triangles become neighbours."""
-    b = Builder()
-    points = np.concatenate([QUAD, QUAD[1:] + np.float32(1e-5)])
-    b.node(mesh=b.mesh(points, (0, 1, 2, 4, 6, 5)))
-    path = b.save(tmp_path)
-    linked = []
-    for weld in (0.0, 1e-3):
-        back = import_gltf(path, None, ImportOptions(weld=weld))
-        model = read_model(read_nres(back.data, "x"), "x")
-        linked.append((len(model.positions), bool((model.triangles["link"] != 0xFFFF).any())))
-    assert linked == [(6, False), (4, True)]
 
 
 def test_names(tmp_path: Path) -> None:

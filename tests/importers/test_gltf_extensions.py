@@ -10,7 +10,7 @@ import pytest
 
 from msh_gltf import ImportResult, import_gltf
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.importers.gltf import read_gltf
 from tests.support.corpus import sample_called
 from tests.support.foreign import Builder, convert, quad, same_triangles, world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msh_gltf.converter.formats.model import MshModel, read_model
 from msh_gltf.converter.formats.nres import read_nres
-from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.options import ImportOptions
 
 ALONE = ImportOptions(use_sidecar=False)
 

@@ -50,13 +50,14 @@ def to_gltf(sample: Sample, target: Path, *options: object) -> Path:
 
 def identified_file(path: Path) -> Identified:
     """A glTF file without its sidecar, its nodes identified and its clip on them."""
-    from msh_gltf.converter.edits.clips import ClipOptions, choose_clip
+    from msh_gltf.converter.edits.clips import choose_clip
     from msh_gltf.converter.edits.nodes import identify
     from msh_gltf.converter.edits.place_parts import place_parts
+    from msh_gltf.converter.options import ImportOptions
     from msh_gltf.importers.gltf import read_gltf
 
     out = identify(read_gltf(path), None)
-    choose_clip(out, None, ClipOptions())
+    choose_clip(out, None, ImportOptions())
     place_parts(out, None, set())
     return out
 

@@ -20,10 +20,10 @@ from msh_gltf.converter.batch.manifest import read_manifest
 from msh_gltf.converter.batch.resume import ExportTask
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files
 from msh_gltf.converter.pipeline.export_model import load_model
 from msh_gltf.converter.pipeline.open_files import open_nres
-from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.support.game import LOOSE, MESH, MODELS, archive, entry, make_game, model, snapshot, write
 from tests.support.gltf_view import GltfView
 from tests.support.runs import SCRIPTS, call, run

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from msh_gltf.converter import cli
-from msh_gltf.converter.cli.to_msh import TAGS as TAG_CHOICES
+from msh_gltf.converter.cli.given import TAGS as TAG_CHOICES
 from msh_gltf.converter.formats.nres import Archive, read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.formats.registry import TAGS, read_registry

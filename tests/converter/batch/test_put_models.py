@@ -13,9 +13,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres
 from msh_gltf.converter.game.games import Games
 from msh_gltf.converter.input_files import read_file
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.docs.materials import EXAMPLES, example_game
 from tests.support.game import snapshot, write
 

@@ -39,7 +39,6 @@ def test_bytes_come_back(sample: Sample, form: str, tmp_path: Path) -> None:
         ["--parts", "visible", "--lod", 2],
         ["--subframes", 3],
         ["--keys"],
-        ["--vertex-ids"],
         ["--paths"],
     ],
 )

@@ -11,9 +11,9 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.sidecar import Sidecar as StoredSidecar
 from msh_gltf.converter.formats.sidecar import read_sidecar, write_sidecar
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.obj import import_obj
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from tests.support.corpus import sample_called
 from tests.support.gltf_edit import Editable, drop_extras

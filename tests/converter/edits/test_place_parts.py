@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from tests.support.corpus import SAMPLES
 from tests.support.gltf_edit import Editable
 from tests.support.part_places import EDITS, Cell, Places, displaced, is_animated
@@ -226,7 +226,7 @@ def test_a_part_of_an_animated_node_goes_where_it_is_at_the_first_frame(tmp_path
 
 
 def test_parts_that_the_file_never_had_are_named_when_their_node_is_scaled(tmp_path: Path) -> None:
-    options = ExportOptions(visible_only=True)
+    options = ExportOptions(parts="visible")
     first = tmp_path / "first.glb"
     for path, data in gltf_files(load_file(TREE, None, options), first, options):
         path.write_bytes(data)

@@ -18,7 +18,7 @@ from msh_gltf.converter.batch.console import progress_bar
 from msh_gltf.converter.batch.engine import Engine
 from msh_gltf.converter.batch.import_run import import_run
 from msh_gltf.converter.batch.write_game import Places
-from msh_gltf.converter.pipeline.options import ImportOptions
+from msh_gltf.converter.options import ImportOptions
 from tests.converter.batch.test_import_run import move
 from tests.support.corpus import DATA
 from tests.support.faults import children, is_stopped, leftovers, started, struck, wait_for

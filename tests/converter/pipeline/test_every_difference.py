@@ -21,9 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from tests.support.corpus import SAMPLES
 from tests.support.gltf_compared import Comparison, Difference
 from tests.support.gltf_edit import Editable, drop_extras

@@ -12,8 +12,8 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.kinds import Kind
 from msh_gltf.converter.formats.sidecar import read_sidecar
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.dispatch import gltf_files, load_file
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.pipeline.sidecars import sidecar_path
 from msh_gltf.converter.pipeline.unit import find_unit
 from msh_gltf.converter.storage import write_outputs
@@ -108,7 +108,7 @@ def test_internal_parts_are_shown_on_request(tmp_path: Path) -> None:
     path = robot(parts, tmp_path / "GAME")
     hidden = exported(path, tmp_path / "hidden.glb")
     assert not hidden.own_meshes(component(hidden, 1))
-    shown = exported(path, tmp_path / "shown.glb", internal=True)
+    shown = exported(path, tmp_path / "shown.glb", parts="all")
     assert shown.own_meshes(component(shown, 1))
     np.testing.assert_allclose(shown.game_world(component(shown, 1)), np.eye(4), atol=1e-6)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline.game_assets import game_assets
-from msh_gltf.converter.pipeline.options import ExportOptions
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.corpus import DATA
 from tests.support.game import write

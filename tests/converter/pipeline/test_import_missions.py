@@ -12,9 +12,9 @@ import pytest
 from msh_gltf.converter import cli
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import Mission, read_mission
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.pipeline.test_export_units import exported
 from tests.support.assembled_game import BASE, ROBOT, GameParts
 from tests.support.gltf_edit import Editable

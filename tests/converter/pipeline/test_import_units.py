@@ -10,10 +10,10 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.unit import Unit, read_unit
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.diff_assembly import diff_units
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.converter.pipeline.test_export_units import exported
 from tests.support.assembled_game import ROBOT, SOCKET, GameParts
 from tests.support.gltf_edit import Editable

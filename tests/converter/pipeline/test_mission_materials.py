@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.docs.materials import MAKERS
 from tests.support.runs import run
 

@@ -11,10 +11,10 @@ from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import StreamType, StringTable, write_model
 from msh_gltf.converter.formats.sidecar import Description, Sidecar, sha256, write_sidecar
 from msh_gltf.converter.numeric.pose import rotation_matrix
+from msh_gltf.converter.options import ExportOptions, ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf, load_file
 from msh_gltf.converter.pipeline.import_result import ImportResult
 from msh_gltf.converter.pipeline.obj import import_obj, obj_files
-from msh_gltf.converter.pipeline.options import ExportOptions, ImportOptions
 from msh_gltf.converter.scene.decode import rest_pose
 from msh_gltf.converter.scene.scene import Scene
 from msh_gltf.importers.obj import read_obj

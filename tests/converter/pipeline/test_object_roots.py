@@ -13,9 +13,9 @@ import pytest
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.mission import Mission, read_mission
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.import_result import ImportResult
-from msh_gltf.converter.pipeline.options import ImportOptions
 from tests.support.assembled_game import BASE, ROBOT
 from tests.support.inside_game import Inside, Node, convert, make, robot_of
 
@@ -38,7 +38,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("roots")
     mission = make(folder / "GAME")
     convert(mission, folder / "mission.glb")
-    convert(mission, folder / "all.glb", internal=True)
+    convert(mission, folder / "all.glb", parts="all")
     convert(mission, folder / "clips.glb", clips=True)
     convert(robot_of(mission), folder / "robot.glb")
     return folder

@@ -12,9 +12,9 @@ import pytest
 from msh_gltf.converter.formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from msh_gltf.converter.formats.nres import Entry
 from msh_gltf.converter.input_files import Later
+from msh_gltf.converter.options import ExportOptions
 from msh_gltf.converter.pipeline import texture_lookup
 from msh_gltf.converter.pipeline.appearance import find_appearance
-from msh_gltf.converter.pipeline.options import ExportOptions
 from msh_gltf.converter.pipeline.texture_lookup import Libraries
 from tests.support.corpus import CORPUS, LIBS
 from tests.support.runs import require

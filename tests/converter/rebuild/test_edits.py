@@ -11,9 +11,9 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.model import TABLES, MshModel
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.pipeline.inspect_diff import diff_models
-from msh_gltf.converter.pipeline.options import ImportOptions
 from msh_gltf.converter.scene.decode import corner_vertices
 from msh_gltf.converter.scene.dialect import Dialect
 from tests.converter.edits import test_model as edits

@@ -1,0 +1,357 @@
+"""The options of exports and imports, each declared once: as a field of a data class.
+
+A field that :func:`option` makes is an attribute of the library's class, an option of a command
+(``cli/options.py``), an entry of its page and man page (``docs/make_commands.py``) and a line of
+the class's docstring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from .findings import Mode
+
+_Class = TypeVar("_Class")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a command says of an option.
+
+    Attributes:
+        names: how it is written; ``--no-NAME`` alone clears a field that is set by default.
+        group: a key of ``cli.options.GROUPS``.
+        help: what it does.
+        example: a command line that uses it; ``docs/commands`` runs it. ``{one}`` stands for the
+            command with a model, ``{library}`` with an archive, ``{run}`` with a whole game.
+        default_text: what happens without it, where that is not a value.
+        metavar: what its value is called.
+        values: the values it has, or words for them.
+        any_case: whether these are recognised in capital and small letters.
+        above: the number that its value is greater than.
+        least, most: the lowest and the highest value.
+        is_path: whether its text is a path.
+        read: makes the value of the text; a ``ValueError`` says what is wrong.
+        before: the field that it is shown before; without it options are in the order of fields.
+    """
+
+    names: tuple[str, ...]
+    _: KW_ONLY
+    group: str
+    help: str
+    example: str
+    default_text: str = ""
+    metavar: str | None = None
+    values: Mapping[str, Any] | tuple[str, ...] = ()
+    any_case: bool = False
+    above: float | None = None
+    least: int | None = None
+    most: int | None = None
+    is_path: bool = False
+    read: Callable[[str], Any] | None = None
+    before: str = ""
+
+
+def option(default: Any, *names: str, **about: Any) -> Any:
+    """Declare a field that is an option of a command; ``about``: the attributes of :class:`Declared`."""
+    return field(default=default, metadata={"option": Declared(names, **about)})
+
+
+def declared(cls: type) -> dict[str, Declared]:
+    """Return the fields of a data class that are options."""
+    return {one.name: one.metadata["option"] for one in fields(cls) if "option" in one.metadata}
+
+
+def described(cls: type[_Class]) -> type[_Class]:
+    """Add the options of a data class to its docstring, which ends with its other attributes."""
+    lines = [f"        {name}: {_line(about)}\n" for name, about in declared(cls).items()]
+    cls.__doc__ = f"{(cls.__doc__ or '').rstrip()}\n{''.join(lines)}    "
+    return cls
+
+
+def _line(about: Declared) -> str:
+    """What a docstring says of an option."""
+    turned = "``False``: " if about.names[-1].startswith("--no-") else ""
+    default = f" Default: {about.default_text}." if about.default_text else ""
+    return f"{turned}{about.help}{default}"
+
+
+def lod_ratios(text: str) -> tuple[float, ...]:
+    """Return the ratios of ``--generate-lods``.
+
+    Raises:
+        ValueError: none, too many, or one that is not between 0 and 1.
+    """
+    try:
+        ratios = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        ratios = ()
+    if not 1 <= len(ratios) <= 2 or not all(0 < ratio < 1 for ratio in ratios):
+        raise ValueError("--generate-lods takes one or two ratios between 0 and 1")
+    return ratios
+
+
+@described
+@dataclass(frozen=True)
+class ExportOptions:
+    """How a model, a terrain, an areal map, a unit or a mission becomes glTF; ``msh2gltf --help``.
+
+    Attributes:
+        own_folder: whether the folder of the model is searched for the game's libraries, too.
+        game: the directory of the game that units and missions are resolved in; ``None``: the
+            nearest one above the file that has ``objects.rlb``.
+        mode: what is refused; ``strict``: all that ``msh-inspect --check --strict`` reports;
+            ``tolerant``: only what cannot be left out (``converter.checks.recover``).
+    """
+
+    dialect: str = option(
+        "auto",
+        "--dialect",
+        group="input",
+        values=("auto", "spec", "retail"),
+        help="How to read the fields that readers of the game disagree on; auto decides from the file and says why.",
+        example="{one} --dialect retail",
+    )
+    fps: float = option(
+        24.0,
+        "--fps",
+        group="animation",
+        metavar="FPS",
+        above=0,
+        help="Frames per second of the clip; Blender's importer works at 24.",
+        example="msh2gltf robot.msh --fps 30 -o fps/",
+    )
+    lod: int = option(
+        0,
+        "--lod",
+        group="selection",
+        metavar="N",
+        least=0,
+        most=2,
+        help="Level of detail that the default scene shows.",
+        example="msh2gltf robot.msh --lod 1 -o lod/",
+    )
+    group: int = option(
+        0,
+        "--group",
+        group="selection",
+        metavar="N",
+        least=0,
+        most=4,
+        help="Group that the default scene shows.",
+        example="msh2gltf robot.msh --group 1 -o damaged/",
+    )
+    parts: str | None = option(
+        None,
+        "--parts",
+        group="selection",
+        values=("all", "visible"),
+        help="Every part, or only those of the default scene; of a unit the internal parts too, or "
+        "only what is seen from outside.",
+        default_text="all; of units and missions visible",
+        example="msh2gltf robot.msh --parts visible -o parts/",
+    )
+    clips: bool = option(
+        False,
+        "--clips",
+        group="animation",
+        help="Keep the clips of what a mission places.",
+        example="msh2gltf GAME/MISSIONS/Single.01 --clips -o moving.glb",
+    )
+    subframes: int = option(
+        1,
+        "--subframes",
+        group="animation",
+        metavar="K",
+        least=1,
+        most=64,
+        help="Samples per frame of the clip.",
+        example="msh2gltf robot.msh --subframes 4 -o smooth/",
+    )
+    stored_keys: bool = option(
+        False,
+        "--keys",
+        group="animation",
+        help="Export the stored keys instead of samples.",
+        example="msh2gltf robot.msh --keys -o keys/",
+    )
+    paths: bool = option(
+        False,
+        "--paths",
+        group="selection",
+        help="Show the interior path graph as lines.",
+        example="msh2gltf robot.msh --paths -o paths/",
+    )
+    points: bool = option(
+        True,
+        "--points/--no-points",
+        group="selection",
+        help="Show the control points (.cpt) as empties.",
+        example="msh2gltf GAME/static.rlb --entry r_h_01.msh --no-points -o bare/",
+    )
+    textures: tuple[str, ...] = option(
+        (),
+        "--textures",
+        group="appearance",
+        metavar="DIR",
+        is_path=True,
+        help="Look here first; may be repeated.",
+        example="msh2gltf robot.msh --textures GAME -o other/",
+    )
+    embed: bool | None = option(
+        None,
+        "--embed-textures",
+        group="appearance",
+        help="Put textures into the glTF, not into textures/ beside it.",
+        default_text="into a single .glb",
+        example="msh2gltf robot.msh --game GAME --embed-textures -o embedded.gltf",
+    )
+    find_textures: bool = option(
+        True,
+        "--no-textures",
+        group="appearance",
+        help="Show a plain colour per material.",
+        example="msh2gltf robot.msh --no-textures -o plain/",
+    )
+    lightmaps: bool = option(
+        True,
+        "--lightmaps",
+        group="appearance",
+        values={"on": True, "off": False},
+        help="Show lightmaps, as light that comes from the surface.",
+        example="msh2gltf GAME/DATA/MAPS/Tut_1/Land.msh --game GAME --lightmaps off -o dark/",
+    )
+    own_folder: bool = True
+    game: str | None = None
+    mode: Mode = "default"
+
+    @property
+    def visible_only(self) -> bool:
+        """Whether every cell but that of the default scene is left out."""
+        return self.parts == "visible"
+
+
+@described
+@dataclass(frozen=True)
+class ImportOptions:
+    """How glTF becomes a model; see ``gltf2msh --help``.
+
+    Attributes:
+        new: the file is known to be a new model, and misses no sidecar.
+        libraries: whether edited colours and pictures become edits of the game's libraries, which
+            the caller writes; if not, they are reported.
+        game: the directory of the game whose models and units can be placed; ``None``: the one that
+            the glTF lies in, if any.
+        new_keys: object keys that the same run adds to it.
+    """
+
+    dialect: str = option(
+        "auto",
+        "--dialect",
+        group="input",
+        values=("auto", "spec", "retail"),
+        help="What to write; auto takes the sidecar's, the file's, else spec.",
+        example="gltf2msh tower.glb --dialect retail -o towers/",
+    )
+    scene: str | None = option(
+        None,
+        "--scene",
+        group="selection",
+        metavar="NAME",
+        help="Read this scene only, by name or number.",
+        example="gltf2msh tower.glb --scene 0 -o scene/",
+    )
+    clip: str | None = option(
+        None,
+        "--clip",
+        group="selection",
+        metavar="NAME",
+        help="The animation to take.",
+        default_text="the first",
+        example="gltf2msh robot.glb --clip robot -o clip/",
+    )
+    fps: float | None = option(
+        None,
+        "--fps",
+        group="animation",
+        metavar="FPS",
+        above=0,
+        help="Frames per second of the clip.",
+        default_text="by evidence: the rate that the file states, the spacing of its keys, the sidecar's clip",
+        example="gltf2msh robot.glb --fps 24 -o fps/",
+    )
+    reduce: bool = option(
+        True,
+        "--no-reduce",
+        group="animation",
+        help="Keep a key per frame.",
+        example="gltf2msh robot.glb --no-reduce -o keys/",
+    )
+    rigid_skin: bool = option(
+        False,
+        "--rigid-skin",
+        group="animation",
+        help="Bind each triangle of a skin to one joint.",
+        example="gltf2msh tower.glb --rigid-skin -o rigid/",
+    )
+    ignore_scale: bool = option(
+        False,
+        "--ignore-scale",
+        group="animation",
+        help="Ignore animated scale.",
+        example="gltf2msh tower.glb --ignore-scale -o unscaled/",
+    )
+    lod_ratios: tuple[float, ...] = option(
+        (),
+        "--generate-lods",
+        group="output",
+        metavar="A,B",
+        read=lod_ratios,
+        help="Make LOD 1 and 2 with these ratios of the triangles, e.g. 0.5,0.25.",
+        example="gltf2msh tower.glb --generate-lods 0.5,0.25 -o lods/",
+    )
+    verify: bool = option(
+        True,
+        "--verify/--no-verify",
+        group="run",
+        help="Read what was written again and compare it with the input.",
+        example="gltf2msh robot.glb --no-verify -o unread/",
+    )
+    allow_delete: bool = option(
+        False,
+        "--allow-delete",
+        group="selection",
+        help="Delete what is missing, even if hidden parts or most nodes are.",
+        example="gltf2msh robot.glb --allow-delete -o deleted/",
+    )
+    use_sidecar: bool = option(
+        True,
+        "--no-sidecar",
+        group="input",
+        before="dialect",
+        help="Ignore the sidecar and rebuild everything.",
+        example="gltf2msh robot.glb --no-sidecar -o rebuilt/",
+    )
+    like: str = option(
+        "",
+        "--like",
+        group="appearance",
+        metavar="NAME",
+        help="Make new materials like this one of the game.",
+        default_text="DEFAULT",
+        example="gltf2msh out/ --game GAME -o NEW_GAME --like armour",
+    )
+    own_materials: bool = option(
+        False,
+        "--own-materials",
+        group="appearance",
+        help="Give a model whose materials changed copies of its own; other models keep theirs.",
+        example="gltf2msh out/ --game GAME -o NEW_GAME --own-materials",
+    )
+    new: bool = False
+    libraries: bool = True
+    game: str | None = None
+    new_keys: tuple[str, ...] = ()

@@ -1,0 +1,97 @@
+"""A field of a data class is the command's option, the library's attribute and a line of its docstring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from msh_gltf import ExportOptions, ImportOptions
+from msh_gltf.converter.cli import to_gltf, to_msh
+from msh_gltf.converter.cli.given import ToGltf, ToMsh
+from msh_gltf.converter.cli.options import nested, options_of, read_options
+from msh_gltf.converter.options import declared, lod_ratios, option
+
+BOTH = [(ExportOptions, to_gltf.command, ToGltf), (ImportOptions, to_msh.command, ToMsh)]
+
+
+@pytest.mark.parametrize(("library", "command", "given"), BOTH, ids=["msh2gltf", "gltf2msh"])
+def test_every_option_of_the_library_is_one_of_the_command(library: type, command: click.Command, given: type) -> None:
+    shown = {one.name: one for one in command.params}
+    for name, about in (declared(library) | declared(given)).items():
+        assert {*shown[name].opts, *shown[name].secondary_opts} == {n for part in about.names for n in part.split("/")}
+    for name, about in declared(library).items():
+        assert f"        {name}: " in library.__doc__, name
+        assert about.help in library.__doc__, name
+
+
+@pytest.mark.parametrize(("library", "command", "given"), BOTH, ids=["msh2gltf", "gltf2msh"])
+def test_a_command_without_options_does_what_the_library_does(
+    library: type, command: click.Command, given: type
+) -> None:
+    context = command.make_context("x", ["a.msh"])
+    assert read_options(given, context.params).how == library()
+
+
+@dataclass(frozen=True)
+class Inner:
+    lod: int = option(0, "--lod", group="selection", least=0, most=2, help="", example="")
+    reduce: bool = option(True, "--no-reduce", group="run", help="", example="")
+    lightmaps: bool = option(True, "--lightmaps", group="run", values={"on": True, "off": False}, help="", example="")
+    ratios: tuple[float, ...] = option((), "--ratios", group="run", read=lod_ratios, help="", example="")
+    hidden: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    quiet: bool = option(False, "-q", "--quiet", group="report", help="", example="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outer(Given):
+    sources: tuple[Path, ...]
+    names: tuple[str, ...] = option((), "--name", group="input", help="", example="")
+    how: Inner = nested(Inner)
+    first: bool = option(False, "--first", group="input", before="lod", help="", example="")
+
+
+def outer(*arguments: str) -> Outer:
+    """What a command gets of its arguments."""
+    got: list[Outer] = []
+
+    @click.command()
+    @click.argument("sources", nargs=-1, type=Path)
+    @options_of(Outer)
+    @click.pass_context
+    def command(context: click.Context, /, **_: object) -> None:
+        got.append(read_options(Outer, context.params))
+
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    names = [one.name for one in command.params]
+    assert names == ["sources", "names", "first", "lod", "reduce", "lightmaps", "ratios", "quiet"]
+    return got[0]
+
+
+def test_options_are_read_into_their_fields() -> None:
+    assert outer() == Outer(sources=(), how=Inner())
+    given = outer("a", "--lod", "2", "--no-reduce", "--lightmaps", "off", "--ratios", "0.5,0.25", "--name", "b", "-q")
+    how = Inner(lod=2, reduce=False, lightmaps=False, ratios=(0.5, 0.25))
+    assert given == Outer(sources=(Path("a"),), names=("b",), how=how, quiet=True)
+
+
+def test_what_cannot_be_read_is_a_usage_error() -> None:
+    for text in ("x", "0.5,2", "0.5,0.4,0.3"):
+        with pytest.raises(ValueError, match="one or two ratios"):
+            lod_ratios(text)
+        done = CliRunner().invoke(to_msh.command, ["a.glb", "--generate-lods", text])
+        assert (done.exit_code, "one or two ratios" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--weld", "--vertex-ids"])
+def test_options_that_are_gone_are_wrong_usage(option: str) -> None:
+    for command in (to_gltf.command, to_msh.command):
+        assert CliRunner().invoke(command, ["a", option]).exit_code == 2
