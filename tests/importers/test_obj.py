@@ -76,20 +76,20 @@ def test_a_polygon_that_is_not_convex_is_no_fan(tmp_path: Path) -> None:
 )
 def test_what_is_not_a_face_is_reported(line: str, what: str, tmp_path: Path) -> None:
     given = read(tmp_path, f"{SQUARE}f 1 2 3\n{line}\n")
-    assert [fact.what for fact in given.not_applied] == [f"has {what}"]
-    assert not read(tmp_path, f"{SQUARE}f 1 2 3\nusemtl l 1\n").not_applied
+    assert [fact.what for fact in given.report.not_applied] == [f"has {what}"]
+    assert not read(tmp_path, f"{SQUARE}f 1 2 3\nusemtl l 1\n").report.not_applied
 
 
 def test_vertex_colours_are_reported(tmp_path: Path) -> None:
     coloured = "".join(f"{line} 1 0.5 0\n" for line in SQUARE.splitlines())
     warning = "colours of vertices in an OBJ are not read: use glTF for them"
-    assert read(tmp_path, f"{coloured}f 1 2 3\n").warnings == [warning]
-    assert not read(tmp_path, f"{SQUARE}f 1 2 3\n").warnings
+    assert read(tmp_path, f"{coloured}f 1 2 3\n").report.warnings == [warning]
+    assert not read(tmp_path, f"{SQUARE}f 1 2 3\n").report.warnings
 
 
 def test_a_missing_mtl_is_reported(tmp_path: Path) -> None:
     given = read(tmp_path, f"mtllib none.mtl\n{SQUARE}usemtl steel\nf 1 2 3\n")
-    (warning,) = given.warnings
+    (warning,) = given.report.warnings
     assert warning.startswith("none.mtl, its .mtl, is not in its folder: colours and pictures")
 
 
@@ -163,7 +163,7 @@ def test_missing_normals(tmp_path: Path) -> None:
 def test_degenerate_and_double_faces_stay(tmp_path: Path) -> None:
     given = read(tmp_path, SQUARE + "f 1 2 3\nf 1 2 3\nf 1 1 2\nf 3 3 3\nf 1 2\n")
     assert len(triangles(given)) == 4
-    assert given.warnings == ["1 face with fewer than three corners skipped"]
+    assert given.report.warnings == ["1 face with fewer than three corners skipped"]
     assert given.streams.normals is not None
     assert np.isfinite(given.streams.normals).all()
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.options import ImportOptions
+from msh_gltf.converter.findings import Report
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.rebuild.lods import generate_lods
 from msh_gltf.converter.scene.decode import decode
@@ -59,7 +60,7 @@ def test_no_vertex_of_a_generated_lod_leaves_its_part(sample: Sample) -> None:
     dialect = Dialect.SPEC if sample.dialect == "auto" else Dialect(sample.dialect)
     scene = decode(parse(sample.source), dialect, "m")
     scene.parts[:] = [part for part in scene.parts if part.lod == 0]
-    generate_lods(scene, RATIOS, set())
+    generate_lods(scene, RATIOS, set(), Report())
     assert assert_inside(scene) or not scene.parts
 
 
@@ -85,7 +86,7 @@ def test_a_part_that_is_turned_in_its_node_stays_in_the_nodes_box() -> None:
         scene.parts[:] = [
             part._replace(matrix=matrix) for part, matrix in zip(scene.parts, matrices, strict=True) if part.lod == 0
         ]
-        generate_lods(scene, RATIOS, set())
+        generate_lods(scene, RATIOS, set(), Report())
         found = boxes(scene)
         for (node, _, group), box in found.items():
             whole = found[node, 0, group]
@@ -113,5 +114,5 @@ def test_no_vertex_leaves_nearly_flat_sheets(rows: int, bend: float, size: float
     scene.nodes.append(Node("sheet", 0, -1, np.array([1.0, 0, 0, 0]), np.zeros(3, np.float32)))
     scene.meshes.append(Mesh("sheet", [Primitive(0, 0, len(points), 0, corners.size)]))
     scene.parts.append(Part(0, 0, 1, 0))
-    generate_lods(scene, RATIOS, set())
+    generate_lods(scene, RATIOS, set(), Report())
     assert assert_inside(scene) == 2
