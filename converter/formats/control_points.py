@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ConversionError, plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from .names import decode_text
+from .names import field_text
 from .tables import NAME_DTYPE
 
 POINT_DTYPE = np.dtype(  # of a .cpt, see converter.formats.control_points
@@ -81,7 +81,7 @@ class ControlPoints:
 
     def name(self, row: int) -> str:
         """The name of a point."""
-        return decode_text(self.names["name"][row].tobytes().partition(b"\0")[0])
+        return field_text(self.names["name"][row])
 
 
 POINTS_SIZE = _rule(

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import ConversionError, plural, printable
 from ..findings import Rule
 from ..numeric.arrays import Records, field_offset
-from .names import decode_text
+from .names import field_text
 from .nres import Archive, Entry
 
 # ------------------------------------------------------------------ materials (MAT0) and textures
@@ -175,7 +175,7 @@ class Material:
     @property
     def texture(self) -> str:
         """The texture's entry name in ``Textures.lib``, ``""`` = none. Case does not matter."""
-        return decode_text(self.phases["texture"][0].tobytes().partition(b"\0")[0])
+        return field_text(self.phases["texture"][0])
 
     @property
     def cell(self) -> int:

@@ -18,7 +18,7 @@ from ..errors import ConversionError, plural
 from ..findings import Rule
 from ..numeric.arrays import Records
 from .cursor import Cursor
-from .names import decode_text
+from .names import field_text
 
 CLAN_DTYPE = np.dtype(  # after the name
     [
@@ -113,11 +113,6 @@ MISSION_END = _rule(
 )
 
 
-def text_of(raw: bytes) -> str:
-    """Return a text up to its NUL: some have leftovers after one, most have none."""
-    return decode_text(raw.partition(b"\0")[0])
-
-
 def kind_of_unit(path: Iterable[str]) -> int:
     """Return ``BUILDING`` or ``UNIT`` for a ``.dat``, by the folders of its path."""
     return BUILDING if _BUILDINGS in map(str.lower, path) else UNIT
@@ -161,7 +156,7 @@ class Clan:
     @property
     def title(self) -> str:
         """Its name as text."""
-        return text_of(self.name)
+        return field_text(self.name)
 
     @property
     def type(self) -> int:
@@ -194,7 +189,7 @@ class Property:
     @property
     def title(self) -> str:
         """Its name as text."""
-        return text_of(self.name)
+        return field_text(self.name)
 
     @property
     def number(self) -> float | int:
@@ -250,12 +245,12 @@ class PlacedObject:
     @property
     def reference(self) -> str:
         """Its path or object key as text."""
-        return text_of(self.path)
+        return field_text(self.path)
 
     @property
     def title(self) -> str:
         """Its name as text; empty where it has none."""
-        return text_of(self.name)
+        return field_text(self.name)
 
     @property
     def logical_id(self) -> int:
@@ -306,7 +301,7 @@ class Mission:
     @property
     def map(self) -> str:
         """The level's path as text, with the file's backslashes."""
-        return text_of(self.map_path)
+        return field_text(self.map_path)
 
     def has(self, name: str) -> bool:
         """Tell whether the object records of this version have a field (``SINCE``)."""

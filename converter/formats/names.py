@@ -13,6 +13,7 @@ import re
 from pathlib import PurePath
 
 from ..errors import ConversionError, printable
+from ..numeric.arrays import Records
 
 
 def fold_upper(name: bytes) -> bytes:
@@ -31,6 +32,11 @@ def decode_text(raw: bytes) -> str:
         return raw.decode("cp1251")
     except UnicodeDecodeError:
         return raw.decode("latin-1")
+
+
+def field_text(raw: bytes | Records) -> str:
+    """Text of a name field up to its NUL, after which some have leftovers; all of it where there is none."""
+    return decode_text(bytes(raw).partition(b"\0")[0])
 
 
 def encode_name(name: str) -> bytes:

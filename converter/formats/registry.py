@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
-from .names import decode_text
+from .names import field_text
 from .nres import Archive, write_nres
 from .nres_edits import replace_entry
 
@@ -78,11 +78,6 @@ REGISTRY_PARENT = _rule(
     why="What the object lacks is not found.",
     fix="Correct the row's member.",
 )
-
-
-def field_text(raw: Records) -> str:
-    """Return the text of a name field up to its NUL; all of it where there is none."""
-    return decode_text(raw.tobytes().partition(b"\0")[0])
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from ..errors import ConversionError, plural, printable
 from ..findings import Finding, Rule
 from ..numeric.arrays import Records
 from ..storage import inflate
-from .names import decode_text, encode_name, fold_upper
+from .names import encode_name, field_text, fold_upper
 
 _rule = partial(Rule, "RsLi", source="docs/reference/rsli.md")
 
@@ -113,7 +113,7 @@ class RsliLibrary:
 
     def name(self, row: int) -> str:
         """Return the name of an entry."""
-        return decode_text(self.rows["name"][row].tobytes().partition(b"\0")[0])
+        return field_text(self.rows["name"][row])
 
     def method(self, row: int) -> int:
         """Return how an entry is packed, a key of ``METHODS`` where it is known."""

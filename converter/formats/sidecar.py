@@ -181,20 +181,6 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
     rest = view[size + text_size :]
     try:
         fields = read_json(bytes(view[size : size + text_size]))
-        # sidecars of the first version lack them
-        later = {
-            "kind": Kind.MODEL,
-            "micro": [],
-            "points": [],
-            "shown": [],
-            "library": [],
-            "tolerant": False,
-            "visible_only": False,
-            "companions": {},
-            "inside": {},
-            "attached": [],
-            "shown_in_obj": False,
-        }
         if "kind" in fields:
             fields["kind"] = Kind(fields["kind"])
         fields["points"] = [_point(*point) for point in fields.get("points", [])]
@@ -203,8 +189,8 @@ def read_sidecar(data: memoryview | bytes, label: str, *, whole: bool = True) ->
         }
         fields["shown"] = [read_surface(row) for row in fields.get("shown", [])]
         fields["library"] = [read_entry_row(row) for row in fields.get("library", [])]
-        names = Description.__dataclass_fields__
-        description = Description(**{key: (later | fields)[key] for key in names})
+        # sidecars of the first version lack what has a default
+        description = Description(**{key: fields[key] for key in Description.__annotations__ if key in fields})
         _require_types(description)
         if description.kind not in SCENE_KINDS:
             raise ValueError(f"kind {description.kind}")

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ConversionError, plural
 from ..findings import Rule
 from ..numeric.arrays import Ints, Records, field_offset
-from .registry import field_text
+from .names import field_text
 
 # ------------------------------------------------------------------ units (UNITS/**/*.dat)
 

@@ -13,7 +13,7 @@ from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
 from ..formats.kinds import MISSION_FILE, find_model
 from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
 from ..formats.model import MshModel, model_at
-from ..formats.names import decode_text, encode_name, fold_upper
+from ..formats.names import decode_text, encode_name, fold_upper, stem
 from ..formats.nres import Archive, Entry, read_nres
 from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
@@ -67,36 +67,29 @@ def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | byt
     return companion(archive, path, index, ".wea", WEAR_TYPE)
 
 
-def companion(archive: Archive, path: Path, index: int | None, suffix: str, type_id: int) -> memoryview | bytes:
-    """What lies beside a model under its name: the entry of a type, or the file.
+def companion(
+    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int | None = None
+) -> memoryview | bytes:
+    """What lies beside a model under its name: the entry, of a type if one is given, or the file.
 
-    Arguments and result as of :func:`wear_of`.
+    Arguments and result as of :func:`wear_of`; case does not matter.
     """
-    if index is not None:
-        name = archive.entries[index].name
-        found = archive.find(f"{name.rpartition('.')[0] or name}{suffix}")
-        if found is None or archive.entries[found].type_id != type_id:
-            return b""
-        return archive.entries[found].payload
-    return _beside(path, path.with_suffix(suffix).name)
+    name = stem(path.name if index is None else archive.entries[index].name) + suffix
+    if index is None:
+        return _beside(path, name)
+    found = archive.find(name)
+    if found is None or type_id not in (None, archive.entries[found].type_id):
+        return b""
+    return archive.entries[found].payload
 
 
 def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:
     """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (docs/reference/wear.md).
 
-    Arguments as of :func:`wear_of`; case does not matter.
+    Arguments as of :func:`wear_of`.
     """
-    name = path.name if index is None else archive.entries[index].name
-    stem = name.rpartition(".")[0] or name
-    texts = []
-    for ending in LEVEL_ENDINGS:
-        wanted = f"{stem}{ending}"
-        if index is None:
-            texts.append(bytes(_beside(path, wanted)))
-        else:
-            found = archive.find(wanted)
-            texts.append(b"" if found is None else bytes(archive.entries[found].payload))
-    return texts[0], texts[1]
+    first, second = (bytes(companion(archive, path, index, ending)) for ending in LEVEL_ENDINGS)
+    return first, second
 
 
 def file_beside(path: Path, name: str) -> Path | None:
