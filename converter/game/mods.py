@@ -29,7 +29,7 @@ from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC
 from ..pipeline.check import findings_in
 from ..storage import read_json
-from .differences import Conflict, digests, touched
+from .differences import Conflict, conflict, digests, overlap, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
@@ -261,6 +261,10 @@ def install(edits: GameEdits, mod: Mod) -> None:
         file = _in_game(edits, change)
         opened = edits.open(file)
         _require_edition(edits, mod, change, file)
+        for other in opened.layers:
+            same = (other.slot, other.before) == (change.slot, change.before)
+            if same and (places := overlap(edits.read_change(other.stored), change.stored)):
+                raise _with_owners(conflict(places), mod, change, [other])
         stored = edits.add_change(change.stored)
         layer = Layer(
             edits.number, mod.owner, mod.name, change.slot, change.before, change.after, change.attributes, stored

@@ -20,7 +20,7 @@ from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
 from msh_gltf.converter.game.differences import Conflict, apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
 from msh_gltf.converter.game.split import Table, split
-from msh_gltf.converter.game.table_changes import make_exactly, rows_written, unpack_changes
+from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain
 from tests.support.maps import LEVELS
@@ -53,9 +53,10 @@ def bare(diff: bytes, before: bytes) -> list[bytes]:
     parts = split(changes.content, before)
     out = [bytes(packed.payload)]
     for key, change in changes.rows.items():
-        zeros = Table(bytes(len(parts.tables[key].data)), change.stride)
-        if change.stride:
-            out.append(rows_written(change, zeros, np.ones(len(change.rows), np.bool_)))
+        table = parts.tables[key]
+        sizes = None if change.stride else tuple(map(len, table.lines))
+        zeros = Table(bytes(len(table.data)), change.stride, sizes)
+        out.append(change.written(zeros, np.ones(len(change.rows), np.bool_)))
     for key, blob in changes.blobs.items():
         out.append(decode_delta(blob.delta, bytes(len(parts.tables[key].data)), blob.size))
     made = make_exactly(replace(changes, layout=b""), before, 0)
