@@ -275,7 +275,11 @@ def install(edits: GameEdits, mod: Mod) -> None:
         except ConversionError as error:
             raise _with_owners(error, mod, change, opened.layers) from None
         if any(layer.slot == change.slot for layer in opened.layers):
-            _require_valid(edits, change, file, after)
+            alone = compose(opened.base, [layer], edits.read_change, file)
+            problem = _new_finding(edits, change, file, after, (opened.now, alone))
+            if problem is not None:
+                merged = Conflict(f"would not be valid with both changes: {problem}")
+                raise _with_owners(merged, mod, change, opened.layers)
 
 
 def _in_game(edits: GameEdits, change: Change) -> str:
@@ -339,21 +343,12 @@ def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
     return set() if value is None else {sha256(value)}
 
 
-def _require_valid(edits: GameEdits, change: Change, file: str, after: bytes | None) -> None:
-    """Stop where a merge has a finding that the game as it is has not.
-
-    Raises:
-        Conflict: naming the finding.
-    """
-    before = {(f.code, f.table) for f in _findings(edits, change, file, edits.open(file).now)}
-    for finding in _findings(edits, change, file, after):
-        if (finding.code, finding.table) not in before:
-            raise Conflict(
-                f"would not be valid with both changes: {finding}",
-                file=printable(file),
-                entry=change.slot.text or None,
-                hint="remove the other one first, or ask the authors",
-            )
+def _new_finding(
+    edits: GameEdits, change: Change, file: str, after: bytes | None, known: Iterable[bytes | None]
+) -> Finding | None:
+    """The first finding of a merge that neither side has alone."""
+    before = {(f.code, f.table) for data in known for f in _findings(edits, change, file, data)}
+    return next((f for f in _findings(edits, change, file, after) if (f.code, f.table) not in before), None)
 
 
 def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -> list[Finding]:
