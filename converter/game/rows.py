@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -179,7 +180,7 @@ class LineChange:
     def bare(self, table: Table) -> list[bytes]:
         """Return what is stored, and the rows as zeros would become."""
         zeros = [bytes(len(line)) for line in table.lines]
-        return [self.deltas.tobytes(), *(self.line(at, zeros) for at in range(len(self.rows)))]
+        return [self.deltas.tobytes(), b"".join(self.line(at, zeros) for at in range(len(self.rows)))]
 
 
 def overlapping(one: RowChange | LineChange, other: RowChange | LineChange, derived: Bools | None) -> I64:
@@ -270,7 +271,7 @@ def row_hashes(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def line_check(line: bytes) -> int:
     """Return the number of a line."""
-    return int(row_checks(np.frombuffer(line, np.uint8)[None])[0])
+    return int.from_bytes(sha256(line).digest()[:4], "little")
 
 
 def pack_rows(change: RowChange | LineChange, derived: Bools | None) -> tuple[dict[str, Any], bytes]:

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
@@ -21,6 +22,12 @@ from msh_gltf.converter.game.differences import Conflict, apply, difference, dig
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
 from msh_gltf.converter.game.split import Table, split
 from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
+from msh_gltf.exporters.areal_map import write_areal_map
+from msh_gltf.exporters.mission import write_mission
+from msh_gltf.importers.mission import read_mission
+from tests.support.areal_edits import inner, own
+from tests.support.areals import sample
+from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain
 from tests.support.maps import LEVELS
@@ -41,6 +48,11 @@ def edited() -> list[tuple[bytes, bytes]]:
     for level in LEVELS:
         path = level.folder / "Land.msh"
         out.append((path.read_bytes(), edited_terrain(path, 1, 40)))
+    areals, mission = sample(), read_mission(GameParts().mission, "x")
+    smaller = {row: own(areals, row) * np.float32(0.99) for row in inner(areals, 3, 1)}
+    out.append((write_areal_map(areals), write_areal_map(replace_polygons(areals, smaller))))
+    more = replace(mission, objects=[*mission.objects, mission.objects[1]])
+    out.append((write_mission(mission), write_mission(more)))
     return out
 
 
