@@ -17,17 +17,18 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ...exporters.png import png_bytes
-from ...importers.content import content_kind, entry_kind
+from ...importers.content import assembly_kind, content_kind, entry_kind
 from ...importers.nres import is_nres, read_nres
 from ...importers.texm import read_texm
 from .. import __version__
 from ..errors import ConversionError, printable
 from ..findings import Finding
-from ..formats.kinds import SCENE_KINDS
+from ..formats.kinds import SCENE_KINDS, Kind
 from ..formats.names import escape, readable
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC
-from ..pipeline.check import findings_in
+from ..pipeline.check import finding_of, findings_in
+from ..pipeline.check_assembly import check_mission_file, check_unit_file
 from ..storage import read_json
 from .differences import Conflict, conflict, digests, overlap, touched
 from .edits import GameEdits
@@ -39,6 +40,8 @@ from .vault import Vault, inside
 #: What owners of mods start with.
 MOD = "mod:"
 _FORMAT = 1
+#: What finds everything about the files that place models.
+_ASSEMBLIES = {Kind.UNIT: check_unit_file, Kind.MISSION: check_mission_file}
 _DESCRIPTION = "mod.json"
 #: Most entries of a mod, and most bytes of its description and of one of its differences.
 MAX_CHANGES = 65_536
@@ -352,8 +355,14 @@ def _new_finding(
 
 
 def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -> list[Finding]:
-    if data is None or not is_nres(data):
+    if data is None:
         return []
+    if not is_nres(data):
+        check = _ASSEMBLIES.get(assembly_kind(Path(file), data[:4]))
+        try:
+            return [] if check is None else list(check(data, file, None))
+        except ConversionError as error:
+            return [finding_of(error)]
     archive, path = read_nres(data, file), inside(edits.vault.root, file)
     index = slots_of(archive).get(change.slot) if change.name else None
     if change.name and index is None:
