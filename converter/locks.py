@@ -17,8 +17,11 @@ _TRIES = 10
 
 
 @contextlib.contextmanager
-def only_run(directory: Path) -> Iterator[None]:
+def only_run(directory: Path) -> Iterator[bool]:
     """Keep other runs out of an output directory; the lock goes with the process.
+
+    Yields:
+        Whether it is kept: some disks have no locks.
 
     Raises:
         ConversionError: another run is at work there, the directory cannot be made, the file of
@@ -26,13 +29,13 @@ def only_run(directory: Path) -> Iterator[None]:
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        handle = _lock(directory)
+        handle, locked = _lock(directory)
     except BlockingIOError:
         raise _at_work(directory) from None
     except OSError as error:
         raise cannot_write(directory, error) from error
     try:
-        yield
+        yield locked
         try:
             there = sys.platform == "win32" or _still_there(directory, handle)
         except OSError as error:  # the disk is gone
@@ -55,7 +58,7 @@ def no_run(directory: Path) -> Iterator[None]:
         ConversionError: a run is at work there, or the file of its lock is a link (Windows).
     """
     try:
-        handle = _lock(directory, shared=True)
+        handle, _ = _lock(directory, shared=True)
     except BlockingIOError:
         raise _at_work(directory) from None
     except OSError:  # a directory of others: nobody else writes there, or reading it says why
@@ -78,7 +81,8 @@ def _still_there(directory: Path, handle: int) -> bool:
         return False
 
 
-def _lock(directory: Path, shared: bool = False) -> int:
+def _lock(directory: Path, shared: bool = False) -> tuple[int, bool]:
+    """A handle that holds the lock, and whether it does."""
     if sys.platform == "win32":
         import msvcrt
 
@@ -89,7 +93,7 @@ def _lock(directory: Path, shared: bool = False) -> int:
         except OSError:
             _unlock(directory, handle)  # the other run may have ended meanwhile
             raise BlockingIOError from None
-        return handle
+        return handle, True
     import fcntl
 
     handle = os.open(directory, os.O_RDONLY)
@@ -98,9 +102,9 @@ def _lock(directory: Path, shared: bool = False) -> int:
     except BlockingIOError:
         os.close(handle)
         raise
-    except OSError:
-        pass  # a file system without locks: work without
-    return handle
+    except OSError:  # a file system without locks: work without
+        return handle, False
+    return handle, True
 
 
 def _unlock(directory: Path, handle: int) -> None:

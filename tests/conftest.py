@@ -26,6 +26,7 @@ SLOW = {
     "converter/cli/test_output.py": "run the commands in processes",
     "converter/cli/test_tolerant.py": "convert every broken file tolerantly",
     "converter/faults/": "full disks, limits and signals: processes for every case",
+    "converter/game/test_pairs.py": "make and install pairs of mods, of whole games",
     "converter/pipeline/test_every_difference.py": "import and export hundreds of edited files",
     "docs/test_pages.py": "run the code blocks of every page",
     "docs/test_site.py": "build the site, several times",

@@ -123,6 +123,8 @@ def restore(game: Path, files: tuple[str, ...], to: str | None, dry_run: bool) -
         raise click.UsageError("--to is for one file: name it after GAME")
     with _door(game, "msh-mod restore", "msh-mod", dry_run) as door:
         names = [file.replace("\\", "/").strip("/") for file in files]
+        known = {file.lower(): file for file in door.history.files}
+        names = [name if name in door.history.files else known.get(name.lower(), name) for name in names]
         door.messages += restore(door, names or None, to=to)
         wrote = door.commit("restore")
         what = "is as it was" if to is None else f"is {to} again"
@@ -259,12 +261,18 @@ def _door(game: Path, command: str, owner: str, dry_run: bool) -> Iterator[GameE
     from ..game.edits import GameEdits
 
     with GameEdits(_root(game), command, owner, dry_run=dry_run) as door:
+        _warn(door)  # before anything is written
         yield door
 
 
-def _report(door: GameEdits, wrote: list[str], closing: str, dry_run: bool) -> None:
+def _warn(door: GameEdits) -> None:
     for message in door.messages:
         say(f"warning: {message}", error=True)
+    door.messages.clear()
+
+
+def _report(door: GameEdits, wrote: list[str], closing: str, dry_run: bool) -> None:
+    _warn(door)
     for file in wrote:
         say(f"  {'would write' if dry_run else 'wrote'} {printable(file)}")
     say("dry run: nothing was written" if dry_run else closing)

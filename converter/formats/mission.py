@@ -10,6 +10,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -447,18 +448,23 @@ def write_mission(mission: Mission) -> bytes:
 
     What that version has no room for (:meth:`Mission.has`) is left out.
     """
-    out = [_word(mission.version), _word(len(mission.routes))]
-    for route in mission.routes:
-        out += [_word(route.id), _word(len(route.points)), route.points.astype("<f4").tobytes()]
-    out += [_word(mission.clan_version), _word(len(mission.clans))]
-    for clan in mission.clans:
-        out += _clan_bytes(clan)
-    out += [_word(mission.object_version), _word(len(mission.objects))]
-    for placed in mission.objects:
-        out += _object_bytes(placed, mission.object_version)
-    out += [_text(mission.map_path), _word(mission.word), _text(mission.description)]
-    out += [_word(mission.lode_version), _word(len(mission.lodes)), mission.lodes.tobytes()]
-    return b"".join(out)
+    return b"".join(chain.from_iterable(mission_records(mission).values()))
+
+
+def mission_records(mission: Mission) -> dict[str, list[bytes]]:
+    """Return the same record by record, by table in the order of the file."""
+    return {
+        "version": [_word(mission.version)],
+        f"count of {ROUTES}": [_word(len(mission.routes))],
+        ROUTES: [_word(r.id) + _word(len(r.points)) + r.points.astype("<f4").tobytes() for r in mission.routes],
+        f"count of {CLANS}": [_word(mission.clan_version), _word(len(mission.clans))],
+        CLANS: [b"".join(_clan_bytes(clan)) for clan in mission.clans],
+        f"count of {OBJECTS}": [_word(mission.object_version), _word(len(mission.objects))],
+        OBJECTS: [b"".join(_object_bytes(placed, mission.object_version)) for placed in mission.objects],
+        "map": [_text(mission.map_path), _word(mission.word), _text(mission.description)],
+        f"count of {LODES}": [_word(mission.lode_version), _word(len(mission.lodes))],
+        LODES: [lode.tobytes() for lode in mission.lodes],
+    }
 
 
 def _word(value: int) -> bytes:

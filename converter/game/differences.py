@@ -11,7 +11,7 @@ from .merge import WHOLE, Conflict, Touched, conflict, merge, shared_places, tou
 from .packing import Packed, most_bytes, pack, require_size, unpack
 from .table_changes import MEASURED, TableChanges, find_changes, fits, make_exactly, pack_changes, unpack_changes
 
-__all__ = ["Conflict", "Touched", "apply", "difference", "digests", "overlap", "touched"]
+__all__ = ["Conflict", "Touched", "apply", "conflict", "difference", "digests", "overlap", "touched"]
 
 
 def difference(before: bytes | None, after: bytes, *, type_id: int | None = None, shared: bool = True) -> bytes:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from ..errors import ConversionError, printable
 from ..storage import refuse_existing, write_outputs
 from .edits import GameEdits
 from .layers import Layer
@@ -108,9 +109,22 @@ class Games:
         """Write all games; return the files that were written or removed.
 
         Raises:
-            ConversionError: a file has changed meanwhile, or cannot be written.
+            ConversionError: a file has changed meanwhile, or cannot be written; of several games those
+                before it in order are written, and the hint names what was.
         """
-        return [root / file for root, door in self._doors.items() for file in door.commit()]
+        for door in self._doors.values():
+            door.planned()  # what does not fit is found before the first game is written
+        written: list[Path] = []
+        for root, door in self._doors.items():
+            try:
+                written += [root / file for file in door.commit()]
+            except ConversionError as error:
+                if written:
+                    names = ", ".join(printable(str(path)) for path in written)
+                    undo = f"{names}: written already, a game of its own; msh-mod undo takes it back"
+                    error.hint = f"{error.hint}; {undo}" if error.hint else undo
+                raise
+        return written
 
 
 def write_files(files: Sequence[tuple[Path, bytes]], force: bool, command: str) -> list[Path]:

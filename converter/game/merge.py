@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from .byte_delta import decode_delta
 from .derived import NotComputed, States, compute_again, dialect_of, states
-from .rows import RowChange, line_check, row_checks
+from .rows import LineChange, RowChange, line_check, overlapping, row_checks
 from .split import Split, Table, label_of, split
-from .table_changes import REFERS, BytesChange, TableChanges, own_digest, rows_written, short_digest, state_digest
+from .table_changes import REFERS, BytesChange, TableChanges, own_digest, short_digest, state_digest
 
 _NONE = np.zeros(0, np.int64)
 
@@ -170,9 +170,9 @@ class _Merge:
 
     # -------------------------------------------------------------- rows
 
-    def _rows(self, change: RowChange, table: Table) -> bytes | None:
+    def _rows(self, change: RowChange | LineChange, table: Table) -> bytes | None:
         derived = self.changes.derived.get(change.key)
-        if not change.stride:
+        if isinstance(change, LineChange):
             return self._lines(change, table)
         if table.stride != change.stride or table.count != change.count:
             self._refuse(change.key)
@@ -189,32 +189,34 @@ class _Merge:
         if bad.any():
             self._refuse(change.key, change.rows[bad])
             return None
-        new = rows_written(change, table, own & ~there, bits)
+        new = change.written(table, own & ~there, bits)
         if derived is None:
             return new
         ours = np.isin(change.rows, self._kept.get(change.key, _NONE))
-        return rows_written(change, Table(new, table.stride), ours, derived)
+        return change.written(Table(new, table.stride), ours, derived)
 
-    def _lines(self, change: RowChange, table: Table) -> bytes | None:
+    def _lines(self, change: LineChange, table: Table) -> bytes | None:
         if table.stride != 0:
             self._refuse(change.key)
             return None
-        lines, bad, new = table.lines, [], np.zeros(len(change.rows), np.bool_)
-        most = len(lines)
-        for at, row in enumerate(change.rows.tolist()):
-            if row < most and lines[row] == change.value(at):
-                continue
-            new[at] = True
-            if row >= change.count:
-                same = most == change.count
-            else:
-                same = row < most and line_check(lines[row]) == int(change.was[at])
-            if not same:
+        lines = table.lines
+        checks = [line_check(line) for line in lines]
+        becomes = [(int(c), int(size)) for c, size in zip(change.becomes, change.sizes, strict=True)]
+        new = np.ones(len(change.rows), np.bool_)
+        bad = []
+        for at, (row, like) in enumerate(zip(change.rows.tolist(), change.like.tolist(), strict=True)):
+            if row < len(lines) and (checks[row], len(lines[row])) == becomes[at]:
+                new[at] = False  # it is there
+            elif (
+                (row >= change.count and len(lines) != change.count)
+                or like >= len(lines)
+                or (like >= 0 and checks[like] != int(change.was[at]))
+            ):
                 bad.append(row)
         if bad:
             self._refuse(change.key, np.array(bad))
             return None
-        return rows_written(change, table, new)
+        return change.written(table, new)
 
     # -------------------------------------------------------------- derived rows
 
@@ -257,7 +259,7 @@ def shared_places(one: TableChanges, other: TableChanges) -> list[Touched]:
     for key, change in one.rows.items():
         derived = one.derived.get(key)
         if key in other.rows:
-            rows = change.overlaps(other.rows[key], derived)
+            rows = overlapping(change, other.rows[key], derived)
             if len(rows):
                 out.append(Touched(label(key), rows, "rows"))
     for key, blob in one.blobs.items():

@@ -20,24 +20,27 @@ from ...exporters.png import png_bytes
 from .. import __version__
 from ..errors import ConversionError, printable
 from ..findings import Finding
-from ..formats.kinds import SCENE_KINDS, content_kind, entry_kind
+from ..formats.kinds import SCENE_KINDS, Kind, assembly_kind, content_kind, entry_kind
 from ..formats.names import escape, readable
 from ..formats.nres import is_nres, read_nres
 from ..formats.sidecar import sha256
 from ..formats.texture import TEXM_MAGIC, read_texm
-from ..pipeline.check import findings_in
+from ..pipeline.check import finding_of, findings_in
+from ..pipeline.check_assembly import check_mission_file, check_unit_file
 from ..storage import read_json
-from .differences import digests, touched
+from .differences import digests, overlap, touched
 from .edits import GameEdits
 from .history import History
 from .layers import Attributes, Layer, Slot, by_slot, changes, compose, is_archive, slots_of
-from .merge import Conflict
+from .merge import Conflict, conflict
 from .transaction import file_bytes
 from .vault import Vault, inside
 
 #: What owners of mods start with.
 MOD = "mod:"
 _FORMAT = 1
+#: What finds everything about the files that place models.
+_ASSEMBLIES = {Kind.UNIT: check_unit_file, Kind.MISSION: check_mission_file}
 _DESCRIPTION = "mod.json"
 #: Most entries of a mod, and most bytes of its description and of one of its differences.
 MAX_CHANGES = 65_536
@@ -260,6 +263,10 @@ def install(edits: GameEdits, mod: Mod) -> None:
         file = _in_game(edits, change)
         opened = edits.open(file)
         _require_edition(edits, mod, change, file)
+        for other in opened.layers:
+            same = (other.slot, other.before) == (change.slot, change.before)
+            if same and (places := overlap(edits.read_change(other.stored), change.stored)):
+                raise _with_owners(conflict(places), mod, change, [other])
         stored = edits.add_change(change.stored)
         layer = Layer(
             edits.number, mod.owner, mod.name, change.slot, change.before, change.after, change.attributes, stored
@@ -270,7 +277,11 @@ def install(edits: GameEdits, mod: Mod) -> None:
         except ConversionError as error:
             raise _with_owners(error, mod, change, opened.layers) from None
         if any(layer.slot == change.slot for layer in opened.layers):
-            _require_valid(edits, change, file, after)
+            alone = compose(opened.base, [layer], edits.read_change, file)
+            problem = _new_finding(edits, change, file, after, (opened.now, alone))
+            if problem is not None:
+                merged = Conflict(f"would not be valid with both changes: {problem}")
+                raise _with_owners(merged, mod, change, opened.layers)
 
 
 def _in_game(edits: GameEdits, change: Change) -> str:
@@ -334,26 +345,23 @@ def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
     return set() if value is None else {sha256(value)}
 
 
-def _require_valid(edits: GameEdits, change: Change, file: str, after: bytes | None) -> None:
-    """Stop where a merge has a finding that the game as it is has not.
-
-    Raises:
-        Conflict: naming the finding.
-    """
-    before = {(f.code, f.table) for f in _findings(edits, change, file, edits.open(file).now)}
-    for finding in _findings(edits, change, file, after):
-        if (finding.code, finding.table) not in before:
-            raise Conflict(
-                f"would not be valid with both changes: {finding}",
-                file=printable(file),
-                entry=change.slot.text or None,
-                hint="remove the other one first, or ask the authors",
-            )
+def _new_finding(
+    edits: GameEdits, change: Change, file: str, after: bytes | None, known: Iterable[bytes | None]
+) -> Finding | None:
+    """The first finding of a merge that neither side has alone."""
+    before = {(f.code, f.table) for data in known for f in _findings(edits, change, file, data)}
+    return next((f for f in _findings(edits, change, file, after) if (f.code, f.table) not in before), None)
 
 
 def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -> list[Finding]:
-    if data is None or not is_nres(data):
+    if data is None:
         return []
+    if not is_nres(data):
+        check = _ASSEMBLIES.get(assembly_kind(Path(file), data[:4]))
+        try:
+            return [] if check is None else list(check(data, file, None))
+        except ConversionError as error:
+            return [finding_of(error)]
     archive, path = read_nres(data, file), inside(edits.vault.root, file)
     index = slots_of(archive).get(change.slot) if change.name else None
     if change.name and index is None:

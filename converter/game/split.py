@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
+from ..formats.areal_map import AREALS, CELLS, read_areal_map
 from ..formats.control_points import POINT_DTYPE, POINTS_TYPE
-from ..formats.kinds import Kind, archive_kind
+from ..formats.kinds import AREAL_MAP_TYPE, Kind, archive_kind
 from ..formats.material import MATERIAL_HEADER_DTYPE, MATERIAL_TRACK_DTYPE, MATERIAL_TYPE, PHASE_DTYPE
+from ..formats.mission import FILE_VERSION, mission_records, read_mission
 from ..formats.model import TABLES, TRIANGLE_DTYPE, StreamType
 from ..formats.nres import Archive, is_nres, read_nres, write_nres
 from ..formats.nres_edits import replace_entry
+from ..formats.registry import REGISTRY_ROW_DTYPE, ROWS, TAG_TYPES
 from ..formats.tables import HEADER_DTYPE, NAME_DTYPE, SLOT_DTYPE, TableSpec
 from ..formats.terrain import FACE_DTYPE, TERRAIN_TABLES, TerrainStream
+from ..formats.unit import COMPONENT_DTYPE, COMPONENTS, UNIT_HEADER_DTYPE, is_unit
 from ..formats.wear import WEAR_TYPE
 
 Bools = NDArray[np.bool_]
 
-_SPECS: dict[str, Mapping[int, TableSpec]] = {"model": TABLES, "terrain": TERRAIN_TABLES}
-_CONTAINERS = {Kind.MODEL: "model", Kind.TERRAIN: "terrain"}
+_SPECS: dict[str, Mapping[int, TableSpec]] = {"model": TABLES, "terrain": TERRAIN_TABLES, "areal map": {}}
+_CONTAINERS = {Kind.MODEL: "model", Kind.TERRAIN: "terrain", Kind.AREAL_MAP: "areal map"}
 _BOX = ("aabb_min", "aabb_max", "sphere_center", "sphere_radius")
 
 
@@ -74,11 +80,13 @@ class Table:
 
     Attributes:
         data: its bytes.
-        stride: size of a row; 0: rows are lines; ``None``: it has no rows.
+        stride: size of a row; 0: rows have sizes of their own; ``None``: it has no rows.
+        sizes: those sizes; ``None``: rows are lines of text.
     """
 
     data: memoryview | bytes
     stride: int | None
+    sizes: tuple[int, ...] | None = None
 
     @property
     def count(self) -> int:
@@ -87,10 +95,14 @@ class Table:
             return 0
         return len(self.data) // self.stride if self.stride else len(self.lines)
 
-    @property
+    @cached_property
     def lines(self) -> list[bytes]:
-        """Rows that are lines, with their ends."""
-        return bytes(self.data).splitlines(keepends=True)
+        """Rows that have sizes of their own; lines with their ends."""
+        data = bytes(self.data)
+        if self.sizes is None:
+            return data.splitlines(keepends=True)
+        ends = np.cumsum((0, *self.sizes)).tolist()
+        return [data[start:end] for start, end in pairwise(ends)]
 
     @property
     def matrix(self) -> NDArray[np.uint8]:
@@ -104,7 +116,7 @@ class Split:
     """An entry as tables.
 
     Attributes:
-        content: ``model``, ``terrain``, ``wear``, ``material``, ``points``.
+        content: one of ``CONTENTS``.
         tables: by key, in their order.
         archive: the container, of those that are one.
     """
@@ -195,7 +207,11 @@ def content_of(data: bytes, type_id: int | None) -> str | None:
             return _CONTAINERS.get(archive_kind(read_nres(data, "")))
         except ConversionError:
             return None
-    return {WEAR_TYPE: "wear", MATERIAL_TYPE: "material", POINTS_TYPE: "points"}.get(type_id or 0)
+    if is_unit(data):
+        return "unit"
+    if not type_id and data[:4] == FILE_VERSION.to_bytes(4, "little") and _mission(data) is not None:
+        return "mission"
+    return _OF_TYPE.get(type_id or 0)
 
 
 def _container(content: str, archive: Archive) -> Split:
@@ -206,6 +222,10 @@ def _container(content: str, archive: Archive) -> Split:
     for index, entry in enumerate(archive.entries):
         number = seen.get(entry.type_id, 0)
         seen[entry.type_id] = number + 1
+        if entry.type_id == AREAL_MAP_TYPE and not number and (found := _areals(archive)) is not None:
+            tables |= found
+            entries |= dict.fromkeys(found, index)
+            continue
         key, spec = f"{entry.type_id}.{number}", specs.get(entry.type_id)
         payload, stride = memoryview(entry.payload), None
         if spec is not None and number == 0 and (record := spec.record(entry.attr3)) is not None:
@@ -259,9 +279,49 @@ def _points(data: bytes) -> dict[str, Table] | None:
     }
 
 
+def _areals(archive: Archive) -> dict[str, Table] | None:
+    """An areal is a row with its polygon and its links, a cell one with the areals in it."""
+    try:
+        areals = read_areal_map(archive)
+    except ConversionError:
+        return None
+    data, starts = memoryview(areals.entry.payload), areals.record_offsets
+    grid = int(starts[-1])
+    return {
+        AREALS: Table(data[:grid], 0, tuple(np.diff(starts).tolist())),
+        "grid": Table(data[grid : grid + 8], 8),
+        CELLS: Table(data[grid + 8 :], 0, tuple((2 + 2 * np.diff(areals.cell_start)).tolist())),
+    }
+
+
+def _mission(data: bytes) -> dict[str, Table] | None:
+    try:
+        records = mission_records(read_mission(data, ""))
+    except ConversionError:
+        return None
+    tables = {key: Table(b"".join(rows), 0, tuple(map(len, rows))) for key, rows in records.items()}
+    return tables if b"".join(table.data for table in tables.values()) == data else None
+
+
+def _unit(data: bytes) -> dict[str, Table] | None:
+    start = UNIT_HEADER_DTYPE.itemsize
+    if (len(data) - start) % COMPONENT_DTYPE.itemsize:
+        return None
+    return {"header": Table(data[:start], start), COMPONENTS: Table(data[start:], COMPONENT_DTYPE.itemsize)}
+
+
+def _registry(data: bytes) -> dict[str, Table] | None:
+    size = REGISTRY_ROW_DTYPE.itemsize
+    return None if len(data) % size else {ROWS: Table(data, size)}
+
+
 _PLAIN: dict[str, Callable[[bytes], dict[str, Table] | None]] = {
     "wear": _wear,
     "material": _material,
     "points": _points,
+    "mission": _mission,
+    "unit": _unit,
+    "registry": _registry,
 }
+_OF_TYPE = {WEAR_TYPE: "wear", MATERIAL_TYPE: "material", POINTS_TYPE: "points"} | dict.fromkeys(TAG_TYPES, "registry")
 CONTENTS = (*_SPECS, *_PLAIN)

@@ -15,7 +15,7 @@ from ..formats.terrain import TerrainStream
 from ..scene.dialect import Dialect
 from .byte_delta import SHORTEST, damaged, decode_delta, encode_delta, repeats_base
 from .derived import States, dialect_of, states
-from .rows import U32, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
+from .rows import U32, LineChange, Reader, RowChange, changed_rows, pack_rows, unpack_rows, whole_number
 from .split import CONTENTS, DERIVED, Bools, Split, Table, content_of, split, table_key
 
 #: Above this size, bytes, it is not measured whether literals repeat the base.
@@ -103,7 +103,7 @@ class TableChanges:
 
     content: str
     frame: str = ""
-    rows: dict[str, RowChange] = field(default_factory=dict)
+    rows: dict[str, RowChange | LineChange] = field(default_factory=dict)
     blobs: dict[str, BytesChange] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
     attributes: dict[int, tuple[Attributes, Attributes]] = field(default_factory=dict)
@@ -160,7 +160,7 @@ def find_changes(before: bytes, after: bytes, type_id: int | None) -> TableChang
             continue
         derived = found.derived.get(key)
         change = changed_rows(key, table, other, derived)
-        if change is not None and not _repeats_rows(change, before):
+        if change is not None and not _repeats_rows(change, table, before):
             found.rows[key] = change
             if not change.own(derived).any():
                 continue
@@ -192,17 +192,12 @@ def _units(old: Split, state: States, later: States) -> dict[str, Unit]:
     return out
 
 
-def _repeats_rows(change: RowChange, before: bytes) -> bool:
+def _repeats_rows(change: RowChange | LineChange, table: Table, before: bytes) -> bool:
     """Whether changed rows laid over zeros repeat the base."""
     if len(before) > MEASURED:
         return False
-    if repeats_base(change.values.tobytes(), before):
-        return True
-    if not change.stride:
-        return False
-    bare = np.zeros(change.mask.shape, np.uint8)
-    bare[change.mask] = change.values
-    return repeats_base(bare.tobytes(), before)
+    made = change.bare(table) if isinstance(change, LineChange) else change.bare()
+    return any(repeats_base(some, before) for some in made)
 
 
 def _blob(key: str, table: Table, other: Table, before: bytes, old: Split, found: TableChanges) -> BytesChange | None:
@@ -247,7 +242,7 @@ def make_exactly(changes: TableChanges, before: bytes, size: int) -> bytes:
 def _joined(changes: TableChanges, old: Split) -> bytes:
     data: dict[str, bytes] = {}
     for key, change in changes.rows.items():
-        data[key] = rows_written(change, table_of(old, key), np.ones(len(change.rows), np.bool_))
+        data[key] = change.written(table_of(old, key), np.ones(len(change.rows), np.bool_))
     for key, blob in changes.blobs.items():
         data[key] = decode_delta(blob.delta, bytes(table_of(old, key).data), blob.size)
     for index in changes.attributes:
@@ -265,40 +260,6 @@ def table_of(entry: Split, key: str) -> Table:
     if key not in entry.tables:
         raise damaged("names a table that is not there")
     return entry.tables[key]
-
-
-def rows_written(change: RowChange, table: Table, which: Bools, only: Bools | None = None) -> bytes:
-    """Return a table with the new values of some rows.
-
-    Args:
-        change: the rows.
-        table: the table.
-        which: (n,) which of the change's rows.
-        only: (stride,) write no other bytes.
-
-    Raises:
-        ConversionError: the table has other rows.
-    """
-    if table.stride != change.stride:
-        raise damaged("has rows of another size")
-    if not change.stride:
-        lines = table.lines
-        for at in np.flatnonzero(which).tolist():
-            row = int(change.rows[at])
-            if row > len(lines):
-                raise damaged("leaves lines out")
-            lines[row : row + 1] = [change.value(at)]
-        return b"".join(lines)
-    if table.count != change.count:
-        raise damaged("has another number of rows")
-    written = change.mask & which[:, None]
-    if only is not None:
-        written &= only
-    matrix = table.matrix.copy()
-    rows = matrix[change.rows]
-    rows[written] = change.values[written[change.mask]]
-    matrix[change.rows] = rows
-    return matrix.tobytes()
 
 
 # ------------------------------------------------------------------ as stored

@@ -24,6 +24,8 @@ from .history import History
 from .layers import compose
 from .vault import Vault, as_writer, inside, writer
 
+_NO_LOCKS = "the disk has no locks: start no other run on this game until this one has ended"
+
 
 @contextlib.contextmanager
 def only_writer(vault: Vault, command: str) -> Iterator[list[str]]:
@@ -41,13 +43,13 @@ def only_writer(vault: Vault, command: str) -> Iterator[list[str]]:
     """
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(only_run(vault.root))
+            locked = stack.enter_context(only_run(vault.root))
         except ConversionError as error:
             if "at work" in error.problem:
                 error.problem = f"{writer(vault)} is at work in this game"
             raise
         stack.enter_context(as_writer(vault, command))
-        yield _recovered(vault)
+        yield [*([] if locked else [_NO_LOCKS]), *_recovered(vault)]
 
 
 def file_bytes(path: Path) -> bytes | None:

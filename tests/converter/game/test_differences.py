@@ -14,14 +14,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from msh_gltf.converter.edits.areal_map import replace_polygons
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.areal_map import write_areal_map
+from msh_gltf.converter.formats.mission import read_mission, write_mission
 from msh_gltf.converter.formats.wear import WEAR_TYPE
 from msh_gltf.converter.game.byte_delta import decode_delta, repeats_base
 from msh_gltf.converter.game.differences import apply, difference, digests, overlap, touched
 from msh_gltf.converter.game.merge import Conflict
 from msh_gltf.converter.game.packing import UNPACKED_FLOOR, Packed, pack, unpack
 from msh_gltf.converter.game.split import Table, split
-from msh_gltf.converter.game.table_changes import make_exactly, rows_written, unpack_changes
+from msh_gltf.converter.game.table_changes import make_exactly, unpack_changes
+from tests.support.areal_edits import inner, own
+from tests.support.areals import sample
+from tests.support.assembled_game import GameParts
 from tests.support.corpus import DATA, SAMPLES
 from tests.support.game_edits import edited_model, edited_terrain
 from tests.support.maps import LEVELS
@@ -42,6 +48,11 @@ def edited() -> list[tuple[bytes, bytes]]:
     for level in LEVELS:
         path = level.folder / "Land.msh"
         out.append((path.read_bytes(), edited_terrain(path, 1, 40)))
+    areals, mission = sample(), read_mission(GameParts().mission, "x")
+    smaller = {row: own(areals, row) * np.float32(0.99) for row in inner(areals, 3, 1)}
+    out.append((write_areal_map(areals), write_areal_map(replace_polygons(areals, smaller))))
+    more = replace(mission, objects=[*mission.objects, mission.objects[1]])
+    out.append((write_mission(mission), write_mission(more)))
     return out
 
 
@@ -54,9 +65,10 @@ def bare(diff: bytes, before: bytes) -> list[bytes]:
     parts = split(changes.content, before)
     out = [bytes(packed.payload)]
     for key, change in changes.rows.items():
-        zeros = Table(bytes(len(parts.tables[key].data)), change.stride)
-        if change.stride:
-            out.append(rows_written(change, zeros, np.ones(len(change.rows), np.bool_)))
+        table = parts.tables[key]
+        sizes = None if change.stride else tuple(map(len, table.lines))
+        zeros = Table(bytes(len(table.data)), change.stride, sizes)
+        out.append(change.written(zeros, np.ones(len(change.rows), np.bool_)))
     for key, blob in changes.blobs.items():
         out.append(decode_delta(blob.delta, bytes(len(parts.tables[key].data)), blob.size))
     made = make_exactly(replace(changes, layout=b""), before, 0)

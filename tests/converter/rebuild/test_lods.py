@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.findings import Report
+from msh_gltf.converter.options import ImportOptions
 from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.rebuild.lods import generate_lods
 from msh_gltf.converter.scene.decode import decode
