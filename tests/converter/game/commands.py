@@ -19,7 +19,7 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.game.undo import status
 from msh_gltf.exporters.nres import replace_entry, write_nres
 from msh_gltf.importers.nres import read_nres
-from tests.converter.game.machine import Killed, killed_at
+from tests.converter.game.machine import Killed, stopped_at
 from tests.docs.materials import example_game
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
@@ -77,7 +77,7 @@ class Commands(RuleBasedStateMachine):
         """A command's exit code; ``None``: it was killed."""
         before = self.files(self.game)
         try:
-            with killed_at(kill):
+            with stopped_at(kill):
                 code = call(command, *arguments)
         except Killed:
             self.before = None
