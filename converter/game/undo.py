@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
+from .differences import Conflict
 from .edits import GameEdits
 from .history import History
 from .layers import Layer, Slot, by_slot
@@ -135,7 +136,8 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
         Its number.
 
     Raises:
-        ConversionError: there is none, it is taken back already, or a later one changed the same.
+        ConversionError: there is none, it is taken back already, or a later one, or another
+            program, changed the same.
     """
     history = edits.history
     if number is None:
@@ -169,6 +171,12 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
         else:
             data = edits.vault.original(before) if before else None
             edits.set_layers(file, layers, data, rebase=True)
+    try:
+        edits.planned()
+    except Conflict as error:
+        error.problem = f"what transaction {number} changed was changed since, by another program perhaps"
+        error.hint = "that stays; msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept"
+        raise
     return number
 
 

@@ -24,6 +24,7 @@ from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
 from msh_gltf.exporters.nres import add_entry, repack, replace_entry, write_nres
 from msh_gltf.importers.nres import read_nres
+from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
 
 #: FourCC TEST: the entries of these archives are nobody's format.
@@ -39,10 +40,6 @@ OWNERS = ("out:1", "out:2", "blend:3")
 payloads = st.binary(min_size=0, max_size=40)
 kills = st.none() | st.integers(0, 60)
 Files = dict[str, bytes]
-
-
-class Killed(BaseException):
-    """The process is gone."""
 
 
 class Game(RuleBasedStateMachine):
@@ -496,33 +493,3 @@ def assert_wanted(after: Files, wanted: dict[str, bytes | None]) -> None:
     """The game is as an edit wants it."""
     for file, data in wanted.items():
         assert content(after.get(file)) == content(data), file
-
-
-class stopped_at:
-    """Let the process die at the n-th rename, removal or sync from here on, or let one of them fail."""
-
-    def __init__(self, count: int | None, error: type[BaseException] = Killed) -> None:
-        self.count, self.error = count, error
-        self.kept = {name: getattr(os, name) for name in ("replace", "unlink", "fsync")}
-
-    def __enter__(self) -> None:
-        if self.count is None:
-            return
-        left = self.count
-
-        def dying(name: str):
-            def call(*args, **kwargs):
-                nonlocal left
-                left -= 1
-                if left < 0 if self.error is Killed else left == -1:
-                    raise self.error(28, "No space left on device")
-                return self.kept[name](*args, **kwargs)
-
-            return call
-
-        for name in self.kept:
-            setattr(os, name, dying(name))
-
-    def __exit__(self, *_: object) -> None:
-        for name, function in self.kept.items():
-            setattr(os, name, function)
