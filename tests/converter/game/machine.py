@@ -37,7 +37,7 @@ NAMES = [b"alpha.msh", b"\xef\xf2\xe8\xf6\xe0.msh", b"same", b"same", b"omega"]
 NEW = [b"new_one", b"another", b"Zeta"]
 OWNERS = ("out:1", "out:2", "blend:3")
 
-payloads = st.binary(min_size=0, max_size=40)
+payloads = st.sampled_from([b"", b"a", b"1"]) | st.binary(min_size=0, max_size=40)
 kills = st.none() | st.integers(0, 60)
 Files = dict[str, bytes]
 
@@ -76,25 +76,28 @@ class Game(RuleBasedStateMachine):
     # ------------------------------------------------------------------ what the machine knows
 
     def files(self) -> Files:
-        return {
-            path.relative_to(self.root).as_posix(): path.read_bytes()
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file() and ".msh-gltf" not in path.parts
-        }
+        found = {}
+        for here, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name != ".msh-gltf"]
+            for name in names:
+                path = Path(here, name)
+                found[path.relative_to(self.root).as_posix()] = path.read_bytes()
+        return found
 
     def version(self, file: str, digest: str) -> bytes:
         """A version of a file that was in the game."""
         return next(files[file] for files in self.seen if file in files and digest_of(files[file]) == digest)
 
-    def last(self) -> int:
-        """The number of the last transaction."""
-        return max((one["number"] for one in status(self.root).transactions), default=0)
+    def last(self) -> dict:
+        """The last transaction."""
+        return ((Vault(self.root).records() if self.vault.exists() else [])[-1:] or [{"number": 0, "kind": ""}])[0]
 
     def note_done(self, before: Files, without: dict | None = None) -> bool:
         """Remember a transaction, if there was one; what a killed run left is ended first."""
-        with GameEdits(self.root, "status", "nobody"):
-            pass
-        number, known = self.last(), max(self.done, default=0)
+        if (self.vault / "intent.json").exists():
+            with GameEdits(self.root, "status", "nobody"):
+                pass
+        number, known = self.last()["number"], max(self.done, default=0)
         assert number in (known, known + 1)
         if number > known:
             was = self.without
@@ -106,14 +109,16 @@ class Game(RuleBasedStateMachine):
 
     @rule(
         owner=st.sampled_from(OWNERS),
-        edits=st.lists(st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), payloads), max_size=3),
+        edits=st.lists(
+            st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), st.none() | payloads), max_size=3
+        ),
         new=st.none() | st.tuples(st.sampled_from(ARCHIVES), st.sampled_from(NEW), payloads),
         plain=st.none() | payloads,
         made=st.none() | payloads,
         stop=kills,
-        is_kill=st.booleans(),
+        how=st.sampled_from(["fails", "is killed", "is killed, and what lay ready is lost"]),
     )
-    def edit(self, owner: str, edits: list, new, plain, made, stop, is_kill: bool) -> None:
+    def edit(self, owner: str, edits: list, new, plain, made, stop, how: str) -> None:
         """An output directory shows these edits and no other."""
         before = self.files()
         wanted: dict[str, bytes | None] = {}
@@ -130,7 +135,8 @@ class Game(RuleBasedStateMachine):
                     archive = read_nres(now, file)
                     for path, index, payload in edits:
                         if path == file and index < len(archive.entries):
-                            archive = replace_entry(archive, index, payload)
+                            as_it_was = read_nres(self.original[file], file).entries[index].payload
+                            archive = replace_entry(archive, index, as_it_was if payload is None else payload)
                     if new is not None and new[0] == file and archive.find(new[1]) is None:
                         archive = add_entry(archive, new[1], TEST, new[2])
                     wanted[file] = write_nres(archive)
@@ -138,9 +144,11 @@ class Game(RuleBasedStateMachine):
                 for file, data in ((PLAIN, plain), (MADE, made)):
                     wanted[file] = data if data is not None else door.was(file, mine)
                     door.put(file, wanted[file], mine)
-                with stopped_at(stop, Killed if is_kill else OSError):
+                with stopped_at(stop, OSError if how == "fails" else Killed):
                     wrote = door.commit()
         except Killed:
+            if how.endswith("lost"):
+                shutil.rmtree(self.vault / "staged", ignore_errors=True)
             self.note_done(before)
             if (after := self.files()) != before:
                 assert_wanted(after, wanted)
@@ -156,7 +164,7 @@ class Game(RuleBasedStateMachine):
     def take_back(self, nth: int | None, kill: int | None) -> None:
         """``msh-mod undo``: exact, or refused."""
         before, number = self.files(), None
-        is_last = self.done and (nth == 1 or (nth is None and not self.undoes(max(self.done))))
+        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] != "undo"))
         exact = is_last and self.done[max(self.done)][1] == before
         try:
             with GameEdits(self.root, "undo", "msh-mod") as door:
@@ -176,11 +184,6 @@ class Game(RuleBasedStateMachine):
         else:
             assert kill is not None
             assert self.files() == before
-
-    def undoes(self, number: int) -> bool:
-        """Whether a transaction is an undo."""
-        record = next(one for one in status(self.root).transactions if one["number"] == number)
-        return record["kind"] == "undo"
 
     def assert_taken_back(self, number: int, now: Files) -> None:
         """What a transaction changed is as it was, and all else as it is."""
@@ -451,10 +454,10 @@ class Game(RuleBasedStateMachine):
     def originals_are_kept(self) -> None:
         if not hasattr(self, "folder"):
             return
-        kept = {(one.file, one.digest) for one in status(self.root).kept}
-        for file, data in self.files().items():
-            if file in self.original and file not in self.foreign and data != self.original[file]:
-                assert (file, digest_of(self.original[file])) in kept
+        ours = {file: data for file, data in self.original.items() if file not in self.foreign}
+        if (now := self.files()) | ours != now:
+            kept = {(one.file, one.digest) for one in status(self.root).kept}
+            assert all(now[file] == data or (file, digest_of(data)) in kept for file, data in ours.items())
 
     @invariant()
     def nothing_is_kept_without_a_record(self) -> None:
