@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConversionError, printable
+from ..errors import printable
 from ..formats.sidecar import sha256
 from .history import History, State, in_order
 from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
 from .merge import Conflict
 from .transaction import carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
+from .transaction import can_be_made, carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
 
 #: Backups of versions before the vault, which are kept as candidates for ``restore``.
@@ -38,16 +39,23 @@ class Opened:
         now: its bytes; ``None``: it is not there.
         base: the file without our changes.
         layers: what is in force in it.
-        wanted: what is to be in force.
-        is_rebased: the transaction gives it another base.
+        wanted_base, wanted: what these are to be.
     """
 
     file: str
     now: bytes | None
     base: bytes | None
     layers: tuple[Layer, ...] = ()
-    wanted: tuple[Layer, ...] = ()
-    is_rebased: bool = False
+    wanted_base: bytes | None = field(init=False)
+    wanted: tuple[Layer, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.wanted_base, self.wanted = self.base, self.layers
+
+    @property
+    def is_rebased(self) -> bool:
+        """Whether the transaction gives it another base."""
+        return self.wanted_base != self.base
 
 
 class GameEdits:
@@ -196,7 +204,7 @@ class GameEdits:
         opened = self.open(file)
         opened.wanted = in_order(layers)
         if rebase:
-            opened.base, opened.is_rebased = base, True
+            opened.wanted_base = base
 
     def read_change(self, digest: str) -> bytes:
         """Return a stored difference, or one that this transaction brings.
@@ -220,7 +228,7 @@ class GameEdits:
         digest = digest_of_file(now)
         if (known := self.history.version(file, digest)) is not None:
             base = self._source.original(known.base) if known.base else None
-            return Opened(file, now, base, known.layers, known.layers)
+            return Opened(file, now, base, known.layers)
         shown, layers = printable(file), state.layers
         if now is None or digest == state.base:
             if layers:
@@ -237,7 +245,7 @@ class GameEdits:
             names = sorted({layer.slot.text or layer.item for layer in lost})
             what += f"; it replaced ours of {', '.join(names)}"
         self.messages.append(what)
-        return Opened(file, now, taken.base, kept, kept)
+        return Opened(file, now, taken.base, kept)
 
     def _without(self, opened: Opened, mine: Mine) -> tuple[bytes | None, list[Layer]]:
         """A file without some changes, and the changes that are left in it."""
@@ -247,26 +255,24 @@ class GameEdits:
         try:
             return self._composed(opened, in_order(kept)), kept
         except Conflict as error:  # a later change of another owner needs one of these
-            above = {layer.slot for layer in kept if layer.number > self._first(opened, layer.slot)}
-            kept += [layer for layer in opened.wanted if mine(layer) and layer.slot in above]
+            kept += [layer for layer in opened.wanted if mine(layer) and any(one.is_made_on(layer) for one in kept)]
             self.messages.append(f"stays, because a later change is made on it: {error}")
             return self._composed(opened, in_order(kept)), kept
-
-    @staticmethod
-    def _first(opened: Opened, slot: Slot) -> int:
-        return min(layer.number for layer in opened.wanted if layer.slot == slot)
 
     def _composed(self, opened: Opened, layers: tuple[Layer, ...]) -> bytes | None:
         if layers == opened.layers and not opened.is_rebased:
             return opened.now
-        return compose(opened.base, layers, self.read_change, opened.file)
+        kept = self.history.kept(opened.file, digest_of_file(opened.wanted_base), layers)
+        if kept is not None:
+            return self._source.original(kept)
+        return compose(opened.wanted_base, layers, self.read_change, opened.file)
 
     def _values(self, opened: Opened) -> dict[Slot, Value]:
         """What the slots of our changes hold."""
         if not opened.wanted:
             return {}
         data = self._composed(opened, opened.wanted)
-        found = {} if data is None else changes(opened.base, data, opened.file)
+        found = {} if data is None else changes(opened.wanted_base, data, opened.file)
         return {slot: change.after for slot, change in found.items()}
 
     def _layer(self, file: str, item: str, slot: Slot, change: Changed) -> Layer:
@@ -325,7 +331,7 @@ class GameEdits:
         jobs = self.planned()
         touched = [opened for opened in self._files.values() if self._is_touched(opened)]
         rows = {opened.file: self._row(opened, jobs) for opened in touched}
-        if self._dry_run or not (jobs or any(map(self._is_news, touched, rows.values()))):
+        if self._dry_run or not (jobs or facts or any(map(self._is_news, touched, rows.values()))):
             return list(jobs)
         for file in jobs:
             now = digest_of_file(self._files[file].now)
@@ -356,30 +362,31 @@ class GameEdits:
         state = self._own.files.get(opened.file)
         before = self._there(opened)
         known = () if state is None else state.layers
-        lost = [] if self._is_copy else [layer for layer in known if layer not in opened.layers]
-        removed = [layer for layer in known if layer not in (*opened.wanted, *lost)]
-        added = [layer for layer in opened.wanted if layer not in known]
+        there = known if self._is_copy else opened.layers
         row = {
-            "base": digest_of_file(opened.base),
+            "base": digest_of_file(opened.wanted_base),
             "before": digest_of_file(before),
             "after": digest_of_file(jobs.get(opened.file, before)),
-            "added": [layer.as_row() for layer in added],
-            "removed": [layer.as_row() for layer in removed],
-            "lost": [layer.as_row() for layer in lost if layer not in opened.wanted],
+            "added": [layer.as_row() for layer in opened.wanted if layer not in there],
+            "removed": [layer.as_row() for layer in there if layer not in opened.wanted],
+            "lost": [layer.as_row() for layer in known if layer not in there],
         }
         if opened.is_rebased:
-            row["base_before"] = row["before"] if state is None else state.base
+            row["base_before"] = digest_of_file(opened.base)
+        if state is not None and not self._is_copy and row["before"] != state.after:
+            row["found"] = [layer.as_row() for layer in there if layer not in known]
         return row
 
     def _keep(self, opened: Opened, row: dict[str, Any]) -> None:
         """Keep originals and differences, before the first file of the game changes."""
         file = opened.file
         path = inside(self._source.root, file)
-        if opened.base is not None:
-            same = opened.base == opened.now and not path.is_symlink()
-            self.vault.keep_original(opened.base, path if same else None)
+        for base in dict.fromkeys((opened.base, opened.wanted_base)):
+            if base is not None:
+                same = base == opened.now and not path.is_symlink()
+                self.vault.keep_original(base, path if same else None)
         there = self._there(opened)
-        if there is not None and not (row["after"] and self._is_ours(file, row["before"])):
+        if there is not None and not (row["after"] and can_be_made(self.vault, self._own, file, row["before"])):
             row["kept"] = self.vault.keep_original(there)
         backup = inside(self._source.root, f"{file}{OLD_BACKUP}")
         if file not in self._own.files and not backup.is_symlink():
@@ -388,17 +395,6 @@ class GameEdits:
                 row["candidate"] = self.vault.keep_original(old)
         for layer in opened.wanted:
             self.vault.keep_change(self.read_change(layer.stored))
-
-    def _is_ours(self, file: str, digest: str) -> bool:
-        """Whether what a file holds can be made again from the vault."""
-        if (state := self._own.version(file, digest)) is None:
-            return False
-        try:
-            base = self.vault.original(state.base) if state.base else None
-            data = compose(base, state.layers, self.vault.change, file)
-        except ConversionError:
-            return False
-        return digest_of_file(data) == digest
 
 
 def _remove_empty(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,8 @@ class History:
         self.files: dict[str, State] = {}
         self.undone: set[int] = set()
         self._versions: dict[tuple[str, str], State] = {}
+        self._kept: dict[tuple[str, str, tuple[Layer, ...]], str] = {}
+        self._before: dict[tuple[int, str], tuple[Layer, ...]] = {}
         self._last = 0
         for place, record in enumerate(records, 1):
             try:
@@ -67,8 +70,24 @@ class History:
         return next((record for record in self.records if record["number"] == number), None)
 
     def version(self, file: str, digest: str) -> State | None:
-        """Return what was in force in a version of a file; ``None``: it was not written here."""
+        """Return what was in force in a version of a file; ``None``: no transaction met or wrote it."""
         return self._versions.get((file, digest))
+
+    def kept(self, file: str, base: str, layers: tuple[Layer, ...]) -> str | None:
+        """Return SHA-256 of a file that another program made, by what was in force in it.
+
+        What is composed has the same content, but not always the same layout.
+
+        Args:
+            file: the file.
+            base: SHA-256 of the file without our changes.
+            layers: our changes.
+        """
+        return self._kept.get((file, base, layers))
+
+    def before(self, number: int, file: str) -> tuple[Layer, ...]:
+        """Return what was in force in a file before a transaction changed it."""
+        return self._before[number, file]
 
     def first(self, file: str) -> str:
         """Return SHA-256 of the first original of a file; empty where there was none."""
@@ -90,11 +109,19 @@ class History:
             if any(type(facts[key]) is not str for key in ("base", "before", "after")):
                 raise TypeError("a digest")
             before = self.files.get(file, State("", ""))
-            away = {Layer.from_row(row) for row in (*facts["removed"], *facts["lost"])}
-            added = [Layer.from_row(row) for row in facts["added"]]
-            layers = [layer for layer in before.layers if layer not in {*away, *added}]
-            state = State(facts["base"], facts["after"], in_order([*layers, *added]))
+            there = self._before[number, file] = _with(before.layers, facts["lost"], facts.get("found", ()))
+            if "found" in facts and facts.get("kept") == facts["before"]:
+                found = State(facts.get("base_before", facts["base"]), facts["before"], there)
+                self._versions[file, found.after] = found
+                self._kept[file, found.base, there] = found.after
+            state = State(facts["base"], facts["after"], _with(there, facts["removed"], facts["added"]))
             self.files[file] = self._versions[file, state.after] = state
+
+
+def _with(layers: Iterable[Layer], removed: Iterable[Any], added: Iterable[Any]) -> tuple[Layer, ...]:
+    """Layers without some and with others, which are rows of a record."""
+    away, more = {Layer.from_row(row) for row in removed}, [Layer.from_row(row) for row in added]
+    return in_order([*(layer for layer in layers if layer not in {*away, *more}), *more])
 
 
 def in_order(layers: list[Layer]) -> tuple[Layer, ...]:

@@ -73,6 +73,10 @@ class Layer:
     attributes: Attributes
     stored: str
 
+    def is_made_on(self, other: Layer) -> bool:
+        """Whether another change of the same, or of the whole file, came first."""
+        return self.number > other.number and other.slot in (self.slot, Slot())
+
     def as_row(self) -> list[Any]:
         """The layer as JSON has it."""
         return [list(value) if isinstance(value, tuple) else value for value in astuple(self)]
@@ -166,7 +170,8 @@ def compose(base: bytes | None, layers: Iterable[Layer], read: Read, label: str)
         base = value.data
         if not groups:
             return base
-    assert base is not None
+    if base is None:
+        raise Conflict("is gone, and changes of its entries with it", file=label, hint="msh-mod restore brings it back")
     archive = read_nres(base, label)
     places = slots_of(archive)
     for slot in sorted(places.keys() & groups.keys(), key=places.__getitem__):
@@ -299,7 +304,7 @@ def taken_out(now: bytes, base: bytes | None, layers: Sequence[Layer], read: Rea
             away.append(index)
     for index in sorted(away, reverse=True):
         archive = remove_entry(archive, index)
-    return Taken(write_nres(archive), lost)
+    return Taken(now if len(lost) == len(layers) else write_nres(archive), lost)
 
 
 def new_names_taken(base: bytes | None, layers: Iterable[Layer], label: str) -> list[Layer]:

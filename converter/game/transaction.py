@@ -20,7 +20,7 @@ from ..formats.sidecar import sha256
 from ..input_files import read_file
 from ..locks import only_run
 from ..storage import cannot_write, held_open, link_message, sync_directory, undisturbed, write_outputs
-from .history import History
+from .history import History, State
 from .layers import compose
 from .vault import Vault, as_writer, inside, writer
 
@@ -66,6 +66,28 @@ def digest_of_file(data: bytes | None) -> str:
     return "" if data is None else sha256(data)
 
 
+def version(vault: Vault, history: History, file: str, state: State) -> bytes | None:
+    """Return a file in a state of the history; ``None``: it was not there.
+
+    Raises:
+        ConversionError: something of it is gone or damaged.
+    """
+    if (kept := history.kept(file, state.base, state.layers)) is not None:
+        return vault.original(kept)
+    base = vault.original(state.base) if state.base else None
+    return compose(base, state.layers, vault.change, file)
+
+
+def can_be_made(vault: Vault, history: History, file: str, digest: str) -> bool:
+    """Whether the vault has all that a version of a file is made of."""
+    if (state := history.version(file, digest)) is None:
+        return False
+    try:
+        return digest_of_file(version(vault, history, file, state)) == digest
+    except ConversionError:
+        return False
+
+
 def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, Any]) -> list[str]:
     """Write files and add a transaction to the history. The caller is the only writer.
 
@@ -106,7 +128,8 @@ def carry_out(vault: Vault, jobs: Mapping[str, bytes | None], record: dict[str, 
             if isinstance(error, ConversionError):
                 raise
             raise cannot_write(path, error) from error
-        vault.finish()
+        with contextlib.suppress(ConversionError):  # the next run forgets the intent
+            vault.finish()
     return messages
 
 
@@ -184,7 +207,7 @@ def _recovered(vault: Vault) -> list[str]:
         vault.finish()
         return []
     try:
-        History([*history.records, record])
+        completed = History([*history.records, record])
     except ConversionError as error:
         raise vault.damaged(vault.path / "intent.json", str(error.value)) from None
     ready = [_is_ready(vault, str(i), file, rows[file]) for i, file in enumerate(order)]
@@ -194,8 +217,9 @@ def _recovered(vault: Vault) -> list[str]:
                 _complete(vault, history, str(i), file, rows[file])
             vault.append(record)
         else:
-            for file in order:
-                _take_back(vault, history, file, rows[file])
+            kept = {file: _take_back(vault, history, completed, file, rows[file]) for file in order}
+            if found := {file: _as_it_is(vault, history, file, digest) for file, digest in kept.items() if digest}:
+                vault.append({**record, "kind": "recovery", "undoes": None, "files": found})
         vault.finish()
     done = "completed" if all(ready) else "taken back"
     return [f"a run that was stopped ({printable(record['command'])}) has been {done}"]
@@ -233,14 +257,33 @@ def _keep(vault: Vault, path: Path) -> str:
     return vault.keep_original(data)
 
 
-def _take_back(vault: Vault, history: History, file: str, row: dict[str, Any]) -> None:
+def _take_back(vault: Vault, history: History, completed: History, file: str, row: dict[str, Any]) -> str:
+    """Write a file as it was; return the digest of what was kept because the vault cannot make it."""
     if _now(vault, file) != row["after"]:
-        return
+        return ""
     state = history.version(file, row["before"])
     if state is None:
         data = vault.original(row["before"]) if row["before"] else None
     else:
-        base = vault.original(state.base) if state.base else None
-        data = compose(base, state.layers, vault.change, file)
-    _keep(vault, path := inside(vault.root, file))
+        data = version(vault, history, file, state)
+    path = inside(vault.root, file)
+    kept = "" if can_be_made(vault, completed, file, row["after"]) else _keep(vault, path)
     _write_back(path, data)
+    return kept
+
+
+def _as_it_is(vault: Vault, history: History, file: str, kept: str) -> dict[str, Any]:
+    """The row of a record that only names what was kept of a file."""
+    state = history.files.get(file)
+    if state is None:
+        there = _keep(vault, inside(vault.root, file))
+        state = State(there, there)
+    return {
+        "base": state.base,
+        "before": kept,
+        "after": state.after,
+        "added": [],
+        "removed": [],
+        "lost": [],
+        "kept": kept,
+    }

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
+from .differences import Conflict
 from .edits import GameEdits
 from .history import History
-from .layers import Layer
+from .layers import Layer, Slot, by_slot
 from .transaction import digest_of_file, file_bytes
 from .vault import Vault, inside
 
@@ -135,7 +136,8 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
         Its number.
 
     Raises:
-        ConversionError: there is none, it is taken back already, or a later one changed the same.
+        ConversionError: there is none, it is taken back already, or a later one, or another
+            program, changed the same.
     """
     history = edits.history
     if number is None:
@@ -161,11 +163,20 @@ def undo(edits: GameEdits, number: int | None = None) -> int:
         layers = [layer for layer in opened.layers if layer not in added]
         layers += [layer for layer in removed if layer not in layers]
         before = facts.get("base_before")
+        _require_exact(history, number, file, {layer.slot for layer in (*added, *removed)}, layers)
+        if before is not None and facts["base"] != digest_of_file(opened.base):
+            raise _not_there(number, file)
         if before is None:
             edits.set_layers(file, layers)
         else:
             data = edits.vault.original(before) if before else None
             edits.set_layers(file, layers, data, rebase=True)
+    try:
+        edits.planned()
+    except Conflict as error:
+        error.problem = f"what transaction {number} changed was changed since, by another program perhaps"
+        error.hint = "that stays; msh-mod restore GAME FILE --to DIGEST gets a state of the file that was kept"
+        raise
     return number
 
 
@@ -195,12 +206,27 @@ def _require_last(
             hint=f"take that back first: msh-mod undo GAME {later[0].number}",
         )
     if gone:
-        raise ConversionError(
-            f"what transaction {number} wrote is not in the game any more",
-            file=printable(file),
-            entry=gone[0].slot.text or None,
-            hint="a later transaction or another program took it back",
-        )
+        raise _not_there(number, file, gone[0].slot.text)
+
+
+def _require_exact(history: History, number: int, file: str, slots: set[Slot], layers: Iterable[Layer]) -> None:
+    """Stop where what a transaction changed would not be as it was before.
+
+    Raises:
+        ConversionError: it is so.
+    """
+    was, becomes = by_slot(history.before(number, file)), by_slot(layers)
+    if other := next((slot for slot in sorted(slots) if was.get(slot) != becomes.get(slot)), None):
+        raise _not_there(number, file, other.text)
+
+
+def _not_there(number: int, file: str, entry: str = "") -> ConversionError:
+    return ConversionError(
+        f"what transaction {number} wrote is not in the game any more",
+        file=printable(file),
+        entry=entry or None,
+        hint="a later transaction or another program took it back",
+    )
 
 
 def restore(edits: GameEdits, files: Sequence[str] | None = None, *, to: str | None = None) -> list[str]:

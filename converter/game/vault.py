@@ -334,9 +334,16 @@ class Vault:
         return self.path / "staged" / name
 
     def finish(self) -> None:
-        """Forget the intent: the transaction is in the history, or taken back."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.path / "intent.json")
+        """Forget the intent: the transaction is in the history, or taken back.
+
+        Raises:
+            ConversionError: the disk reports an error.
+        """
+        path = self.path / "intent.json"
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(path, error) from error
         self.clear_staged()
 
     def clear_staged(self) -> None:

@@ -24,6 +24,7 @@ def main() -> None:
                 stateful_step_count=12,
                 deadline=None,
                 database=None,
+                report_multiple_bugs=False,
                 suppress_health_check=list(HealthCheck),
                 phases=[Phase.generate],
             ),

@@ -20,6 +20,9 @@ from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
 from tests.converter.game.machine import Killed, killed_at
+from msh_gltf.exporters.nres import replace_entry, write_nres
+from msh_gltf.importers.nres import read_nres
+from tests.converter.game.stopping import Killed, stopped_at
 from tests.docs.materials import example_game
 from tests.support.gltf_edit import Editable
 from tests.support.runs import call
@@ -44,6 +47,26 @@ def prepared() -> Path:
     return folder
 
 
+@cache
+def prepared_mod() -> bytes:
+    """A mod that moves a tree."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copytree(prepared(), folder, dirs_exist_ok=True)
+        move(folder / "out_a" / f"{MODELS[2]}.glb", 7.0)
+        place = ("--game", folder / "game", "--in-place", "-q", "-j", "1")
+        assert call(cli.gltf2msh, folder / "out_a", *place) == 0
+        assert call(cli.msh_mod, "make", folder / "game", folder / "mod.zip", "--name", "Tree") == 0
+        return (folder / "mod.zip").read_bytes()
+
+
+def move(path: Path, x: float) -> None:
+    """Edit a model as an artist does."""
+    document = Editable(path)
+    document.json["nodes"][0]["translation"] = [x, 0.5, 0.25]
+    document.save(path)
+
+
 class Commands(RuleBasedStateMachine):
     """A game and everything that users do with it."""
 
@@ -58,6 +81,8 @@ class Commands(RuleBasedStateMachine):
         self.foreign: dict[tuple[str, int], bytes] = {}
         self.patched: set[str] = set()
         self.before: dict[str, bytes] | None = None
+        #: Output directories that somebody edited: the others bring nothing, and take nothing back.
+        self.touched: set[str] = set()
 
     def teardown(self) -> None:
         if hasattr(self, "before"):
@@ -77,7 +102,7 @@ class Commands(RuleBasedStateMachine):
         """A command's exit code; ``None``: it was killed."""
         before = self.files(self.game)
         try:
-            with killed_at(kill):
+            with stopped_at(kill):
                 code = call(command, *arguments)
         except Killed:
             self.before = None
@@ -96,14 +121,14 @@ class Commands(RuleBasedStateMachine):
     def edit_model(self, out: str, model: str, x: int) -> None:
         path = self.folder / out / f"{model}.glb"
         if path.is_file():
-            document = Editable(path)
-            document.json["nodes"][0]["translation"] = [float(x), 0.5, 0.25]
-            document.save(path)
+            self.touched.add(out)
+            move(path, float(x))
 
     @rule(out=st.sampled_from(OUTS), grey=st.integers(0, 255))
     def paint(self, out: str, grey: int) -> None:
         path = self.folder / out / "textures/armour.0.png"
         if path.is_file():
+            self.touched.add(out)
             picture = Image.open(path).convert("RGBA")
             picture.putpixel((0, 0), (grey, 0, 0, 255))
             picture.save(path)
@@ -112,6 +137,7 @@ class Commands(RuleBasedStateMachine):
     def recolour(self, out: str, model: str, red: int) -> None:
         path = self.folder / out / f"{model}.glb"
         if path.is_file():
+            self.touched.add(out)
             document = Editable(path)
             for material in document.json.get("materials", ())[:1]:
                 material["pbrMetallicRoughness"]["baseColorFactor"] = [red / 10, 0.5, 0.5, 1.0]
@@ -119,16 +145,19 @@ class Commands(RuleBasedStateMachine):
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
     def put_gltf_back(self, out: str, model: str) -> None:
+        self.touched.add(out)  # the game may have been exported again
         shutil.copy(prepared() / out / f"{model}.glb", self.folder / out / f"{model}.glb")
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
     def delete_gltf(self, out: str, model: str) -> None:
+        self.touched.add(out)
         (self.folder / out / f"{model}.glb").unlink(missing_ok=True)
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS))
     def new_gltf(self, out: str, model: str) -> None:
         path = self.folder / out / f"{model}.glb"
         if path.is_file():
+            self.touched.add(out)
             shutil.copy(path, path.with_name("added.glb"))
 
     @rule(
@@ -149,7 +178,12 @@ class Commands(RuleBasedStateMachine):
     )
     def in_place(self, out: str, kill: int | None, options: list[str]) -> None:
         place = ("--game", self.game, "--in-place", "-q", "-j", "1")
+        if out not in self.touched:  # what a killed run left comes first
+            assert call(cli.msh_mod, "undo", self.game, "999") != 0
+        before = self.files(self.game)
         self.run(cli.gltf2msh, self.folder / out, *place, *options, kill=kill)
+        if out not in self.touched:
+            assert self.files(self.game) == before
 
     @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9), kill=kills)
     def edit_and_put(self, out: str, model: str, x: int, kill: int | None) -> None:
@@ -179,8 +213,10 @@ class Commands(RuleBasedStateMachine):
         new = self.folder / "new"
         options = ("--game", self.game, "-o", new, "-q", "-j", "1")
         if call(cli.gltf2msh, self.folder / out, *options) == 0 and not self.patched:
+            assert not (new / ".msh-gltf/originals").is_dir() or self.files(new) != self.original
             assert call(cli.msh_mod, "restore", new) in (0, 2)
             assert self.files(new) == self.original
+            assert all(path.parent.name in (".msh-gltf", "originals", "changes") for path in new.rglob(".msh-gltf/*/*"))
         shutil.rmtree(new, ignore_errors=True)
 
     @rule(grey=st.integers(0, 255), kill=kills)
@@ -224,6 +260,40 @@ class Commands(RuleBasedStateMachine):
         assert self.files(second) == self.original
         mod.unlink()
 
+    @rule(out=st.sampled_from(OUTS))
+    def mod(self, out: str) -> None:
+        """A mod comes and goes; output directories that were not edited leave it alone."""
+        mod = self.folder / "mod.zip"
+        mod.write_bytes(prepared_mod())
+        if self.run(cli.msh_mod, "install", mod, self.game) == 0:
+            with_it = self.files(self.game)
+            without = self.before
+            self.in_place(out, None, [])
+            if self.files(self.game) == with_it and without is not None and not self.patched:
+                assert self.run(cli.msh_mod, "remove", "Tree", self.game) == 0
+                assert self.files(self.game) == without
+        mod.unlink()
+
+    @rule(out=st.sampled_from(OUTS), x=st.integers(1, 9))
+    def partial_export(self, out: str, x: int) -> None:
+        """An export of another model does not forget what the output directory brought."""
+        model, glb = MODELS[0], self.folder / out / f"{MODELS[0]}.glb"
+        place = (self.folder / out, "--game", self.game, "--in-place", "-q", "-j", "1")
+        export = (self.game, "-o", self.folder / out, "-q", "-j", "1", "--include", "*e_tur_02*", "--force")
+        self.put_gltf_back(out, model)
+        if self.run(cli.gltf2msh, *place) != 0:
+            return
+        was = self.entry("turrets.rlb", 0)
+        move(glb, x + 20.0)
+        if self.run(cli.gltf2msh, *place) != 0 or self.entry("turrets.rlb", 0) == was:
+            return
+        if self.run(cli.msh2gltf, *export) != 0:
+            return
+        self.put_gltf_back(out, model)
+        if self.run(cli.gltf2msh, *place) == 0:
+            assert self.entry("turrets.rlb", 0) == was
+        self.before = None
+
     # ------------------------------------------------------------------ what others do
 
     @rule(file=st.sampled_from(["turrets.rlb", "Textures.lib"]), value=st.binary(min_size=8))
@@ -244,6 +314,8 @@ class Commands(RuleBasedStateMachine):
         if hasattr(self, "folder"):
             names = {path.name for path in self.folder.iterdir()}
             assert names <= {"game", "second", "mod.zip", *OUTS}
+            for out in OUTS:
+                assert not list((self.folder / out).rglob("originals"))
 
     def assert_original(self) -> None:
         for name, data in self.files(self.game).items():

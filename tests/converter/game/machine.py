@@ -1,7 +1,8 @@
 """Random sequences of everything that happens to a game, judged by copies of it.
 
 What is written, undone and restored is compared with copies of the game's files that the machine
-keeps itself; it reads nothing of the vault but which states of files are kept.
+keeps itself; it reads nothing of the vault but the numbers of transactions and which states of files
+are kept.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ import hashlib
 import os
 import shutil
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -21,21 +24,24 @@ from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
+from msh_gltf.exporters.nres import add_entry, repack, replace_entry, write_nres
+from msh_gltf.importers.nres import read_nres
+from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
 
 #: FourCC TEST: the entries of these archives are nobody's format.
 TEST = int.from_bytes(b"TEST", "little")
 ARCHIVES = ("static.rlb", "DATA/Material.lib")
 PLAIN = "DATA/Land.map"
+#: A file that the game does not have: an output directory makes it.
+MADE = "DATA/NEW/made.bin"
 NAMES = [b"alpha.msh", b"\xef\xf2\xe8\xf6\xe0.msh", b"same", b"same", b"omega"]
 NEW = [b"new_one", b"another", b"Zeta"]
 OWNERS = ("out:1", "out:2", "blend:3")
 
-payloads = st.binary(min_size=0, max_size=40)
-
-
-class Killed(BaseException):
-    """The process is gone."""
+payloads = st.sampled_from([b"", b"a", b"1"]) | st.binary(min_size=0, max_size=40)
+kills = st.none() | st.integers(0, 60)
+Files = dict[str, bytes]
 
 
 class Game(RuleBasedStateMachine):
@@ -45,7 +51,7 @@ class Game(RuleBasedStateMachine):
     def make(self, seed: int) -> None:
         memory = Path("/dev/shm")  # its fsync is free
         self.folder = Path(tempfile.mkdtemp(dir=memory if memory.is_dir() else None))
-        self.root = self.folder / "game"
+        self.root, self.vault = self.folder / "game", self.folder / "game/.msh-gltf"
         (self.root / "DATA").mkdir(parents=True)
         for number, path in enumerate(ARCHIVES):
             entries = [entry(TEST, name, bytes([i + number]) * (7 * i + seed)) for i, name in enumerate(NAMES)]
@@ -54,15 +60,16 @@ class Game(RuleBasedStateMachine):
         (self.root / "objects.rlb").write_bytes(archive([]))
         (self.folder / "outside.txt").write_bytes(b"nobody's")
         self.original = self.files()
-        #: Files that another program changed at some time, and every state that it made.
+        #: Files that another program changed at some time.
         self.foreign: set[str] = set()
-        self.states: set[str] = set()
-        #: The last transaction, and the game before it; ``None`` after anything else.
-        self.last: tuple[int, dict[str, bytes]] | None = None
-        #: Whether the user has copied an original over a file.
-        self.copied_back = False
+        #: What another program wrote into which entry.
+        self.theirs: set[tuple[str, tuple[bytes, int]]] = set()
+        #: What each file holds without our changes; ``None``: the machine cannot tell.
+        self.without: dict[str, dict | None] = {file: content(data) for file, data in self.original.items()}
+        #: The game and ``without``, before and after each transaction.
+        self.done: dict[int, tuple[Files, Files, dict, dict]] = {}
         #: Every state of the game that was there after a step.
-        self.seen: list[dict[str, bytes]] = []
+        self.seen: list[Files] = [self.original]
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -70,181 +77,228 @@ class Game(RuleBasedStateMachine):
 
     # ------------------------------------------------------------------ what the machine knows
 
-    def files(self) -> dict[str, bytes]:
-        return {
-            path.relative_to(self.root).as_posix(): path.read_bytes()
-            for path in sorted(self.root.rglob("*"))
-            if path.is_file() and ".msh-gltf" not in path.parts
-        }
-
-    def content(self, data: bytes) -> dict[tuple[bytes, int], bytes]:
-        seen: dict[bytes, int] = {}
+    def files(self) -> Files:
         found = {}
-        for one in read_nres(data, "x").entries:
-            nth = seen[one.name_bytes] = seen.get(one.name_bytes, -1) + 1
-            found[one.name_bytes, nth] = bytes(one.payload)
+        for here, folders, names in os.walk(self.root):
+            folders[:] = [name for name in folders if name != ".msh-gltf"]
+            for name in names:
+                path = Path(here, name)
+                found[path.relative_to(self.root).as_posix()] = path.read_bytes()
         return found
 
-    def assert_same(self, before: dict[str, bytes]) -> None:
-        """The game is as it was; where another program wrote, but for the layout of archives."""
-        now = self.files()
-        assert now.keys() == before.keys()
-        for file, data in before.items():
-            if file in self.foreign:
-                assert self.content(now[file]) == self.content(data)
-            else:
-                assert now[file] == data
+    def version(self, file: str, digest: str) -> bytes:
+        """A version of a file that was in the game."""
+        return next(files[file] for files in self.seen if file in files and digest_of(files[file]) == digest)
+
+    def last(self) -> dict:
+        """The last transaction."""
+        return ((Vault(self.root).records() if self.vault.exists() else [])[-1:] or [{"number": 0, "kind": ""}])[0]
+
+    def note_done(self, before: Files, without: dict | None = None) -> bool:
+        """Remember a transaction, if there was one; what a killed run left is ended first."""
+        if (self.vault / "intent.json").exists():
+            with GameEdits(self.root, "status", "nobody"):
+                pass
+        number, known = self.last()["number"], max(self.done, default=0)
+        assert number in (known, known + 1)
+        if number > known:
+            was = self.without
+            self.without = {**was, **(without or {})}
+            self.done[number] = before, self.files(), was, self.without
+        return number > known
 
     # ------------------------------------------------------------------ what is done here
 
     @rule(
         owner=st.sampled_from(OWNERS),
-        edits=st.lists(st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), payloads), max_size=3),
+        edits=st.lists(
+            st.tuples(st.sampled_from(ARCHIVES), st.integers(0, len(NAMES) - 1), st.none() | payloads), max_size=3
+        ),
         new=st.none() | st.tuples(st.sampled_from(ARCHIVES), st.sampled_from(NEW), payloads),
         plain=st.none() | payloads,
-        kill=st.none() | st.integers(0, 60),
+        made=st.none() | payloads,
+        stop=kills,
+        how=st.sampled_from(["fails", "is killed", "is killed, and what lay ready is lost"]),
     )
-    def edit(self, owner: str, edits: list, new: tuple | None, plain: bytes | None, kill) -> None:
+    def edit(self, owner: str, edits: list, new, plain, made, stop, how: str) -> None:
         """An output directory shows these edits and no other."""
         before = self.files()
         wanted: dict[str, bytes | None] = {}
+
+        def mine(layer) -> bool:
+            return layer.owner == owner
+
         try:
             with GameEdits(self.root, "edit", owner) as door:
-                before = self.files()  # a killed run has been completed
-
-                def mine(layer) -> bool:
-                    return layer.owner == owner
-
                 for file in ARCHIVES:
                     now = door.was(file, mine)
                     if now is None:
                         continue
-                    made = read_nres(now, file)
+                    archive = read_nres(now, file)
                     for path, index, payload in edits:
-                        if path == file and index < len(made.entries):
-                            made = replace_entry(made, index, payload)
-                    if new is not None and new[0] == file and made.find(new[1]) is None:
-                        made = add_entry(made, new[1], TEST, new[2])
-                    wanted[file] = write_nres(made)
+                        if path == file and index < len(archive.entries):
+                            as_it_was = read_nres(self.original[file], file).entries[index].payload
+                            archive = replace_entry(archive, index, as_it_was if payload is None else payload)
+                    if new is not None and new[0] == file and archive.find(new[1]) is None:
+                        archive = add_entry(archive, new[1], TEST, new[2])
+                    wanted[file] = write_nres(archive)
                     door.put(file, wanted[file], mine, item="x.glb")
-                wanted[PLAIN] = plain if plain is not None else door.was(PLAIN, mine)
-                door.put(PLAIN, wanted[PLAIN], mine)
-                number = door.number
-                with killed_at(kill):
+                for file, data in ((PLAIN, plain), (MADE, made)):
+                    wanted[file] = data if data is not None else door.was(file, mine)
+                    door.put(file, wanted[file], mine)
+                with stopped_at(stop, OSError if how == "fails" else Killed):
                     wrote = door.commit()
         except Killed:
-            self.last = None
-            assert_whole(self, before, wanted)
+            if how.endswith("lost"):
+                shutil.rmtree(self.vault / "staged", ignore_errors=True)
+            self.note_done(before)
+            if (after := self.files()) != before:
+                assert_wanted(after, wanted)
             return
         except ConversionError:
             assert self.files() == before
+            assert not self.note_done(before)
             return
-        after = self.files()
-        if wrote:
-            self.last = (number, before)
-        for file, data in wanted.items():
-            if file == PLAIN:
-                assert after.get(file) == data
-            elif data is not None:
-                assert self.content(after[file]) == self.content(data)
+        assert self.note_done(before) >= bool(wrote)
+        assert_wanted(self.files(), wanted)
 
-    @rule(kill=st.none() | st.integers(0, 60))
-    def take_back(self, kill) -> None:
+    @rule(nth=st.none() | st.integers(1, 4), kill=kills)
+    def take_back(self, nth: int | None, kill: int | None) -> None:
         """``msh-mod undo``: exact, or refused."""
-        before = self.files()
+        before, number = self.files(), None
+        is_last = self.done and (nth == 1 or (nth is None and self.last()["kind"] != "undo"))
+        exact = is_last and self.done[max(self.done)][1] == before
         try:
             with GameEdits(self.root, "undo", "msh-mod") as door:
-                before = self.files()
-                number = undo(door)
-                with killed_at(kill):
+                number = undo(door, None if nth is None else max(self.done, default=0) + 1 - nth)
+                with stopped_at(kill, Killed):
                     door.commit("undo", undoes=number)
-        except (ConversionError, Killed):
-            self.last = None
+        except Killed:
+            pass
+        except ConversionError:
+            assert self.files() == before
+            assert not exact
             return
-        if self.last is not None and self.last[0] == number:
-            self.assert_same(self.last[1])
-        self.last = None
-        if not self.foreign and not self.copied_back:
-            # the state before the transaction that was taken back was there once
-            assert self.files() in [*self.seen, before]
+        _, _, was, became = self.done[number]
+        without = {file: value for file, value in was.items() if value != became[file]}
+        if self.note_done(before, without):
+            self.assert_taken_back(number, before)
+        else:
+            assert kill is not None
+            assert self.files() == before
 
-    @rule()
-    def undo_at_once(self) -> None:
-        """What was just written comes back exactly."""
-        self.last = None
-        before = self.files()
-        with GameEdits(self.root, "edit", "out:9") as door:
-            before = self.files()
-            now = door.was(ARCHIVES[0], lambda layer: layer.owner == "out:9")
-            if now is None:
-                return
-            made = replace_entry(read_nres(now, "x"), 0, os.urandom(9))
-            try:
-                door.put(ARCHIVES[0], write_nres(made), lambda layer: layer.owner == "out:9")
-                wrote = door.commit()
-            except ConversionError:
-                assert self.files() == before
-                return
-            foreign = bool(door.messages)
-        assert wrote
-        with GameEdits(self.root, "undo", "msh-mod") as door:
-            number = undo(door)
-            door.commit("undo", undoes=number)
-        if foreign:
-            self.foreign.add(ARCHIVES[0])
-        self.assert_same(before)
+    def assert_taken_back(self, number: int, now: Files) -> None:
+        """What a transaction changed is as it was, and all else as it is."""
+        was, became, *_ = self.done[number]
+        after = self.files()
+        for file in {*was, *became, *now, *after}:
+            if now.get(file) == became.get(file):  # nobody changed it since: byte for byte
+                assert after.get(file) == was.get(file), file
+                continue
+            old, made, there, done = (content(files.get(file)) for files in (was, became, now, after))
+            for slot in {*old, *made, *there, *done}:
+                if old.get(slot) == made.get(slot):
+                    assert done.get(slot) == there.get(slot), (file, slot)
+                elif (file, slot) not in self.theirs:
+                    assert done.get(slot) == old.get(slot), (file, slot)
 
-    @rule(file=st.sampled_from([*ARCHIVES, PLAIN, None]), kill=st.none() | st.integers(0, 60))
-    def restored(self, file: str | None, kill) -> None:
+    @rule(file=st.sampled_from([*ARCHIVES, PLAIN, MADE, None]), kill=kills)
+    def restored(self, file: str | None, kill: int | None) -> None:
         """``msh-mod restore``: the original, where nobody else changed the file."""
-        self.last = None
         known = {one.file for one in status(self.root).kept}
-        files = None if file is None else [file]
         if file is not None and file not in known:
             return
+        before = self.files()
+        files = [one for one in (*ARCHIVES, PLAIN) if one in known and file in (one, None)]
+        first = {one.file: one.digest for one in status(self.root).kept if one.what == "original"}
+        gone = {one: content(self.version(one, first[one])) for one in files if one not in before and one in first}
         try:
             with GameEdits(self.root, "restore", "msh-mod") as door:
-                restore(door, files)
-                with killed_at(kill):
+                restore(door, None if file is None else [file])
+                with stopped_at(kill, Killed):
                     door.commit("restore")
         except Killed:
+            self.note_done(before, gone)
             return
+        self.note_done(before, gone)
         after = self.files()
-        for path in [file] if file is not None else [*ARCHIVES, PLAIN]:
-            if path not in self.foreign:
+        for path in files:
+            without = self.without[path]
+            if path in gone:
+                assert digest_of(after[path]) == first[path]
+            elif path not in self.foreign:
                 assert after[path] == self.original[path]
+            elif without is not None:
+                found = content(after.get(path))
+                assert found.keys() == without.keys()
+                assert all(value in (None, found[slot]) for slot, value in without.items())
+        if file in (None, MADE) and MADE not in self.foreign:
+            assert MADE not in after
 
     @rule(file=st.sampled_from(ARCHIVES))
     def any_state_can_be_had(self, file: str) -> None:
         """``restore --to``: every state that was ever kept."""
-        self.last = None
-        for one in [one for one in status(self.root).kept if one.file == file]:
+        states = [one.digest for one in status(self.root).kept if one.file == file]
+        for digest in states:
+            before = self.files()
             with GameEdits(self.root, "restore", "msh-mod") as door:
-                restore(door, [file], to=one.digest)
+                restore(door, [file], to=digest)
                 door.commit("restore")
             data = (self.root / file).read_bytes()
-            assert hashlib.sha256(data).hexdigest() == one.digest
+            assert digest_of(data) == digest
+            assert self.files() == {**before, file: data}
+            self.note_done(before, {file: content(data)})
             if data != self.original[file]:
                 self.foreign.add(file)
-        if any(one.file == file for one in status(self.root).kept):
-            first = next(o.digest for o in status(self.root).kept if o.file == file)
-            assert first == hashlib.sha256(self.original[file]).hexdigest() or file in self.foreign
+        if states and file not in self.foreign:
+            assert states[0] == digest_of(self.original[file])
+
+    @rule()
+    def copied(self) -> None:
+        """``NEW_GAME``: it has what is in force, and a vault of its own."""
+        new, before = self.folder / "new", self.files()
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, new, ignore_errors=True)
+            with GameEdits(new, "copy", "out:1", source=self.root) as door:
+                for file in ARCHIVES:
+                    door.put(file, door.was(file, lambda _: False), lambda _: False)
+                wrote = door.commit()
+            assert self.files() == before
+            for file in wrote:
+                assert (new / file).read_bytes() == before[file]
+            for file in {*wrote} - self.foreign:
+                with GameEdits(new, "restore", "msh-mod") as door:
+                    restore(door, [file])
+                    door.commit("restore")
+                assert (new / file).read_bytes() == self.original[file] if file in self.original else True
 
     # ------------------------------------------------------------------ what others do
 
-    @rule(file=st.sampled_from(ARCHIVES), index=st.integers(0, 4), payload=payloads)
-    def patch(self, file: str, index: int, payload: bytes) -> None:
-        """Another program changes an entry."""
-        self.last = None
+    @rule(
+        file=st.sampled_from(ARCHIVES),
+        index=st.integers(0, 4),
+        payload=payloads,
+        is_packed=st.booleans(),
+        is_followed=st.booleans(),
+    )
+    def patch(self, file: str, index: int, payload: bytes, is_packed: bool, is_followed: bool) -> None:
+        """Another program changes an entry, or lays the archive out again; an edit may follow."""
         path = self.root / file
-        made = read_nres(path.read_bytes(), file)
-        data = write_nres(replace_entry(made, index, payload))
+        if not path.is_file():
+            return
+        there = read_nres(path.read_bytes(), file)
+        made = there if is_packed and payload else replace_entry(there, index, payload)
+        data = write_nres(repack(made) if is_packed else made)
         if data == path.read_bytes():
             return
+        slot = list(content(data))[index]
+        wanted = content(data)[slot]
+        is_theirs = self.note_foreign(file, slot, wanted)
         path.write_bytes(data)
-        self.foreign.add(file)
-        self.states.add(hashlib.sha256(data).hexdigest())
-        wanted = list(self.content(data).values())[index]
+        self.note()
+        if not is_followed:
+            return
+        before = self.files()
         with GameEdits(self.root, "edit", "out:7") as door:
             try:
                 now = door.was(file, lambda layer: layer.owner == "out:7")
@@ -255,17 +309,134 @@ class Game(RuleBasedStateMachine):
                 door.commit()
             except ConversionError:
                 return
-        assert list(self.content(path.read_bytes()).values())[index] == wanted
+        self.note_done(before)
+        assert content(path.read_bytes())[slot] == wanted or not is_theirs
         digests = {one.digest for one in status(self.root).kept}
         ours = [r["files"].get(file, {}).get("after") for r in Vault(self.root).records()]
         if path.read_bytes() != data:  # our change was in force already
-            assert hashlib.sha256(data).hexdigest() in [*digests, *ours]
+            assert digest_of(data) in [*digests, *ours]
 
-    @rule(file=st.sampled_from(ARCHIVES))
-    def put_original_back(self, file: str) -> None:
-        """The user copies the original over the file."""
-        self.last, self.copied_back = None, True
-        (self.root / file).write_bytes(self.original[file])
+    def note_foreign(self, file: str, slot: tuple[bytes, int], value: tuple) -> bool:
+        """Another program gives an entry a value: whether it is new, so that nobody takes it for ours."""
+        self.foreign.add(file)
+        self.theirs.add((file, slot))
+        known = any(content(files.get(file)).get(slot) == value for files in self.seen)
+        changes = content((self.root / file).read_bytes())[slot] != value
+        if changes and (without := self.without[file]) is not None:
+            self.without = {**self.without, file: {**without, slot: None if known else value}}
+        return not known
+
+    @rule(file=st.sampled_from([*ARCHIVES, PLAIN]), nth=st.integers(0, 5))
+    def put_version_back(self, file: str, nth: int) -> None:
+        """The user copies the original over the file, or another version of it."""
+        versions = list(dict.fromkeys(files[file] for files in self.seen if file in files))
+        data = versions[nth % len(versions)]
+        if (self.root / file).is_file() and (self.root / file).read_bytes() == data:
+            return
+        (self.root / file).write_bytes(data)
+        self.foreign.add(file)
+        self.theirs |= {(file, slot) for slot in content(data)}
+        self.without = {**self.without, file: None}
+
+    @rule(file=st.sampled_from([*ARCHIVES, PLAIN]))
+    def remove(self, file: str) -> None:
+        """Another program removes a file."""
+        (self.root / file).unlink(missing_ok=True)
+        self.foreign.add(file)
+        self.without = {**self.without, file: None}
+
+    @rule(payload=payloads)
+    def change_what_was_made(self, payload: bytes) -> None:
+        """Another program changes a file that an edit made: nothing removes it any more."""
+        path = self.root / MADE
+        if not path.is_file() or path.read_bytes() == payload:
+            return
+        if any(files.get(MADE) == payload for files in self.seen):
+            return  # an edit made the same once
+        path.write_bytes(payload)
+        self.note()
+        self.foreign.add(MADE)
+        for owner in OWNERS:
+            before = self.files()
+            with GameEdits(self.root, "edit", owner) as door:
+                door.put(MADE, None, lambda layer, owner=owner: layer.owner == owner)
+                door.commit()
+            self.note_done(before)
+        assert path.read_bytes() == payload
+
+    @rule()
+    def second_run(self) -> None:
+        """Two runs at once: one of them is told of the other."""
+        with GameEdits(self.root, "first", "out:1"), pytest.raises(ConversionError, match="at work"):
+            GameEdits(self.root, "second", "out:2").__enter__()
+
+    @rule(file=st.sampled_from(ARCHIVES), is_cut=st.booleans())
+    def damage_original(self, file: str, is_cut: bool) -> None:
+        """An original on a bad disk: it is named, never written into the game."""
+        before, kept = self.files(), {one.digest for one in status(self.root).kept if one.file == file}
+        for path in [self.vault / "originals" / digest for digest in kept]:
+            data = path.read_bytes()
+            path.write_bytes(data[:-1] if is_cut else b"\xff" + data[1:])
+            with GameEdits(self.root, "restore", "msh-mod") as door, pytest.raises(ConversionError, match="damaged"):
+                restore(door, [file], to=path.name)
+            path.write_bytes(data)
+            assert self.files() == before
+
+    @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
+    def damaged_original_is_made_good(self, file: str, payload: bytes) -> None:
+        """Where the game has the bytes, an original that is damaged is kept again."""
+        before = self.files()
+        if file not in before:
+            return
+        path = self.vault / "originals" / digest_of(before[file])
+        (self.vault / "originals").mkdir(parents=True, exist_ok=True)
+        there = path.read_bytes() if path.is_file() else None
+        path.write_bytes(b"half")
+        try:
+            with GameEdits(self.root, "edit", "out:5") as door:
+                door.put(
+                    file, write_nres(replace_entry(read_nres(before[file], file), 0, b"5" + payload)), lambda _: False
+                )
+                wrote = door.commit()
+        except ConversionError:
+            wrote = []
+        if path.read_bytes() == b"half":
+            path.unlink()
+            if there is not None:
+                path.write_bytes(there)
+        if wrote and there is not None:
+            assert path.read_bytes() == before[file]
+        self.note_done(before)
+
+    @rule(
+        name=st.sampled_from(["edits.jsonl", "writer", "intent.json", "staged", "changes", "originals"]), nth=payloads
+    )
+    def linked(self, name: str, nth: bytes) -> None:
+        """A link in the vault of a received game."""
+        if not self.vault.is_dir():
+            return
+        place, aside, before = self.vault / name, self.folder / "aside", self.files()
+        is_there = os.path.lexists(place)
+        if is_there:
+            os.replace(place, aside)
+        is_folder = name in ("staged", "changes", "originals")
+        (self.folder / "there").mkdir()
+        place.symlink_to(self.folder / ("there" if is_folder else "outside.txt"))
+        try:
+            with GameEdits(self.root, "edit", "out:4") as door:
+                door.put(PLAIN, b"linked" + nth, lambda layer: layer.owner == "out:4")
+                door.commit()
+        except ConversionError:
+            assert self.files() == before
+        if place.is_symlink():
+            place.unlink()
+        if is_there:
+            if not place.exists():
+                os.replace(aside, place)
+            aside.unlink(missing_ok=True)
+        assert os.listdir(self.folder / "there") == []
+        (self.folder / "there").rmdir()
+        self.note_done(before)
 
     # ------------------------------------------------------------------ what always holds
 
@@ -285,52 +456,45 @@ class Game(RuleBasedStateMachine):
     def originals_are_kept(self) -> None:
         if not hasattr(self, "folder"):
             return
-        kept = {(one.file, one.digest) for one in status(self.root).kept}
-        for file, data in self.files().items():
-            if file in self.original and file not in self.foreign and data != self.original[file]:
-                digest = hashlib.sha256(self.original[file]).hexdigest()
-                intent = self.root / ".msh-gltf/intent.json"
-                assert (file, digest) in kept or intent.exists()
+        ours = {file: data for file, data in self.original.items() if file not in self.foreign}
+        if (now := self.files()) | ours != now:
+            kept = {(one.file, one.digest) for one in status(self.root).kept}
+            assert all(now[file] == data or (file, digest_of(data)) in kept for file, data in ours.items())
 
-
-def assert_whole(game: Game, before: dict[str, bytes], wanted: dict[str, bytes | None]) -> None:
-    """After a kill the next command completes the transaction, or takes it back."""
-    with GameEdits(game.root, "status", "nobody"):
-        after = game.files()
-    if after == before:
-        return
-    for file, data in wanted.items():
-        if file in ARCHIVES and data is not None:
-            assert game.content(after[file]) == game.content(data)
-        elif file == PLAIN:
-            assert after.get(file) == data
-
-
-class killed_at:
-    """Let the process die at the n-th rename, removal or sync from here on."""
-
-    def __init__(self, count: int | None) -> None:
-        self.count = count
-        self.kept = {name: getattr(os, name) for name in ("replace", "unlink", "fsync")}
-
-    def __enter__(self) -> None:
-        if self.count is None:
+    @invariant()
+    def nothing_is_kept_without_a_record(self) -> None:
+        """What lies in ``originals`` was in the game at some time, or a record names it."""
+        if not hasattr(self, "folder") or not (self.vault / "originals").is_dir():
             return
-        left = self.count
+        names = {name for name in os.listdir(self.vault / "originals") if len(name) == 64}
+        history = self.vault / "edits.jsonl"
+        text = history.read_text("utf-8") if history.is_file() else ""
+        left = {name for name in names if name not in text}
+        # of a file that another program changed also what it is without our changes
+        assert self.foreign or left <= {digest_of(data) for files in self.seen for data in files.values()}
 
-        def dying(name: str):
-            def call(*args, **kwargs):
-                nonlocal left
-                left -= 1
-                if left < 0:
-                    raise Killed
-                return self.kept[name](*args, **kwargs)
 
-            return call
+def content(data: bytes | None) -> dict[tuple[bytes, int], tuple]:
+    """What a file holds: the entries of an archive with their attributes, or all of it."""
+    if data is None:
+        return {}
+    try:
+        entries = read_nres(data, "x").entries
+    except ConversionError:
+        return {(b"", 0): (data,)}
+    seen: dict[bytes, int] = {}
+    found = {}
+    for one in entries:
+        nth = seen[one.name_bytes] = seen.get(one.name_bytes, -1) + 1
+        found[one.name_bytes, nth] = (bytes(one.payload), one.type_id, one.attr1, one.attr2, one.attr3)
+    return found
 
-        for name in self.kept:
-            setattr(os, name, dying(name))
 
-    def __exit__(self, *_: object) -> None:
-        for name, function in self.kept.items():
-            setattr(os, name, function)
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def assert_wanted(after: Files, wanted: dict[str, bytes | None]) -> None:
+    """The game is as an edit wants it."""
+    for file, data in wanted.items():
+        assert content(after.get(file)) == content(data), file

@@ -9,6 +9,8 @@ import pytest
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
+from msh_gltf.exporters.nres import repack, write_nres
+from msh_gltf.importers.nres import read_nres
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
 from tests.support.game import snapshot
 from tests.support.vault import VAULT, original, records
@@ -119,6 +121,72 @@ def test_undo_beside_a_foreign_patch(game: Path) -> None:
     patch(game, 1, b"patched")
     take_back(game)
     assert entries(game) == [ONE, b"patched", TWO, FOUR]
+
+
+def test_undo_gives_back_the_bytes_of_another_program(game: Path) -> None:
+    """The layout too, which nobody can compose: of an archive that it packed, with an edit in it."""
+    change(game, "out:1", {0: b"mine"}, new={b"new": b"new"})
+    packed = write_nres(repack(read_nres(patch(game, 1, b"patched"), FILE)))
+    (game / FILE).write_bytes(packed)
+    change(game, "out:2", {3: b"theirs"})
+    change(game, "out:1", {0: b"again"})
+    edited = (game / FILE).read_bytes()
+    take_back(game)
+    take_back(game)
+    assert (game / FILE).read_bytes() == packed
+    assert status(game).foreign == {}
+    take_back(game, 5)
+    take_back(game, 4)
+    assert (game / FILE).read_bytes() == edited
+
+
+def test_undo_of_a_state_gives_back_what_it_replaced(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    patched = patch(game, 1, b"patched")
+    put_away(game, [FILE], to=digest(BEFORE))
+    take_back(game, 2)
+    assert (game / FILE).read_bytes() == patched
+    take_back(game, 3)
+    patch(game, 1, b"patched again")
+    with pytest.raises(ConversionError, match="what transaction 4 wrote is not in the game"):
+        take_back(game, 4)
+
+
+def test_a_version_that_the_user_copied_back_has_its_changes(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    edited = (game / FILE).read_bytes()
+    put_away(game)
+    (game / FILE).write_bytes(edited)
+    change(game, "out:2", {3: b"theirs"})
+    take_back(game)
+    assert (game / FILE).read_bytes() == edited
+    assert take_back(game, 2) == []  # it is so already
+    with pytest.raises(ConversionError, match="taken back already"):
+        take_back(game, 2)
+
+
+def test_undo_names_what_another_program_changed(game: Path) -> None:
+    change(game, "out:1", {0: b"mine"})
+    take_back(game)
+    patch(game, 0, b"patched")
+    before = snapshot(game)
+    with pytest.raises(ConversionError, match="what transaction 2 changed was changed since") as caught:
+        take_back(game, 2)
+    assert (caught.value.file, caught.value.entry) == (FILE, "one")
+    (game / FILE).unlink()
+    with pytest.raises(ConversionError, match="what transaction 2 changed was changed since"):
+        take_back(game, 2)
+    assert snapshot(game) == {name: data for name, data in before.items() if name != FILE}
+
+
+def test_an_older_change_under_a_later_one_is_refused(game: Path) -> None:
+    """A later transaction took away what it was made on: it would not be as it was."""
+    change(game, "out:1", {0: b"mine"})
+    change(game, "out:2", {0: ONE})
+    change(game, "out:1")
+    with pytest.raises(ConversionError, match="what transaction 2 wrote is not in the game"):
+        take_back(game, 2)
+    assert entries(game)[0] == ONE
 
 
 def test_a_file_that_an_edit_made_goes_and_is_kept(game: Path) -> None:

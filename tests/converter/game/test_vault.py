@@ -430,37 +430,6 @@ def test_a_file_that_the_history_calls_ours_is_kept_before_it_goes(game: Path) -
         assert (game / VAULT / "originals" / digest(data)).read_bytes() == data
 
 
-@pytest.mark.parametrize("is_ready", [True, False])
-@pytest.mark.parametrize("after", [b"", b"other"])
-def test_an_intent_that_nobody_had_loses_nothing(is_ready: bool, after: bytes, game: Path) -> None:
-    """Somebody else's, or one of before a restored copy of the game."""
-    there = {FILE: BEFORE, "DATA/plain.bin": (game / "DATA/plain.bin").read_bytes()}
-    files = {
-        FILE: row(before=digest(BEFORE), after=digest(after) if after else ""),
-        "DATA/plain.bin": row(before="", after=digest(there["DATA/plain.bin"])),
-        "more": row(before="", after=digest(b"more")),
-    }
-    give(game, intent={"record": record(files), "order": list(files)})
-    write(game / VAULT / "staged/0", after)
-    if is_ready:
-        write(game / VAULT / "staged/2", b"more")
-    with GameEdits(game, "look", "nobody") as door:
-        assert "has been" in door.messages[0]
-    kept = {path.read_bytes() for path in (game / VAULT / "originals").iterdir()}
-    for file, data in there.items():
-        assert data in kept or (game / file).read_bytes() == data, file
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"record": 1, "order": []}', "[" * 10_000, "\0", '{"order": ["x"]}'])
-def test_a_broken_intent_is_named(text: str, game: Path) -> None:
-    give(game)
-    (game / VAULT / "intent.json").write_text(text, "utf-8")
-    before = snapshot(game)
-    with pytest.raises(ConversionError, match=r"intent\.json"):
-        change(game, "out:1", {0: b"mine"})
-    assert snapshot(game) == before
-
-
 FOLDERS = ("originals", "changes", "staged")
 FILES = ("edits.jsonl", "intent.json", "writer", "README.txt")
 
