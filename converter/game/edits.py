@@ -20,7 +20,6 @@ from ..formats.sidecar import sha256
 from .history import History, State, in_order
 from .layers import Changed, Layer, Slot, Value, changes, compose, digest_of, new_names_taken, taken_out
 from .merge import Conflict
-from .transaction import carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .transaction import can_be_made, carry_out, digest_of_file, file_bytes, only_writer, require_unchanged
 from .vault import Vault, inside
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
-from .differences import Conflict
 from .edits import GameEdits
 from .history import History
 from .layers import Layer, Slot, by_slot
+from .merge import Conflict
 from .transaction import digest_of_file, file_bytes
 from .vault import Vault, inside
 

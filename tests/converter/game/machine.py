@@ -20,12 +20,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.nres import read_nres, write_nres
-from msh_gltf.converter.formats.nres_edits import add_entry, replace_entry
+from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_entry
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
-from msh_gltf.exporters.nres import add_entry, repack, replace_entry, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.formats.nres import read_nres, write_nres
+from msh_gltf.converter.formats.nres_edits import repack
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
-from msh_gltf.exporters.nres import repack, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.converter.game.test_vault import BEFORE, FILE, change, digest, entries, game, patch
 from tests.support.game import snapshot
 from tests.support.vault import VAULT, original, records
