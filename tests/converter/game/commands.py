@@ -19,7 +19,6 @@ from msh_gltf.converter import cli
 from msh_gltf.converter.formats.nres import read_nres, write_nres
 from msh_gltf.converter.formats.nres_edits import replace_entry
 from msh_gltf.converter.game.undo import status
-from tests.converter.game.machine import Killed
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.docs.materials import example_game
 from tests.support.gltf_edit import Editable
