@@ -357,7 +357,8 @@ def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -
     if data is None:
         return []
     if not is_nres(data):
-        check = _ASSEMBLIES.get(assembly_kind(Path(file), data[:4]))
+        kind = assembly_kind(file, data[:4])
+        check = None if kind is None else _ASSEMBLIES.get(kind)
         try:
             return [] if check is None else list(check(data, file, None))
         except ConversionError as error:

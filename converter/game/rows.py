@@ -185,9 +185,8 @@ class LineChange:
 
 def overlapping(one: RowChange | LineChange, other: RowChange | LineChange, derived: Bools | None) -> I64:
     """Return the rows of a table that two changes of it make something else of, or one copies."""
-    rows = [change.rows[change.own(derived)] for change in (one, other)]
     out = []
-    for row in np.intersect1d(*rows).tolist():
+    for row in np.intersect1d(one.rows[one.own(derived)], other.rows[other.own(derived)]).tolist():
         a, b = (c.result(int(np.searchsorted(c.rows, row)), derived) for c in (one, other))
         if a != b:
             out.append(row)
