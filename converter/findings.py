@@ -1,7 +1,8 @@
 """Findings: what a check reports about a file, and the rules that it checks; what an import reports.
 
-A rule is declared above the check that finds where it is broken: in ``converter.checks``, or in
-``converter.formats`` where reading the bytes finds it. ``checks.all_rules`` lists them.
+A rule is declared beside the check that finds where it is broken: in ``converter.checks``, or where
+reading finds it, in ``converter.formats`` and ``converter.input_files``. ``checks.all_rules`` lists
+them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``BuildDat.lst`` as data: object categories of areals, every byte kept.
+"""``BuildDat.lst``: object categories of areals, every byte kept.
 
 The file is text. Empty lines and lines that start with ``//`` are skipped; a header
 ``<Category> <count>`` is followed by exactly ``count`` other lines, each a path in double quotes;

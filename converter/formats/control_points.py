@@ -1,4 +1,4 @@
-"""Control points (``.cpt``, type ``CTPT``) as data: named places on the nodes of a model.
+"""Control points (``.cpt``, type ``CTPT``): named places on the nodes of a model.
 
 Guns, feet, lights, effects. The layout is in none of the source pages; it was published by an
 independent reader of the retail install, which counted 3,599 points in 284 files, and it fits the
@@ -21,7 +21,7 @@ from ..numeric.arrays import Records
 from .names import field_text
 from .tables import NAME_DTYPE
 
-POINT_DTYPE = np.dtype(  # of a .cpt, see converter.formats.control_points
+POINT_DTYPE = np.dtype(
     [
         ("opaque0", "<u4"),  # +0   0
         ("node", "<i4"),  # +4   the node that it is on
@@ -31,7 +31,6 @@ POINT_DTYPE = np.dtype(  # of a .cpt, see converter.formats.control_points
     ]
 )
 assert POINT_DTYPE.itemsize == 36
-
 
 _rule = partial(Rule, "control points", source="docs/reference/control_points.md")
 

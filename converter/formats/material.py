@@ -1,4 +1,4 @@
-"""Materials (``MAT0`` entries of ``Material.lib``) as data, every byte kept.
+"""Materials (``MAT0`` entries of ``Material.lib``), every byte kept.
 
 Source: docs/reference/material.md. The order of the parts (header, all phases, all
 tracks, each followed by its keys) is derived from the files: it accounts for every byte of
@@ -20,8 +20,6 @@ from ..findings import Rule
 from ..numeric.arrays import Records, field_offset
 from .names import field_text
 from .nres import Archive, Entry
-
-# ------------------------------------------------------------------ materials (MAT0) and textures
 
 MATERIAL_HEADER_DTYPE = np.dtype(
     [
@@ -64,7 +62,6 @@ MATERIAL_KEY_DTYPE = np.dtype(
     ]
 )
 assert MATERIAL_KEY_DTYPE.itemsize == 6
-
 
 _rule = partial(Rule, "MAT0", source="docs/reference/material.md")
 

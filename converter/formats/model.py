@@ -108,7 +108,6 @@ assert GRAPH_LINK_DTYPE.itemsize == 40
 TANGENT_DTYPE = np.dtype([("tangent", "i1", (4,)), ("bitangent", "i1", (4,))])  # +0, +4
 assert TANGENT_DTYPE.itemsize == 8
 
-
 #: Type id -> table of a core model, in the game's order of loading (docs/reference/model.md).
 TABLES = by_type(
     TableSpec(StreamType.NODES, "nodes", NODE_DTYPE, Presence.REQUIRED, 38, legacy=LEGACY_NODE_DTYPE),
@@ -147,7 +146,6 @@ NODE_COCKPIT = 0x20
 BATCH_PORTAL = 0x8
 BATCH_LIGHTMAP = 0x2000
 
-
 _rule = partial(Rule, "core model", source="docs/reference/model.md#the-tables")
 
 _ZERO = np.zeros(1, np.uint16)
@@ -175,6 +173,7 @@ SLOTS_SIZE = _rule(
     why="The last slot would be read past the end.",
     fix="The table was cut: take it from a backup.",
 )
+_RULES = TableRules(missing=MODEL_TABLES, size=TABLE_STRIDE, header=SLOTS_SIZE)
 
 
 @dataclass
@@ -336,9 +335,6 @@ def largest_indices(model: MshModel) -> NDArray[np.int64]:
     largest[order] = np.maximum.reduceat(padded, bounds)[0::2]
     largest[count == 0] = 0
     return largest
-
-
-_RULES = TableRules(missing=MODEL_TABLES, size=TABLE_STRIDE, header=SLOTS_SIZE)
 
 
 def model_at(archive: Archive, index: int | None, file_name: str, *, cut: bool = False) -> MshModel:

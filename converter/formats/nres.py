@@ -47,7 +47,6 @@ NRES_ENTRY_DTYPE = np.dtype(
 )
 assert NRES_ENTRY_DTYPE.itemsize == 64
 
-
 _rule = partial(Rule, "NRes", source="docs/reference/nres.md#header")
 
 Fold = Callable[[bytes], bytes]

@@ -21,14 +21,13 @@ from .names import field_text
 from .nres import Archive, write_nres
 from .nres_edits import replace_entry
 
-REGISTRY_ROW_DTYPE = np.dtype(  # objects.rlb, see converter.formats.registry
+REGISTRY_ROW_DTYPE = np.dtype(
     [
         ("archive", "u1", (32,)),  # +0   NUL-terminated; what follows the NUL is kept
         ("member", "u1", (32,)),  # +32  the same
     ]
 )
 assert REGISTRY_ROW_DTYPE.itemsize == 64
-
 
 _rule = partial(Rule, "objects.rlb", source="docs/reference/registry.md#from-a-key-to-a-model")
 

@@ -1,4 +1,4 @@
-"""RsLi libraries (``gamefont.rlb``, ``sprites.lib``) as data: the game's other container.
+"""RsLi libraries (``gamefont.rlb``, ``sprites.lib``): the game's other container.
 
 The table of entries is enciphered, the entries are packed in one of several ways
 (docs/reference/rsli.md). They are not written.

@@ -89,7 +89,6 @@ TERRAIN_TABLES = by_type(
     TableSpec(_T.DRAW_ORDER, "draw order", DRAW_DTYPE, Presence.REQUIRED, 4),
 )
 
-
 _rule = partial(Rule, "terrain", source="docs/reference/terrain.md#the-tables")
 
 MOST_VERTICES = 0xFFFF
@@ -117,6 +116,7 @@ TERRAIN_STRIDE = _rule(
     fix="The table was cut: take it from a backup.",
     drops="the last record",
 )
+_RULES = TableRules(missing=TERRAIN_TABLES_RULE, size=TERRAIN_STRIDE, header=TERRAIN_TABLES_RULE)
 # What a tolerant reader refuses.
 TERRAIN_GROUND = _rule(
     "terrain-ground",
@@ -292,9 +292,6 @@ class Terrain(TableFile):
 def too_many(what: str, value: int, most: int) -> ConversionError:
     """The error for a terrain that outgrows its 16-bit numbers (docs/levels.md)."""
     return ConversionError(f"too many {what} for a terrain", value=f"{value:,}", expected=f"at most {most:,}")
-
-
-_RULES = TableRules(missing=TERRAIN_TABLES_RULE, size=TERRAIN_STRIDE, header=TERRAIN_TABLES_RULE)
 
 
 def read_terrain(archive: Archive, name: str, *, cut: bool = False) -> Terrain:

@@ -1,4 +1,4 @@
-"""Textures (``Texm``) as data: stored pixels and their decoding, every byte kept.
+"""Textures (``Texm``): stored pixels and their decoding, every byte kept.
 
 Source: docs/reference/texture.md. Derived from the files and their recorded pixels:
 
@@ -49,7 +49,6 @@ PAGE_DTYPE = np.dtype(
     ]
 )
 assert PAGE_DTYPE.itemsize == 8
-
 
 _rule = partial(Rule, "Texm", source="docs/reference/texture.md")
 

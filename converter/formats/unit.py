@@ -1,4 +1,4 @@
-"""Unit and building assemblies (``UNITS/**/*.dat``) as data: a tree of components.
+"""Unit and building assemblies (``UNITS/**/*.dat``): a tree of components.
 
 A component names an object key and the node of its parent's model that it is mounted on
 (docs/reference/unit.md).
@@ -16,8 +16,6 @@ from ..findings import Rule
 from ..numeric.arrays import Ints, Records, field_offset
 from .names import field_text
 
-# ------------------------------------------------------------------ units (UNITS/**/*.dat)
-
 UNIT_HEADER_DTYPE = np.dtype(
     [
         ("magic", "<u4"),  # +0  0xF0F1
@@ -33,12 +31,11 @@ COMPONENT_DTYPE = np.dtype(
         ("flags", "<u4"),  # +64  1
         ("attach", "<i4"),  # +68  node of the parent's model, or a slot of its controller
         ("label", "u1", (32,)),  # +72  display name; may fill all 32 bytes
-        ("part_class", "<u4"),  # +104 see converter.formats.unit.CLASSES
+        ("part_class", "<u4"),  # +104 see CLASSES
         ("child_count", "<i4"),  # +108 so many subtrees follow
     ]
 )
 assert COMPONENT_DTYPE.itemsize == 112
-
 
 _rule = partial(Rule, "unit", source="docs/reference/unit.md")
 

@@ -1,4 +1,4 @@
-"""WEAR text (``.wea``) as data: names of materials and lightmaps by row, every byte kept.
+"""WEAR text (``.wea``): names of materials and lightmaps by row, every byte kept.
 
 A count, then that many ``<id> <name>`` rows; where there are lightmaps, a blank line, the word
 ``LIGHTMAPS``, a count and rows of the same form (docs/reference/wear.md). Rows are selected by
