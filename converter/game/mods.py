@@ -7,6 +7,7 @@ unpacks to is bounded.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import zipfile
@@ -273,15 +274,11 @@ def install(edits: GameEdits, mod: Mod) -> None:
         )
         edits.set_layers(file, [*opened.wanted, layer])
         try:
-            after = compose(opened.base, opened.wanted, edits.read_change, file)
+            compose(opened.base, opened.wanted, edits.read_change, file)
         except ConversionError as error:
             raise _with_owners(error, mod, change, opened.layers) from None
-        if any(layer.slot == change.slot for layer in opened.layers):
-            alone = compose(opened.base, [layer], edits.read_change, file)
-            problem = _new_finding(edits, change, file, after, (opened.now, alone))
-            if problem is not None:
-                merged = Conflict(f"would not be valid with both changes: {problem}")
-                raise _with_owners(merged, mod, change, opened.layers)
+    for change in mod.changes:  # all of the mod is there: a model, and the list of its materials
+        _require_valid(edits, mod, change)
 
 
 def _in_game(edits: GameEdits, change: Change) -> str:
@@ -345,12 +342,26 @@ def _digests_in(data: bytes | None, file: str, change: Change) -> set[str]:
     return set() if value is None else {sha256(value)}
 
 
-def _new_finding(
-    edits: GameEdits, change: Change, file: str, after: bytes | None, known: Iterable[bytes | None]
-) -> Finding | None:
-    """The first finding of a merge that neither side has alone."""
+def _require_valid(edits: GameEdits, mod: Mod, change: Change) -> None:
+    """Stop where a merge has a finding that neither side has alone.
+
+    Raises:
+        Conflict: naming the finding.
+    """
+    file = _in_game(edits, change)
+    opened = edits.open(file)
+    if not any(layer.slot == change.slot for layer in opened.layers):
+        return
+    known = [opened.now]
+    with contextlib.suppress(Conflict):  # the mod was made on what the others brought
+        mine = [layer for layer in opened.wanted if layer.owner == mod.owner]
+        known.append(compose(opened.base, mine, edits.read_change, file))
     before = {(f.code, f.table) for data in known for f in _findings(edits, change, file, data)}
-    return next((f for f in _findings(edits, change, file, after) if (f.code, f.table) not in before), None)
+    after = compose(opened.base, opened.wanted, edits.read_change, file)
+    for finding in _findings(edits, change, file, after):
+        if (finding.code, finding.table) not in before:
+            problem = Conflict(f"would not be valid with both changes: {finding}")
+            raise _with_owners(problem, mod, change, opened.layers)
 
 
 def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -> list[Finding]:
