@@ -106,7 +106,8 @@ class History:
             again = self.record(undoes) or {}
             self.undone.discard(again.get("undoes", -1))
         for file, facts in record["files"].items():
-            if any(type(facts[key]) is not str for key in ("base", "before", "after")):
+            digests = facts["base"], facts["before"], facts["after"], facts.get("base_before", "")
+            if any(type(digest) is not str for digest in digests):
                 raise TypeError("a digest")
             before = self.files.get(file, State("", ""))
             there = self._before[number, file] = _with(before.layers, facts["lost"], facts.get("found", ()))

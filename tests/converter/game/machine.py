@@ -7,7 +7,6 @@ are kept.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import tempfile
@@ -24,6 +23,9 @@ from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_ent
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
+from msh_gltf.exporters.nres import add_entry, repack, replace_entry, write_nres
+from msh_gltf.importers.nres import read_nres
+from tests.converter.game.contents import assert_wanted, content, digest_of
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
 
@@ -173,9 +175,11 @@ class Game(RuleBasedStateMachine):
                     door.commit("undo", undoes=number)
         except Killed:
             pass
-        except ConversionError:
+        except ConversionError as error:
             assert self.files() == before
             assert not exact
+            known = "has no change to take back" not in str(error)  # then nothing is in force
+            assert known or self.foreign or before == self.original
             return
         _, _, was, became = self.done[number]
         without = {file: value for file, value in was.items() if value != became[file]}
@@ -406,34 +410,54 @@ class Game(RuleBasedStateMachine):
             assert path.read_bytes() == before[file]
         self.note_done(before)
 
+    @rule(file=st.sampled_from(ARCHIVES), payload=payloads)
+    def changed_meanwhile(self, file: str, payload: bytes) -> None:
+        """Another program writes while a run is at work: that is not replaced."""
+        before, path = self.files(), self.root / file
+        if file not in before:
+            return
+        theirs = write_nres(replace_entry(read_nres(before[file], file), 0, b"theirs" + payload))
+        with GameEdits(self.root, "edit", "out:6") as door:
+            made = replace_entry(read_nres(before[file], file), 1, os.urandom(9))
+            door.put(file, write_nres(made), lambda _: False)
+            path.write_bytes(theirs)
+            with pytest.raises(ConversionError, match="while this run was at work"):
+                door.commit()
+        assert path.read_bytes() == theirs
+        path.write_bytes(before[file])
+
     @rule(
-        name=st.sampled_from(["edits.jsonl", "writer", "intent.json", "staged", "changes", "originals"]), nth=payloads
+        name=st.sampled_from(["edits.jsonl", "writer", "intent.json", "staged", "changes", "originals", "../DATA"]),
+        nth=payloads,
     )
     def linked(self, name: str, nth: bytes) -> None:
-        """A link in the vault of a received game."""
+        """A link in the vault of a received game, or in place of a folder of it."""
         if not self.vault.is_dir():
             return
         place, aside, before = self.vault / name, self.folder / "aside", self.files()
         is_there = os.path.lexists(place)
         if is_there:
             os.replace(place, aside)
-        is_folder = name in ("staged", "changes", "originals")
+        is_folder = name in ("staged", "changes", "originals", "../DATA")
         (self.folder / "there").mkdir()
+        (self.folder / "there/x").write_bytes(b"nobody's")
         place.symlink_to(self.folder / ("there" if is_folder else "outside.txt"))
         try:
             with GameEdits(self.root, "edit", "out:4") as door:
                 door.put(PLAIN, b"linked" + nth, lambda layer: layer.owner == "out:4")
                 door.commit()
+            refused = False
         except ConversionError:
-            assert self.files() == before
+            refused = True
         if place.is_symlink():
             place.unlink()
         if is_there:
             if not place.exists():
                 os.replace(aside, place)
             aside.unlink(missing_ok=True)
-        assert os.listdir(self.folder / "there") == []
-        (self.folder / "there").rmdir()
+        assert os.listdir(self.folder / "there") == ["x"]
+        shutil.rmtree(self.folder / "there")
+        assert self.files() == before or not refused
         self.note_done(before)
 
     # ------------------------------------------------------------------ what always holds
@@ -470,29 +494,3 @@ class Game(RuleBasedStateMachine):
         left = {name for name in names if name not in text}
         # of a file that another program changed also what it is without our changes
         assert self.foreign or left <= {digest_of(data) for files in self.seen for data in files.values()}
-
-
-def content(data: bytes | None) -> dict[tuple[bytes, int], tuple]:
-    """What a file holds: the entries of an archive with their attributes, or all of it."""
-    if data is None:
-        return {}
-    try:
-        entries = read_nres(data, "x").entries
-    except ConversionError:
-        return {(b"", 0): (data,)}
-    seen: dict[bytes, int] = {}
-    found = {}
-    for one in entries:
-        nth = seen[one.name_bytes] = seen.get(one.name_bytes, -1) + 1
-        found[one.name_bytes, nth] = (bytes(one.payload), one.type_id, one.attr1, one.attr2, one.attr3)
-    return found
-
-
-def digest_of(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
-
-
-def assert_wanted(after: Files, wanted: dict[str, bytes | None]) -> None:
-    """The game is as an edit wants it."""
-    for file, data in wanted.items():
-        assert content(after.get(file)) == content(data), file

@@ -369,6 +369,7 @@ BAD = {
     "no files": {"files": None},
     "files that are a list": {"files": [1]},
     "a digest": {"files": {FILE: row(after=5)}},
+    "a digest of a base": {"files": {FILE: row(base_before=5)}},
     "layers": {"files": {FILE: row(added=[[1, 2]])}},
     "a layer's number": {"files": {FILE: row(added=[layer(number=2**40)])}},
     "a layer's place": {"files": {FILE: row(added=[layer(nth=-1)])}},

@@ -1,0 +1,34 @@
+"""What files of a game hold, whatever the layout of an archive."""
+
+from __future__ import annotations
+
+import hashlib
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.importers.nres import read_nres
+
+
+def content(data: bytes | None) -> dict[tuple[bytes, int], tuple]:
+    """What a file holds: the entries of an archive with their attributes, or all of it."""
+    if data is None:
+        return {}
+    try:
+        entries = read_nres(data, "x").entries
+    except ConversionError:
+        return {(b"", 0): (data,)}
+    seen: dict[bytes, int] = {}
+    found = {}
+    for one in entries:
+        nth = seen[one.name_bytes] = seen.get(one.name_bytes, -1) + 1
+        found[one.name_bytes, nth] = (bytes(one.payload), one.type_id, one.attr1, one.attr2, one.attr3)
+    return found
+
+
+def digest_of(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def assert_wanted(after: dict[str, bytes], wanted: dict[str, bytes | None]) -> None:
+    """The game is as an edit wants it."""
+    for file, data in wanted.items():
+        assert content(after.get(file)) == content(data), file
