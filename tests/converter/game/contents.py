@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.importers.nres import read_nres
+from msh_gltf.converter.formats.nres import read_nres
 
 
 def content(data: bytes | None) -> dict[tuple[bytes, int], tuple]:

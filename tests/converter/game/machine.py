@@ -23,8 +23,6 @@ from msh_gltf.converter.formats.nres_edits import add_entry, repack, replace_ent
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status, undo
 from msh_gltf.converter.game.vault import Vault
-from msh_gltf.exporters.nres import add_entry, repack, replace_entry, write_nres
-from msh_gltf.importers.nres import read_nres
 from tests.converter.game.contents import assert_wanted, content, digest_of
 from tests.converter.game.stopping import Killed, stopped_at
 from tests.support.game import archive, entry
