@@ -24,7 +24,7 @@ from msh_gltf.converter.formats.model import TABLES
 from msh_gltf.converter.formats.tables import Presence, TableSpec
 from msh_gltf.converter.formats.terrain import TERRAIN_TABLES
 from msh_gltf.converter.formats.texture import FORMATS, INDEXED, WRITABLE_FORMATS
-from msh_gltf.converter.numeric.face_flags import COMPACT_MAIN, COMPACT_MATERIAL
+from msh_gltf.converter.numeric.surfaces import COMPACT_MAIN, COMPACT_MATERIAL
 from msh_gltf.converter.scene.extras import OBJECTS, SceneExtras, SourceExtras, schema
 
 FOLDER = Path(__file__).with_name("reference")

@@ -15,10 +15,17 @@ from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
 from ..converter.scene.extras import NodeExtras, SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Node, Part, Scene
-from .gltf_appearance import Pictures
 from .gltf_file import Builder, Document
-from .gltf_nodes import add_clip, material_object, mesh_text, node_object, placed, point_object
-from .gltf_primitives import add_primitives
+from .gltf_nodes import (
+    Pictures,
+    add_clip,
+    add_primitives,
+    material_object,
+    mesh_text,
+    node_object,
+    placed,
+    point_object,
+)
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,18 @@ from ..converter.scene.appearance import Appearance
 from ..converter.scene.assembly import AssembledModel, Assembly, Marker, Placement, Pose, closed_sides, unique_label
 from ..converter.scene.extras import SceneExtras, SourceExtras, to_extras
 from ..converter.scene.scene import Part, Primitive, Scene, Streams
-from .gltf_appearance import Pictures
-from .gltf_file import Builder, Document
-from .gltf_json import json_text
-from .gltf_nodes import add_clip, material_object, mesh_text, node_object, placed, point_object
-from .gltf_primitives import add_primitives
-from .gltf_terrain import add_levels
+from .gltf_file import Builder, Document, json_text
+from .gltf_level import add_levels
+from .gltf_nodes import (
+    Pictures,
+    add_clip,
+    add_primitives,
+    material_object,
+    mesh_text,
+    node_object,
+    placed,
+    point_object,
+)
 
 
 @dataclass(frozen=True)

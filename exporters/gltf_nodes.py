@@ -1,26 +1,211 @@
-"""The objects of a glTF document that models are made of, alone and assembled.
-
-What they look like: ``docs/reference/gltf.md``, A core model.
-"""
+"""The nodes, primitives and materials of models in a glTF document, alone and assembled."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..converter.formats.control_points import ControlPoint
-from ..converter.formats.gltf import Json
+from ..converter.formats.gltf import RESTART16, ComponentType, Json, Target
+from ..converter.formats.surface import pixel_digest
 from ..converter.numeric.axes import game_to_gltf, rotation_to_gltf
+from ..converter.numeric.quantize import to_linear
+from ..converter.scene.appearance import Appearance, MaterialAppearance, Picture
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, to_extras
 from ..converter.scene.points import length_of, rotation_of
-from ..converter.scene.scene import Channel, Material, Mesh, Node, Track
-from .gltf_appearance import Pictures, set_appearance
-from .gltf_file import Builder, row_colour
-from .gltf_json import Text, numbers_text, quoted
+from ..converter.scene.scene import Channel, Material, Mesh, Node, Primitive, Streams, Track
+from .gltf_file import Builder, Text, json_rows, numbers_text, quoted, row_colour
+from .png import png_bytes
+
+#: Light goes through the lightmap by its own UV set.
+_LIGHTMAP_UV = 1
+
+
+class Pictures:
+    """The textures of a document, each once; their images are in its buffer or beside it."""
+
+    def __init__(self, file: Builder, appearance: Appearance) -> None:
+        self.appearance = appearance
+        self._file = file
+        self._textures: dict[Picture, int] = {}
+
+    def of(self, appearance: Appearance) -> Pictures:
+        """Return the textures of the same document for another model."""
+        out = Pictures(self._file, appearance)
+        out._textures = self._textures
+        return out
+
+    def texture(self, picture: Picture) -> int:
+        """Return the index of a picture's texture; adds it where it is new."""
+        number = self._textures.get(picture)
+        if number is None:
+            number = self._textures[picture] = self._file.add_texture(*self._image(picture))
+        return number
+
+    def _image(self, picture: Picture) -> tuple[Json, str]:
+        """An image, and the digest of its pixels."""
+        if self.appearance.up is not None and picture.path:
+            uri = quote(f"{self.appearance.up}{picture.path}", errors="surrogateescape")
+            return {"name": picture.name, "uri": uri}, picture.pixels
+        pixels = picture.rgba()  # decoded once for both
+        view = self._file.add_buffer_view(np.frombuffer(png_bytes(pixels), np.uint8))
+        image = {"name": picture.name, "mimeType": "image/png", "bufferView": view}
+        return image, pixel_digest(pixels)
+
+
+def set_appearance(
+    out: Json,
+    values: MaterialExtras,
+    appearance: MaterialAppearance,
+    picture: Picture | None,
+    *,
+    pictures: Pictures,
+    light: Picture | None = None,
+) -> None:
+    """Give a glTF material the appearance that it has in the game.
+
+    Args:
+        out: the material; it has ``pbrMetallicRoughness``. Changed in place.
+        values: its extras. Changed in place.
+        appearance: what its WEAR row leads to.
+        picture: its texture.
+        pictures: the document's textures.
+        light: its lightmap. glTF has no such thing; what Blender and viewers show through a second
+            UV set is emission, so it takes the place of the texture there (decision 0019).
+    """
+    surface = out["pbrMetallicRoughness"]
+    *colour, alpha = appearance.colour
+    surface["baseColorFactor"] = [*to_linear(colour), round(alpha, 6)]
+    if picture is not None:
+        surface["baseColorTexture"] = {"index": pictures.texture(picture)}
+    cutout = appearance.translucent and not appearance.additive and appearance.colour[3] == 1.0
+    if cutout and picture is not None and picture.cutout:
+        out["alphaMode"] = "MASK"  # a silhouette: no half-clear texel to blend
+    elif appearance.translucent:
+        out["alphaMode"] = "BLEND"
+    own = appearance.self_light
+    if not any(own) and (light is not None or appearance.additive):
+        # light from elsewhere comes back in the surface's own colour
+        own = _mean_colour(appearance, None if appearance.additive else picture)
+    if any(own):
+        out["emissiveFactor"] = to_linear(own)
+        if light is not None:
+            out["emissiveTexture"] = {"index": pictures.texture(light), "texCoord": _LIGHTMAP_UV}
+        elif picture is not None:  # its own light goes through the texture too
+            out["emissiveTexture"] = {"index": pictures.texture(picture)}
+    values["material"], values["phases"] = appearance.material, appearance.phases
+    if appearance.additive:
+        values["additive"] = 1
+    if appearance.animation:
+        values["animation"] = appearance.animation
+    if appearance.cell >= 0:
+        values["cell"] = appearance.cell
+
+
+def _mean_colour(appearance: MaterialAppearance, picture: Picture | None) -> tuple[float, float, float]:
+    """The colour of a surface as a whole: its diffuse colour, times the texture's mean."""
+    red, green, blue = picture.mean if picture is not None else (1.0, 1.0, 1.0)
+    return appearance.colour[0] * red, appearance.colour[1] * green, appearance.colour[2] * blue
+
+
+def add_primitives(file: Builder, streams: Streams, primitives: Sequence[Primitive]) -> list[str]:
+    """Add the accessors of some primitives; returns the primitives as JSON text.
+
+    Primitives with the same window of vertices have the same accessors.
+
+    Args:
+        file: the document.
+        streams: vertices and indices of all primitives.
+        primitives: at least one.
+    """
+    table = np.fromiter(chain.from_iterable(primitives), np.int64).reshape(len(primitives), -1)
+    material, start, count, index_start, index_count = table.T[:5]
+    positions = game_to_gltf(streams.positions)
+    vertices = _vertex_accessors(file, streams, positions)
+    index = _index_accessors(file, streams.indices, index_start, index_count, count > RESTART16)
+    first: dict[int, int] = {}
+    windows_of = enumerate((start << 32 | count).tolist())
+    # the primitive that has this one's window first
+    opener = np.array([first.setdefault(window, i) for i, window in windows_of])
+    is_new = opener == np.arange(len(table))
+    # the accessors of a primitive with a new window, then its indices
+    last = np.cumsum(is_new * len(vertices) + 1) - 1
+
+    start, count = start[is_new], count[is_new]
+    low, high = _window_bounds(positions, start, count)
+    windows = [{**accessor, "byteOffset": start * stride, "count": count} for _, stride, accessor in vertices]
+    windows[0] |= {"min": low, "max": high}
+    if is_new.all():
+        texts = json_rows(*windows, index)
+    else:
+        opened = iter(json_rows(*windows))
+        texts = [
+            f"{next(opened)},{indices}" if new else indices
+            for new, indices in zip(is_new.tolist(), json_rows(index), strict=True)
+        ]
+    last += file.add_accessors(Text(",".join(texts)), int(last[-1]) + 1)
+    at = last[opener] - len(vertices)
+    attributes = {name: at + k for k, (name, _, _) in enumerate(vertices)}
+    return json_rows({"attributes": attributes, "indices": last, "material": material})
+
+
+def _vertex_accessors(file: Builder, streams: Streams, positions: NDArray[np.float32]) -> list[tuple[str, int, Json]]:
+    """Add the vertex streams; returns attribute, stride, and what all its accessors have."""
+    normals = None if streams.normals is None else game_to_gltf(streams.normals)
+    # glTF numbers texture coordinates without gaps
+    second = "TEXCOORD_1" if streams.uv0 is not None else "TEXCOORD_0"
+    number = {"componentType": int(ComponentType.FLOAT)}
+    colour = {"componentType": int(ComponentType.UNSIGNED_BYTE), "normalized": True}
+    arrays: list[tuple[str, NDArray[Any] | None, Json]] = [
+        ("POSITION", positions, {**number, "type": "VEC3"}),
+        ("NORMAL", normals, {**number, "type": "VEC3"}),
+        ("TEXCOORD_0", streams.uv0, {**number, "type": "VEC2"}),
+        (second, streams.uv1, {**number, "type": "VEC2"}),
+        ("COLOR_0", streams.colours, {**colour, "type": "VEC4"}),
+    ]
+    out = []
+    for name, array, accessor in arrays:
+        if array is not None:
+            stride = array.nbytes // max(1, len(array))
+            view = file.add_buffer_view(array, target=Target.ARRAY_BUFFER, stride=stride)
+            out.append((name, stride, {"bufferView": view, **accessor}))
+    return out
+
+
+def _index_accessors(
+    file: Builder, indices: NDArray[Any], start: NDArray[np.int64], count: NDArray[np.int64], wide: NDArray[np.bool_]
+) -> Json:
+    """Add the indices as uint16, and as uint32 for primitives that need it; returns accessors."""
+    target, wides = Target.ELEMENT_ARRAY_BUFFER, np.count_nonzero(wide)
+    views = {}
+    if wides < wide.size:
+        views["<u2"] = file.add_buffer_view(indices.astype("<u2"), target=target)
+    if wides:
+        views["<u4"] = file.add_buffer_view(indices.astype("<u4"), target=target)
+    if len(views) == 2:
+        view: Any = np.where(wide, views["<u4"], views["<u2"])
+        kind: Any = np.where(wide, ComponentType.UNSIGNED_INT, ComponentType.UNSIGNED_SHORT)
+        size: Any = np.where(wide, 4, 2)
+    else:
+        [view] = views.values()
+        kind = int(ComponentType.UNSIGNED_INT if wides else ComponentType.UNSIGNED_SHORT)
+        size = 4 if wides else 2
+    return {"bufferView": view, "byteOffset": start * size, "componentType": kind, "count": count, "type": "SCALAR"}
+
+
+def _window_bounds(
+    positions: NDArray[np.float32], start: NDArray[np.int64], count: NDArray[np.int64]
+) -> list[NDArray[np.float32]]:
+    """Exact minima and maxima of every window of vertices, (n, 3) each."""
+    ends = np.stack([start, start + count], axis=1).ravel()
+    # reduceat wants every bound inside the array; windows are never empty
+    padded = np.concatenate([positions, positions[:1]])
+    return [f.reduceat(padded, ends)[0::2] for f in (np.minimum, np.maximum)]
 
 
 def node_object(node: Node, place: Json, mesh: int | None, clip: tuple[float, int] | None, flags: int | None) -> Json:

@@ -14,15 +14,11 @@ from ..converter.errors import ConversionError, printable
 from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
 from ..converter.scene.scene import ImportedScene, Material
-from .gltf_animation import read_clips
 from .gltf_file import BROKEN_HINT, GltfFile, broken_gltf, open_gltf
-from .gltf_flags import read_flags
-from .gltf_mesh import read_meshes
-from .gltf_nodes import add_instances, hidden_nodes, read_node
-from .gltf_skin import bind_skins
-from .gltf_surfaces import read_surfaces
-from .gltf_types import GltfMaterial, GltfNode, GltfScene
-from .gltf_values import require_finite
+from .gltf_mesh import bind_skins, read_meshes
+from .gltf_nodes import add_instances, hidden_nodes, read_clips, read_flags, read_node
+from .gltf_types import GltfMaterial, GltfNode, GltfScene, require_finite
+from .materials import read_surfaces
 
 
 def read_gltf(

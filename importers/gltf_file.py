@@ -29,8 +29,9 @@ from ..converter.numeric.arrays import NONE16
 from ..converter.requirements import needed_for
 from ..converter.scene.extras import raw_extras
 from ..converter.storage import read_json
-from .gltf_extensions import DRACO, UNPACK_HINTS, check_required
 from .gltf_types import (
+    DRACO,
+    UNPACK_HINTS,
     GltfAccessor,
     GltfAnimation,
     GltfBufferView,
@@ -40,6 +41,7 @@ from .gltf_types import (
     GltfPrimitive,
     GltfScene,
     GltfSkin,
+    check_required,
 )
 
 _T = TypeVar("_T")

@@ -1,15 +1,16 @@
-"""Objects of a glTF document, as far as they are read: properties, and what absent ones mean.
-
-Nothing is checked here: a malformed document may lack a required property, which is no attribute
-then, or have a value of another type. What Python raises is reported as broken glTF.
-"""
+"""Objects of a glTF document as far as they are read, their values, and its extensions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypedDict
+from typing import Any, TypedDict
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..converter.errors import ConversionError
 from ..converter.formats.gltf import Json
+from ..converter.scene.scene import ImportedScene, require_in_range
 
 
 class GltfObject:
@@ -126,3 +127,106 @@ class GltfBufferView(GltfObject):
     byteOffset: int | None = None
     byteLength: int
     byteStride: int | None = None
+
+
+def vector(values: Any, width: int) -> NDArray[np.float64]:
+    """Numbers of a JSON list, (width,) float64.
+
+    Raises:
+        ValueError, TypeError: not so many, or none.
+    """
+    numbers = np.array(values, np.float64)
+    if numbers.shape != (width,):
+        raise ValueError(f"{values} are not {width} numbers")
+    return numbers
+
+
+def require_finite(read: ImportedScene, label: str) -> None:
+    """Refuse a file whose numbers no model can have.
+
+    Raises:
+        ConversionError: a number that is not finite, or that became so as float32; or out of range.
+    """
+    streams = read.streams
+    require_in_range("a position", streams.positions, label)
+    named: dict[str, NDArray[Any] | None] = {
+        "a normal": streams.normals,
+        "a texture coordinate": streams.uv0,
+        "a lightmap coordinate": streams.uv1,
+        "a blend": streams.blend,
+        "a number of an areal": streams.areal,
+        "a logic flag": streams.logic,
+    }
+    for item in read.nodes:
+        for part in (item.translation, item.rotation, item.linear):
+            if part is not None:
+                require_in_range(f"the transform of node {item.name!r}", part, label)
+    for track in [track for clip in read.clips for track in clip.tracks]:
+        node = f"the animation of node {read.nodes[track.node].name!r}"
+        for channel in (track.translation, track.rotation):
+            if channel is not None:
+                require_in_range(f"a time of {node}", channel.frames, label)
+                require_in_range(f"a value of {node}", channel.values, label)
+    for what, values in named.items():
+        if values is not None and not np.isfinite(values).all():
+            raise ConversionError(f"{what} is not finite", file=label, expected="a float32")
+
+
+DRACO = "KHR_draco_mesh_compression"
+INSTANCING = "EXT_mesh_gpu_instancing"
+VISIBILITY = "KHR_node_visibility"
+
+#: Extensions that are read, or that say nothing about a model.
+_READABLE = {
+    "KHR_mesh_quantization",
+    "KHR_texture_transform",
+    "KHR_lights_punctual",
+    "KHR_texture_basisu",
+    "EXT_texture_webp",
+    DRACO,
+    INSTANCING,
+    VISIBILITY,
+}
+#: How the names of those begin that change the appearance of a surface, not its shape.
+_APPEARANCE = (
+    "KHR_materials_",
+    "KHR_texture_",
+    "KHR_lights_",
+    "KHR_xmp",
+    "EXT_materials_",
+    "EXT_texture_",
+    "EXT_lights_",
+    "ADOBE_materials_",
+    "MSFT_texture_",
+    "MSFT_packing_",
+)
+_UNPACK = "clear Compression in Blender's glTF exporter, or unpack it: npx @gltf-transform/cli copy in.glb out.glb"
+#: What to do about an extension that cannot be read.
+UNPACK_HINTS = {"EXT_meshopt_compression": _UNPACK, "KHR_meshopt_compression": _UNPACK}
+
+
+def check_required(root: Json, label: str) -> list[str]:
+    """Refuse required extensions that change a shape and are not read.
+
+    Args:
+        root: the document.
+        label: the file.
+
+    Returns:
+        Warnings of those that only change the appearance.
+
+    Raises:
+        ConversionError: the document needs what cannot be read.
+    """
+    unread = [str(name) for name in root.get("extensionsRequired", []) if name not in _READABLE]
+    refused = [name for name in unread if not name.startswith(_APPEARANCE)]
+    if refused:
+        raise ConversionError(
+            "needs extensions that cannot be read",
+            file=label,
+            value=", ".join(refused),
+            hint=UNPACK_HINTS.get(refused[0], "export it without them"),
+        )
+    if not unread:
+        return []
+    return [f"only the appearance needs {', '.join(unread)}: the shape is read, the rest is not"]

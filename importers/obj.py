@@ -24,15 +24,15 @@ from ..converter.formats.names import decode_text, readable, stem
 from ..converter.formats.surface import FilePicture, Surface
 from ..converter.formats.tables import GROUP_COUNT, LOD_COUNT
 from ..converter.input_files import read_file
-from ..converter.numeric.adjacency import position_ids
 from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
+from ..converter.numeric.polygons import triangulate_flat
 from ..converter.numeric.quantize import normalise
-from ..converter.numeric.triangulate import triangulate_flat
+from ..converter.numeric.surfaces import position_ids
 from ..converter.requirements import needed_for
 from ..converter.scene.extras import FileInfo
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
-from .mtl import read_mtl
+from .materials import read_mtl
 
 _HEADER = re.compile(r"(?m)^# msh-gltf((?: [a-z_]+=\S*)+) *$")
 _DIRECTIVE = re.compile(rb"(?m)^(o|g|usemtl)(?: (.*))?$")

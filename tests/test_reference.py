@@ -237,8 +237,8 @@ def test_vertex_attributes_are_on_the_page(tmp_path: Path, source: Path, options
 
 def test_numbers_in_diagrams_are_right() -> None:
     """The frame map, the sample and the shared edge that are drawn are what the code makes."""
-    from msh_gltf.converter.numeric.adjacency import neighbour_links
     from msh_gltf.converter.numeric.sampler import frame_index
+    from msh_gltf.converter.numeric.surfaces import neighbour_links
     from msh_gltf.converter.rebuild.nodes import frame_map
 
     make = script("make_diagrams.py")

@@ -12,7 +12,7 @@ from ..findings import Bad, Finding
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import HEADER_DTYPE
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, cross_products, field_offset, max_uses, ranges
-from ..numeric.bounds import hull
+from ..numeric.surfaces import hull
 from ..rebuild.geometry import bounding_header
 from ..scene.dialect import Decision, Dialect, posed_at_rest
 from .rules import Rules, why

@@ -8,8 +8,8 @@ import numpy as np
 
 from ..findings import Bad, Finding
 from ..formats.model import BATCH_LIGHTMAP, BATCH_PORTAL, NO_LIGHTMAP, TABLES, MshModel, StreamType, largest_indices
-from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, Records, beyond, cross_products, largest_known, ranges
+from ..numeric.surfaces import NO_EDGE
 from ..scene.dialect import BatchMaterials, Dialect, batch_materials
 from .rules import Rules, why
 

@@ -20,8 +20,8 @@ from ..findings import Finding, Mode, Rule, without_errors
 from ..formats.key_pool import KEY_DTYPE
 from ..formats.model import TABLE_STRIDE, MshModel, StreamType, StringTable, largest_indices
 from ..formats.tables import TableFile
-from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Records, beyond, covered, fill_non_finite, ranges
+from ..numeric.surfaces import NO_EDGE
 from ..scene.scene import in_range
 from .animation import key_finite, node_fallback, node_map
 from .model import check_model, entry_name, node_cycle, node_parent, node_slot, vertex_count, vertex_finite

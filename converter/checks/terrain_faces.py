@@ -8,9 +8,8 @@ import numpy as np
 
 from ..findings import Bad, Finding
 from ..formats.terrain import BORDER, COARSE, FINE, LEVELS, NO_MATERIAL, Terrain, TerrainStream
-from ..numeric.adjacency import NO_EDGE
 from ..numeric.arrays import NONE16, Bools, Floats, Ints, beyond, cross_products
-from ..numeric.face_flags import FaceFlag
+from ..numeric.surfaces import NO_EDGE, FaceFlag
 from .rules import Rules, why
 
 _FACES, _DRAW_ORDER = TerrainStream.FACES, TerrainStream.DRAW_ORDER

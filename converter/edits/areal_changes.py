@@ -18,10 +18,9 @@ from ..findings import Report
 from ..formats.areal_map import ArealMap
 from ..formats.areal_polygons import link_targets
 from ..formats.names import without_number
-from ..numeric.adjacency import row_ids
-from ..numeric.arrays import Floats, Ints, ranges
-from ..numeric.shared_area import shared_area
-from ..numeric.triangulate import triangulate
+from ..numeric.arrays import Floats, Ints, ranges, row_ids
+from ..numeric.polygons import triangulate
+from ..numeric.surfaces import shared_area
 from ..options import ImportOptions
 from ..scene.scene import ImportedNode, ImportedScene, Part, Scene
 from .areal_map import MATCH_DISTANCE, NewAreal

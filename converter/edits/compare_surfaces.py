@@ -17,7 +17,7 @@ from ..formats.library import MATERIALS, TEXTURES, LibraryEdit, LibraryEntry, Ne
 from ..formats.material import MaterialKind
 from ..formats.names import encode_name
 from ..formats.surface import FilePicture, ShownPicture, Surface, pixel_digest, same_picture
-from ..numeric.colours import to_bytes, to_linear
+from ..numeric.quantize import to_bytes, to_linear
 from .lossy_pictures import without_loss
 from .material_rows import Created
 from .new_materials import NO_SUCH_VALUE, NewMaterial, new_material, picture_of, unchosen

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..formats.names import without_number
-from ..numeric.adjacency import row_ids
+from ..numeric.arrays import row_ids
 from ..numeric.axes import game_to_gltf
 from ..numeric.quantize import encode_uv
 from ..scene.scene import ImportedScene, Scene

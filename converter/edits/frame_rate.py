@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import ConversionError
 from ..numeric.arrays import NONE16
-from ..scene.curves import evaluate
-from ..scene.scene import Channel, Scene, Track
+from ..scene.scene import Channel, Scene, Track, evaluate
 from .nodes import POSE_NOISE, ROTATION_NOISE
 from .poses import collapsed, same_rotations
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ConversionError, printable
 from ..findings import NotApplied
-from ..numeric.colours import colour_of_row
+from ..numeric.quantize import colour_of_row
 from ..scene.scene import ImportedScene
 
 #: Blender rounds colours by far less.

@@ -11,9 +11,8 @@ from ..errors import ConversionError, printable
 from ..formats.mission import FLOAT, NO_ID, PlacedObject, Property, new_object_record, word_of
 from ..formats.names import stem, without_number
 from ..numeric.pose import F64, multiply, rotation_matrix
-from ..scene.assembly import Pose, property_labels, property_values
+from ..scene.assembly import Pose, object_label, property_labels, property_values, stored_pose
 from ..scene.extras import NodeExtras
-from ..scene.placed import object_label, stored_pose
 from .compare_materials import listed
 from .placed_nodes import (
     TURN_NOISE,

@@ -19,7 +19,7 @@ from ..formats.material import DEFAULT_MATERIAL, MaterialKind
 from ..formats.names import encode_name, unescape, without_number
 from ..formats.surface import FilePicture, Surface, pixel_digest
 from ..formats.wear import is_material_name
-from ..numeric.colours import to_bytes
+from ..numeric.quantize import to_bytes
 from ..scene.scene import ImportedScene, Material, Scene
 
 #: Metallic and roughness that nobody chose: of glTF, of Blender's new materials, of msh2gltf.

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, plural, printable
-from ..numeric.adjacency import row_ids
-from ..numeric.near_pairs import near_pairs
+from ..numeric.arrays import near_pairs, row_ids
 from ..numeric.pose import rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import ImportedNode, Node, Part, Scene, Track

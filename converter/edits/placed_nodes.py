@@ -18,9 +18,8 @@ from ..formats.names import decode_text, encode_name, without_number
 from ..formats.unit import Unit
 from ..numeric.pose import F64, rotation_matrix
 from ..options import ImportOptions
-from ..scene.assembly import Pose
+from ..scene.assembly import Pose, component_extras, markers, object_extras
 from ..scene.extras import NodeExtras
-from ..scene.placed import component_extras, markers, object_extras
 from ..scene.scene import ImportedNode, ImportedScene, require_in_range
 from .nodes import POSE_NOISE, world_matrices
 

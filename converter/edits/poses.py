@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from ..findings import Report
-from ..scene.curves import evaluate
-from ..scene.scene import Channel, ImportedNode, Node, Scene, Track
+from ..scene.scene import Channel, ImportedNode, Node, Scene, Track, evaluate
 from .nodes import POSE_NOISE, ROTATION_NOISE, Identified
 
 #: What Blender's exporter takes for a constant curve (1e-4), and rounding.

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError, printable
 from ..numeric.pose import multiply, rotate, rotation_matrix
 from ..numeric.quantize import normalise
-from ..scene.curves import evaluate
-from ..scene.scene import Channel, ImportedNode, Track
+from ..scene.scene import Channel, ImportedNode, Track, evaluate
 
 F64 = NDArray[np.float64]
 #: Rotation ``[w, x, y, z]`` and translation.

@@ -17,8 +17,7 @@ from ..errors import ConversionError, plural, printable
 from ..findings import Report
 from ..formats.names import without_number
 from ..formats.terrain import COARSE, FINE, LEVELS, NO_MATERIAL, Grid, Terrain
-from ..numeric.adjacency import row_ids
-from ..numeric.equal_pairs import join
+from ..numeric.arrays import join, row_ids
 from ..numeric.quantize import decode_normals, encode_uv
 from ..scene.extras import MaterialExtras, NodeExtras
 from ..scene.scene import ImportedScene, Part, Scene

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError
-from ..numeric.adjacency import row_ids
-from ..numeric.equal_pairs import join
+from ..numeric.arrays import join, row_ids
 from ..numeric.quantize import encode_lightmap_uv, encode_normals, encode_uv, normalise
 from ..scene.scene import Part, Primitive, Scene, Streams, require_in_range
 

@@ -52,7 +52,7 @@ class TerrainStream(IntEnum):
 
 FACE_DTYPE = np.dtype(
     [
-        ("flags", "<u4"),  # +0   see converter.numeric.face_flags
+        ("flags", "<u4"),  # +0   see converter.numeric.surfaces
         ("first", "u1"),  # +4   materialId: row of Land1.wea
         ("second", "u1"),  # +5   auxByte: row of Land1.wea laid over it, 0xFF = none
         ("opaque6", "<u2"),  # +6

@@ -21,7 +21,7 @@ from ..formats.model import MshModel, StreamType, read_model
 from ..formats.nres import read_nres
 from ..formats.terrain import COARSE, FINE, Terrain, TerrainStream, read_terrain
 from ..numeric.arrays import Ints, Records, ranges
-from ..numeric.bounds import hull, slot_bounds
+from ..numeric.surfaces import hull, slot_bounds
 from ..rebuild.geometry import posed_header, triangle_normals
 from ..rebuild.terrain_tables import Layout, boxes
 from ..scene.dialect import Dialect, decide, header_vertices

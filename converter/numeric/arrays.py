@@ -1,8 +1,9 @@
-"""Provide small array operations, and limits for untrusted input."""
+"""Provide array operations: limits for untrusted input, equal and near rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TypeVar
 
 import numpy as np
@@ -91,3 +92,83 @@ def beyond(words: NDArray[np.uint16], rows: int) -> NDArray[np.bool_]:
 def largest_known(words: NDArray[np.uint16]) -> int:
     """Return the largest index, ``NONE16`` aside; -1 where there is none."""
     return int(words[words != NONE16].max(initial=0)) if (words != NONE16).any() else -1
+
+
+def row_ids(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Number distinct rows, in no particular order. (n, k) -> (n,)."""
+    order = np.lexsort(rows.T)
+    sorted_rows = rows[order]
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (sorted_rows[1:] != sorted_rows[:-1]).any(axis=1)
+    out = np.empty(len(rows), np.int64)
+    out[order] = np.cumsum(fresh) - 1
+    return out
+
+
+def join(old_of: Ints, new_keys: list[Ints], old_keys: list[Ints]) -> None:
+    """Pair what is still free on both sides and has equal keys, in order.
+
+    Args:
+        old_of: (n,) old row per new one, -1 = free; filled in.
+        new_keys, old_keys: columns, (n,) and (m,) each.
+    """
+    free_new = np.flatnonzero(old_of < 0)
+    taken = np.zeros(len(old_keys[0]), np.bool_)
+    taken[old_of[old_of >= 0]] = True
+    free_old = np.flatnonzero(~taken)
+    if not free_new.size or not free_old.size:
+        return
+    rows = np.concatenate(
+        [np.stack([k[free_new] for k in new_keys], axis=1), np.stack([k[free_old] for k in old_keys], axis=1)]
+    )
+    ids = row_ids(rows.view(np.uint64))
+    a, b = ids[: len(free_new)], ids[len(free_new) :]
+    a_key, b_key = a * (len(rows) + 1) + _rank(a), b * (len(rows) + 1) + _rank(b)
+    _, at_a, at_b = np.intersect1d(a_key, b_key, assume_unique=True, return_indices=True)
+    old_of[free_new[at_a]] = free_old[at_b]
+
+
+def _rank(values: Ints) -> Ints:
+    """How many equal values come before each."""
+    order = np.argsort(values, kind="stable")
+    sorted_values = values[order]
+    first = np.concatenate([[True], sorted_values[1:] != sorted_values[:-1]])
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(values)), 0))
+    out = np.empty(len(values), np.int64)
+    out[order] = np.arange(len(values)) - starts
+    return out
+
+
+def near_pairs(points: Floats, distance: float) -> tuple[Ints, Ints]:
+    """Return the pairs of points whose coordinates all differ by ``distance`` at most.
+
+    Points are sorted into cubes of that size: a pair lies in one, or in two that touch.
+
+    Args:
+        points: (n, 3) float64, finite.
+        distance: the largest difference of a coordinate.
+
+    Returns:
+        (K,) and (K,) rows, each pair once, the lower row first.
+    """
+    low = points.min(axis=0, initial=0)
+    cube = np.floor((points - low) / distance)
+    pairs = []
+    # half of the neighbours, and the cube itself: the others find the same pairs from there
+    for step in [step for step in product((-1, 0, 1), repeat=3) if step >= (0, 0, 0)]:
+        both = np.concatenate([cube, cube + step]) + 0.0
+        ids = row_ids(both.view(np.uint64))
+        here, there = ids[: len(cube)], ids[len(cube) :]
+        order = np.argsort(here, kind="stable")
+        ranked = here[order]
+        first = np.searchsorted(ranked, there, "left")
+        count = np.searchsorted(ranked, there, "right") - first
+        i = np.repeat(np.arange(len(points)), count)
+        j = order[ranges(first, count)]
+        if not any(step):
+            once = i < j
+            i, j = i[once], j[once]
+        pairs.append(np.stack([np.minimum(i, j), np.maximum(i, j)], axis=1))
+    i, j = np.concatenate(pairs).T
+    close = (np.abs(points[i] - points[j]) <= distance).all(axis=1)
+    return i[close], j[close]

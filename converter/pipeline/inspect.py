@@ -14,7 +14,7 @@ from ..formats.kinds import Kind
 from ..formats.model import NO_LIGHTMAP, TABLES, MshModel
 from ..formats.nres import Archive
 from ..formats.terrain import NO_MATERIAL
-from ..numeric.face_flags import describe as describe_flags
+from ..numeric.surfaces import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels
 from ..scene.scene import Scene
 from ..scene.terrain import material_pair

@@ -17,10 +17,9 @@ from ..formats.unit import Unit
 from ..input_files import read_file
 from ..numeric.arrays import Floats
 from ..options import ExportOptions
-from ..scene.assembly import Assembly, Placement, Pose
+from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, object_label, stored_pose
 from ..scene.decode import rest_pose
 from ..scene.extras import SceneExtras
-from ..scene.placed import markers, object_extras, object_label, stored_pose
 from ..scene.scene import in_range
 from .appearance import missing_materials
 from .check_assembly import check_mission_file, check_unit_file, unit_of

@@ -30,7 +30,7 @@ from ..formats.names import decode_text, encode_name
 from ..formats.nres import Archive, Entry
 from ..formats.surface import pixel_digest
 from ..formats.texture import TEXM_TYPE, exact_format, new_texm, read_texm, texture_name, write_texm
-from ..numeric.colours import colour_of_row, to_bytes
+from ..numeric.quantize import colour_of_row, to_bytes
 from .open_files import find_library, open_nres, open_unpacked
 
 #: Characters that some system refuses in the name of a file.

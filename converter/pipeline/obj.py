@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...exporters.png import png_bytes
-from ...importers.mtl import surfaces_of
+from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
 from ..edits.compare_materials import listed
 from ..edits.model import same_materials

@@ -22,10 +22,9 @@ from ..formats.unit import Unit
 from ..formats.wear import WEAR_ENDING
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, root_pose
+from ..scene.assembly import AssembledModel, Assembly, Placement, Pose, component_extras, root_pose
 from ..scene.extras import SceneExtras, SourceExtras
 from ..scene.inside import shown_inside
-from ..scene.placed import component_extras
 from ..scene.scene import require_in_range
 from .appearance import has_libraries
 from .check_assembly import game_of

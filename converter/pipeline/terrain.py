@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ...exporters.gltf_file import Document
-from ...exporters.gltf_terrain import export_terrain
+from ...exporters.gltf_level import export_terrain
 from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain

@@ -16,9 +16,9 @@ from ..errors import ConversionError
 from ..formats.model import TABLES, MshModel, StreamType
 from ..formats.tables import GROUP_COUNT, LOD_COUNT
 from ..numeric.arrays import NONE16
-from ..numeric.face_flags import passes
 from ..numeric.pose import compose, rotation, rotation_matrix
 from ..numeric.sampler import sample
+from ..numeric.surfaces import passes
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
 

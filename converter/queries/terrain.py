@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..formats.terrain import FINE, Grid, Terrain
 from ..numeric.arrays import NONE16, ranges
-from ..numeric.face_flags import FaceFlag, passes
 from ..numeric.quantize import decode_unit
+from ..numeric.surfaces import FaceFlag, passes
 
 I64 = NDArray[np.int64]
 F64 = NDArray[np.float64]

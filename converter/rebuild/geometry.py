@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..formats.model import BATCH_DTYPE, TRIANGLE_DTYPE, MshModel
 from ..formats.tables import HEADER_DTYPE, SLOT_DTYPE
-from ..numeric.adjacency import neighbour_links, row_ids
-from ..numeric.arrays import NONE16, concatenate_records, cross_products
-from ..numeric.bounds import F64, hull, round_down, round_up, slot_bounds, sphere_radius
+from ..numeric.arrays import NONE16, concatenate_records, cross_products, row_ids
 from ..numeric.pose import compose, rotate, rotation
 from ..numeric.quantize import decode_normals, encode_unit, normalise
 from ..numeric.sampler import sample
+from ..numeric.surfaces import F64, hull, neighbour_links, round_down, round_up, slot_bounds, sphere_radius
 from ..scene import dialect as dialects
 from ..scene.dialect import Dialect
 

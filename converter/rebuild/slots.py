@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..edits.triangles import Match, TriangleList, best_turns, colours_apart, normals_apart
-from ..numeric.adjacency import neighbour_links, row_ids
-from ..numeric.arrays import NONE16
+from ..numeric.arrays import NONE16, row_ids
 from ..numeric.quantize import decode_normals
+from ..numeric.surfaces import neighbour_links
 from .geometry import BATCH_WORDS, VERTEX_DTYPE, Corners, SlotGeometry, build_slots, slot_record, triangle_normals
 from .workspace import Workspace
 

@@ -27,10 +27,9 @@ from ..formats.terrain import (
     TerrainStream,
     too_many,
 )
-from ..numeric.adjacency import row_ids
-from ..numeric.arrays import NONE16
-from ..numeric.face_flags import FaceFlag
+from ..numeric.arrays import NONE16, row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
+from ..numeric.surfaces import FaceFlag
 from .geometry import first_appearance, triangle_normals
 from .terrain_tables import Layout, boxes, changed_squares, draw_order, relink, slot_runs
 from .terrain_vertices import STREAMS, VERTEX_DTYPE, find_vertices, micro_uv_words, new_vertices, vertex_means

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..formats.terrain import COARSE, DRAW_DTYPE, FINE, Terrain
-from ..numeric.adjacency import neighbour_links
 from ..numeric.arrays import NONE16
-from ..numeric.bounds import hull, sphere_radius
+from ..numeric.surfaces import hull, neighbour_links, sphere_radius
 from .geometry import first_appearance
 
 I64 = NDArray[np.int64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ..edits.terrain import TERRAIN_NORMAL_DEGREES
 from ..edits.triangles import TriangleList, normals_apart
 from ..formats.terrain import TerrainStream
-from ..numeric.adjacency import row_ids
+from ..numeric.arrays import row_ids
 from ..numeric.quantize import decode_normals, encode_normals, normalise
 
 I64 = NDArray[np.int64]

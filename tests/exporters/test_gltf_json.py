@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from msh_gltf.exporters.gltf_json import Text, json_rows, json_text, numbers_text
+from msh_gltf.exporters.gltf_file import Text, json_rows, json_text, numbers_text
 
 
 def test_encoded_parts_take_their_places() -> None:

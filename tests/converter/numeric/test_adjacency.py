@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from msh_gltf.converter.numeric.adjacency import neighbour_links
 from msh_gltf.converter.numeric.arrays import NONE16
+from msh_gltf.converter.numeric.surfaces import neighbour_links
 from tests.support.corpus import Sample, every_sample
 
 

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as hnp
 from msh_gltf.converter.formats.key_pool import KEY_DTYPE
 from msh_gltf.converter.formats.model import BATCH_DTYPE, TRIANGLE_DTYPE
 from msh_gltf.converter.formats.tables import SLOT_DTYPE
-from msh_gltf.converter.numeric.adjacency import _stable_order
 from msh_gltf.converter.numeric.arrays import concatenate_records, cross_products
+from msh_gltf.converter.numeric.surfaces import _stable_order
 
 CORNERS = st.sampled_from([np.float32, np.float64]).flatmap(
     lambda kind: hnp.arrays(

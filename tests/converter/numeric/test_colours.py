@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from msh_gltf.converter.numeric.colours import to_bytes, to_linear
+from msh_gltf.converter.numeric.quantize import to_bytes, to_linear
 
 
 def test_every_byte_comes_back_also_as_blender_rounds_it() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
-from msh_gltf.converter.numeric.face_flags import FaceFlag, describe, edges, passes, to_compact, to_full
+from msh_gltf.converter.numeric.surfaces import FaceFlag, describe, edges, passes, to_compact, to_full
 
 # Position in the string = number of the full bit, counted from bit 0; the letter or digit is the
 # number of the compact bit in hex, "." = none. Typed from terrain-map-loading, not from the code.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from msh_gltf.converter.numeric.bounds import slot_bounds
+from msh_gltf.converter.numeric.surfaces import slot_bounds
 
 #: A right triangle of 3, 4, 5, in each of the coordinate planes.
 FLAT = np.array([[0, 0, 0], [3, 0, 0], [0, 4, 0]], np.float32)

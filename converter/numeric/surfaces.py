@@ -1,0 +1,408 @@
+"""Compute what follows from triangles: neighbours, selectors, face flags, bounds, shared area."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntFlag
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError
+from .arrays import NONE16, Floats, cross_products
+
+NO_EDGE = 3
+
+
+def position_ids(corners: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Number distinct positions, bitwise but with ``-0.0`` = ``0.0``. (T, 3, 3) -> (T, 3)."""
+    x, y, z = (corners + np.float32(0)).reshape(-1, 3).view(np.uint32).astype(np.uint64).T
+    plane = _ids(x << np.uint64(32) | y).astype(np.uint64)
+    return _ids(plane << np.uint64(32) | z).reshape(-1, 3)
+
+
+def _ids(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Number distinct values, ascending. (n,) -> (n,)."""
+    order = np.argsort(values)
+    ranked = values[order]
+    out = np.empty(len(values), np.int64)
+    out[order] = np.cumsum(np.concatenate([[0], ranked[1:] != ranked[:-1]]))[: len(values)]
+    return out
+
+
+def _stable_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """``argsort(keys, kind="stable")`` of non-negative keys, (n,), in a tenth of the time.
+
+    The place goes into the key's low bits where both fit: plain numbers are sorted in parallel
+    lanes, and no two are equal.
+    """
+    bits = len(keys).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        return np.argsort(keys, kind="stable")
+    places = np.sort(keys << bits | np.arange(len(keys)))
+    return np.asarray(places & ((1 << bits) - 1), np.int64)
+
+
+def neighbour_links(
+    corners: NDArray[np.float32], slot: NDArray[np.int64] | None = None
+) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return links and packed selectors of the triangles of one slot, or of several.
+
+    On an edge with exactly two triangles they link to each other. On an edge with more, pairs
+    are taken greedily in order of (lower triangle, higher triangle), first those that run the
+    edge in opposite directions, then the rest. Links are mutual; no triangle links to itself.
+
+    Args:
+        corners: (T, 3, 3) float32 positions; T <= 65535.
+        slot: (T,) which slot each triangle is in: links stay inside; ``None``: all in one.
+
+    Returns:
+        (T, 3) link, 0xFFFF = none, and (T,) selectors: two bits an edge, 3 = none.
+    """
+    count = len(corners)
+    ids = position_ids(corners)
+    if slot is not None:
+        ids = _ids((slot[:, None] << 32 | ids).reshape(-1).astype(np.uint64)).reshape(-1, 3)
+    partner = _partners(ids).reshape(count, 3)
+    found = partner >= 0
+    link = np.where(found, partner // 3, NONE16).astype(np.uint16)
+    edge = np.where(found, partner % 3, NO_EDGE)
+    selectors = edge[:, 0] | edge[:, 1] << 2 | edge[:, 2] << 4
+    return link, selectors.astype(np.uint16)
+
+
+def _partners(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The edge (3 * triangle + k) across every edge, -1 = none. (T, 3) -> (3T,)."""
+    start, end = ids.reshape(-1), ids[:, [1, 2, 0]].reshape(-1)
+    low, high = np.minimum(start, end), np.maximum(start, end)
+    key = low * (int(ids.max(initial=0)) + 1) + high
+    backward = start > end
+    # equal edges together, forward ones first, each kind by triangle
+    order = _stable_order(2 * key + backward)
+    key, backward = key[order], backward[order]
+    partner = np.full(len(order), -1, np.int64)
+    if not len(order):
+        return partner
+    first = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    size = np.diff(np.append(first, len(key)))
+    group = np.repeat(np.arange(len(first)), size)
+    backwards = np.add.reduceat(backward.astype(np.int64), first)
+    forwards = size - backwards
+    rank = np.arange(len(key)) - first[group]
+    rank = np.where(backward, rank - forwards[group], rank)
+    paired = np.minimum(forwards, backwards)[group]
+    # i-th forward with i-th backward; what is left runs one way: next to next
+    opposite = rank < paired
+    there = first[group] + np.where(backward, rank, forwards[group] + rank)
+    left = rank - paired
+    beside = np.arange(len(key)) + np.where(left % 2 == 0, 1, -1)
+    has_next = (left % 2 == 1) | (rank + 1 < np.where(backward, backwards[group], forwards[group]))
+    target = np.where(opposite, there, np.where(has_next, beside, -1))
+    partner[order] = np.where(target >= 0, order[target], -1)
+    _repair_self_links(partner, start > end, order, first, size)
+    return partner
+
+
+def _repair_self_links(
+    partner: NDArray[np.int64],
+    backward: NDArray[np.bool_],
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> None:
+    """Pair again, one by one, the few edges on which a triangle met itself.
+
+    Only degenerate triangles do, so the loop is over those edges alone.
+    """
+    own = np.flatnonzero((partner >= 0) & (partner // 3 == np.arange(len(partner)) // 3))
+    if not own.size:
+        return
+    group_of = np.empty(len(order), np.int64)
+    group_of[order] = np.repeat(np.arange(len(first)), size)
+    for group in np.unique(group_of[own]).tolist():
+        edges = sorted(order[first[group] : first[group] + size[group]].tolist())
+        partner[edges] = -1
+        for opposite in (True, False):
+            for i, edge in enumerate(edges):
+                for other in edges[i + 1 :]:
+                    free = partner[edge] < 0 and partner[other] < 0
+                    runs = (backward[edge] != backward[other]) == opposite
+                    if free and runs and edge // 3 != other // 3:
+                        partner[edge], partner[other] = other, edge
+
+
+U8 = NDArray[np.uint8]
+U16 = NDArray[np.uint16]
+U32 = NDArray[np.uint32]
+
+#: (full bit, bit of compactMain16), in the order of docs/reference/terrain.md.
+COMPACT_MAIN: tuple[tuple[int, int], ...] = (
+    (0x00000001, 0x0001),
+    (0x00000008, 0x0002),
+    (0x00000010, 0x0004),
+    (0x00000020, 0x0008),
+    (0x00001000, 0x0010),
+    (0x00004000, 0x0020),
+    (0x00000002, 0x0040),
+    (0x00000400, 0x0080),
+    (0x00000800, 0x0100),
+    (0x00020000, 0x0200),
+    (0x00002000, 0x0400),
+    (0x00000200, 0x0800),
+    (0x00000004, 0x1000),
+    (0x00000040, 0x2000),
+    (0x00200000, 0x8000),
+)
+#: (full bit, bit of compactMaterial6), in the order of docs/reference/terrain.md.
+COMPACT_MATERIAL: tuple[tuple[int, int], ...] = (
+    (0x00000100, 0x01),
+    (0x00008000, 0x02),
+    (0x00010000, 0x04),
+    (0x00040000, 0x08),
+    (0x00080000, 0x10),
+    (0x00000080, 0x20),
+)
+
+_ALL32 = 0xFFFFFFFF
+
+
+class FaceFlag(IntFlag):
+    """The full bits whose meaning is known (docs/reference/terrain.md, Flags of a face)."""
+
+    SECOND_MATERIAL = 0x4
+    WATER = 0x8
+    EVERY_FACE = 0x600  # two bits, set on every face of the game's terrains
+    LIQUID_BED = 0x2000
+    WATER_HIGH = 0x20000  # goes with WATER
+    NOT_LAVA = 0x100000  # clear on lava
+
+
+_WORDS = {
+    FaceFlag.SECOND_MATERIAL: "second material",
+    FaceFlag.WATER: "water",
+    FaceFlag.EVERY_FACE: "every face",
+    FaceFlag.LIQUID_BED: "liquid bed",
+    FaceFlag.WATER_HIGH: "water (high)",
+    FaceFlag.NOT_LAVA: "not lava",
+}
+
+
+class Compact(NamedTuple):
+    """Compact masks and the full bits that have no partner. Same shapes."""
+
+    main: U16
+    material: U8
+    rest: U32
+
+
+class Full(NamedTuple):
+    """Full flags and the compact bits that have no partner. Same shapes."""
+
+    flags: U32
+    rest_main: U16
+    rest_material: U8
+
+
+def to_compact(flags: U32) -> Compact:
+    """Convert full flags to compact masks (``sub_10013FC0``, ``sub_10014090``).
+
+    Args:
+        flags: (...) uint32.
+    """
+    flags = np.asarray(flags, np.uint32)
+    main = _remap(flags, COMPACT_MAIN)
+    material = _remap(flags, COMPACT_MATERIAL)
+    rest = flags & np.uint32(_ALL32 & ~_mask_of(full for full, _ in COMPACT_MAIN + COMPACT_MATERIAL))
+    return Compact(main.astype(np.uint16), material.astype(np.uint8), rest)
+
+
+def to_full(main: U16, material: U8) -> Full:
+    """Convert compact masks to full flags (``sub_10015680``).
+
+    ``main`` 0x4000 and ``material`` 0x40 and 0x80 have no partner.
+
+    Args:
+        main: (...) uint16.
+        material: uint8 of the same shape.
+    """
+    main, material = np.asarray(main, np.uint16), np.asarray(material, np.uint8)
+    flags = _remap(main, [(compact, full) for full, compact in COMPACT_MAIN])
+    flags = flags | _remap(material, [(compact, full) for full, compact in COMPACT_MATERIAL])
+    known_main = _mask_of(compact for _, compact in COMPACT_MAIN)
+    known_material = _mask_of(compact for _, compact in COMPACT_MATERIAL)
+    return Full(flags, main & np.uint16(0xFFFF & ~known_main), material & np.uint8(0xFF & ~known_material))
+
+
+def passes(flags: U32, required: int = 0, forbidden: int = 0) -> NDArray[np.bool_]:
+    """Return which flags pass: every required bit set, every forbidden one clear.
+
+    ``(flags & required) == required && (flags | ~forbidden) == ~forbidden``, as the runtime has it.
+
+    Args:
+        flags: (...) uint32.
+        required, forbidden: masks of 32 bits.
+
+    Returns:
+        (...) bool.
+
+    Raises:
+        ConversionError: a mask that is not a 32-bit number.
+    """
+    flags = np.asarray(flags, np.uint32)
+    need, clear = np.uint32(_checked(required)), np.uint32(_ALL32 & ~_checked(forbidden))
+    passed: NDArray[np.bool_] = ((flags & need) == need) & ((flags | clear) == clear)
+    return passed
+
+
+def edges(selectors: U8) -> U8:
+    """Unpack ``edgeClass`` into three 2-bit values, edge 0 in the lowest bits.
+
+    Each is the index of the same edge in the neighbouring face, 3 where there is none.
+    The upper two bits are ignored.
+
+    Args:
+        selectors: (n,) uint8.
+
+    Returns:
+        (n, 3) uint8.
+    """
+    shifts = np.array([0, 2, 4], np.uint8)
+    return np.asarray(selectors, np.uint8)[..., None] >> shifts & np.uint8(3)
+
+
+def describe(flags: int) -> str:
+    """Return full flags in words: names of known bits, other bits in hex; ``none`` for 0.
+
+    Raises:
+        ConversionError: not a 32-bit number.
+    """
+    rest = _checked(flags)
+    words = []
+    for flag, word in _WORDS.items():
+        if rest & flag == flag:
+            words.append(word)
+            rest &= ~int(flag)
+    words += [f"{1 << bit:#x}" for bit in range(32) if rest >> bit & 1]
+    return ", ".join(words) or "none"
+
+
+def _remap(flags: U32 | U16 | U8, rows: Iterable[tuple[int, int]]) -> U32:
+    wide = flags.astype(np.uint32)
+    out = np.zeros_like(wide)
+    for source, target in rows:
+        out |= np.where(wide & np.uint32(source), np.uint32(target), np.uint32(0))
+    return out
+
+
+def _mask_of(bits: Iterable[int]) -> int:
+    mask = 0
+    for bit in bits:
+        mask |= bit
+    return mask
+
+
+def _checked(mask: int) -> int:
+    if not 0 <= mask <= _ALL32:
+        raise ConversionError("mask is not a 32-bit number", value=mask, expected="0..0xFFFFFFFF")
+    return mask
+
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+
+
+def round_up(value: float) -> np.float32:
+    """Return the smallest float32 that is not below a value."""
+    near = np.float32(value)
+    return near if float(near) >= value else np.nextafter(near, np.float32(np.inf))
+
+
+def round_down(value: float) -> np.float32:
+    """Return the largest float32 that is not above a value."""
+    return -round_up(-value)
+
+
+def sphere_radius(center: F32, points: NDArray[np.floating]) -> np.float32:
+    """Return the smallest float32 radius of a sphere round all points. (3,), (n, 3)."""
+    away = points.astype(np.float64) - center.astype(np.float64)
+    return round_up(float(np.sqrt(np.einsum("ni,ni->n", away, away).max(initial=0))))
+
+
+def slot_bounds(corners: F32) -> dict[str, object]:
+    """Return the bound fields of a slot, node-local.
+
+    Args:
+        corners: (T, 3, 3) float32 corner positions.
+
+    Returns:
+        ``aabb_min``, ``aabb_max``, ``sphere_center``, ``sphere_radius``, ``area``, ``volume``.
+    """
+    points = corners.reshape(-1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    center = ((low + high) * np.float32(0.5)).astype(np.float32)
+    exact = corners.astype(np.float64)
+    cross = cross_products(exact)
+    size = high.astype(np.float64) - low.astype(np.float64)
+    return {
+        "aabb_min": low,
+        "aabb_max": high,
+        "sphere_center": center,
+        "sphere_radius": sphere_radius(center, points),
+        "area": np.float32(np.sqrt(np.einsum("ti,ti->t", cross, cross)).sum() / 2),
+        "volume": np.float32(size.prod()),
+    }
+
+
+def hull(low: F32, high: F32) -> F32:
+    """Return the eight corners of a box in the header's order. (3,), (3,) -> (8, 3) float32."""
+    sides = [low, high]
+    # 0 (lo,lo,lo) 1 (hi,lo,lo) 2 (hi,hi,lo) 3 (lo,hi,lo) 4 (lo,hi,hi) 5 (lo,lo,hi) 6 7
+    order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
+    corners = [[sides[pick][axis] for axis, pick in enumerate(c)] for c in order]
+    return np.array(corners, np.float32)
+
+
+def shared_area(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    """Return the area that triangles share, and its centroid.
+
+    Args:
+        first, second: (K, 3, 2) float64, counter-clockwise.
+
+    Returns:
+        (K,) areas, and (K, 2) centroids, the first corner where there is no area.
+    """
+    origin = first[:, :1]
+    ring, other = first - origin, second - origin
+    for k in range(3):
+        ring = _cut(ring, other[:, k], other[:, (k + 1) % 3])
+    after = np.roll(ring, -1, axis=1)
+    cross = ring[..., 0] * after[..., 1] - ring[..., 1] * after[..., 0]
+    twice = cross.sum(axis=1)
+    moment = ((ring + after) * cross[..., None]).sum(axis=1)
+    some = twice > 0
+    centroid = np.where(some[:, None], moment / np.where(some, 3 * twice, 1)[:, None], 0)
+    return np.maximum(twice / 2, 0), centroid + origin[:, 0]
+
+
+def _cut(ring: Floats, a: Floats, b: Floats) -> Floats:
+    """What lies left of lines from ``a`` to ``b``, (K, 2), of rings, (K, n, 2): (K, 2n, 2)."""
+    along = (b - a)[:, None]
+    length = np.maximum((along**2).sum(axis=2), 1e-300)
+    after = np.roll(ring, -1, axis=1)
+
+    def height(points: Floats) -> Floats:
+        away = points - a[:, None]
+        return np.asarray(along[..., 0] * away[..., 1] - along[..., 1] * away[..., 0])
+
+    def foot(points: Floats, heights: Floats) -> Floats:
+        across = np.stack([-along[..., 1], along[..., 0]], axis=2)
+        return np.asarray(points - across * (heights / length)[..., None])
+
+    here, there = height(ring), height(after)
+    ratio = np.divide(here, here - there, out=np.zeros_like(here), where=here != there)
+    crossing = ring + (after - ring) * ratio[..., None]
+    crosses = ((here < 0) != (there < 0))[..., None]
+    begin = np.where(here[..., None] >= 0, ring, np.where(crosses, crossing, foot(ring, here)))
+    end = np.where(there[..., None] >= 0, after, np.where(crosses, crossing, foot(after, there)))
+    return np.stack([begin, end], axis=2).reshape(len(ring), -1, 2)
