@@ -282,10 +282,11 @@ class Commands(RuleBasedStateMachine):
             return
         was = self.entry("turrets.rlb", 0)
         move(glb, x + 20.0)
-        if self.run(cli.gltf2msh, *place) != 0 or self.entry("turrets.rlb", 0) == was:
+        if self.run(cli.gltf2msh, *place) != 0 or (edited := self.entry("turrets.rlb", 0)) == was:
             return
-        if self.run(cli.msh2gltf, *export) != 0:
+        if self.run(cli.msh2gltf, *export) != 0 or self.run(cli.gltf2msh, *place) != 0:
             return
+        assert self.entry("turrets.rlb", 0) == edited
         self.put_gltf_back(out, model)
         if self.run(cli.gltf2msh, *place) == 0:
             assert self.entry("turrets.rlb", 0) == was
