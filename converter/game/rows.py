@@ -185,9 +185,9 @@ class LineChange:
 
 def overlapping(one: RowChange | LineChange, other: RowChange | LineChange, derived: Bools | None) -> I64:
     """Return the rows of a table that two changes of it make something else of, or one copies."""
-    rows = [change.rows[change.own(derived)] for change in (one, other)]
+    mine, theirs = (change.rows[change.own(derived)] for change in (one, other))
     out = []
-    for row in np.intersect1d(*rows).tolist():
+    for row in np.intersect1d(mine, theirs).tolist():
         a, b = (c.result(int(np.searchsorted(c.rows, row)), derived) for c in (one, other))
         if a != b:
             out.append(row)
