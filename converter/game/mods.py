@@ -369,9 +369,9 @@ def _findings(edits: GameEdits, change: Change, file: str, data: bytes | None) -
     if data is None:
         return []
     if not is_nres(data):
-        check = _ASSEMBLIES.get(assembly_kind(Path(file), data[:4]))
+        kind = assembly_kind(Path(file), data[:4])
         try:
-            return [] if check is None else list(check(data, file, None))
+            return [] if kind is None else list(_ASSEMBLIES[kind](data, file, None))
         except ConversionError as error:
             return [finding_of(error)]
     archive, path = read_nres(data, file), inside(edits.vault.root, file)
