@@ -273,6 +273,13 @@ class Commands(RuleBasedStateMachine):
                 assert self.files(self.game) == without
         mod.unlink()
 
+    @rule(out=st.sampled_from(OUTS), model=st.sampled_from(MODELS), x=st.integers(1, 9))
+    def export_again(self, out: str, model: str, x: int) -> None:
+        """What an export shows is not taken back by it."""
+        self.edit_and_put(out, model, x, None)
+        self.export(out, ["--force"])
+        self.in_place(out, None, [])
+
     @rule(out=st.sampled_from(OUTS), x=st.integers(1, 9))
     def partial_export(self, out: str, x: int) -> None:
         """An export of another model does not forget what the output directory brought."""
