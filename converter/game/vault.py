@@ -281,11 +281,11 @@ class Vault:
                     while left:
                         left = left[file.write(left) :]
                     os.fsync(file.fileno())
-                except OSError:
+                    if not end:
+                        sync_directory(path)
+                except (OSError, ConversionError):
                     file.truncate(end)
                     raise
-            if not end:
-                sync_directory(path)
         except OSError as error:
             raise cannot_write(path, error) from error
 

@@ -88,6 +88,10 @@ class Game(RuleBasedStateMachine):
         """A version of a file that was in the game."""
         return next(files[file] for files in self.seen if file in files and digest_of(files[file]) == digest)
 
+    def owners(self, file: str) -> set[str]:
+        """Whose changes are in force in a file."""
+        return {one.owner for one in status(self.root).changes if one.file == file}
+
     def last(self) -> dict:
         """The last transaction."""
         return ((Vault(self.root).records() if self.vault.exists() else [])[-1:] or [{"number": 0, "kind": ""}])[0]
@@ -130,6 +134,8 @@ class Game(RuleBasedStateMachine):
             with GameEdits(self.root, "edit", owner) as door:
                 for file in ARCHIVES:
                     now = door.was(file, mine)
+                    if file not in self.foreign and self.owners(file) <= {owner}:
+                        assert now == self.original[file]
                     if now is None:
                         continue
                     archive = read_nres(now, file)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.game import vault
 from msh_gltf.converter.game.edits import GameEdits
 from msh_gltf.converter.game.undo import restore, status
 from msh_gltf.converter.game.vault import Vault
@@ -86,6 +87,24 @@ def test_an_intent_that_cannot_be_removed_is_forgotten_later(game: Path, monkeyp
     assert change(game, "out:1", {0: b"mine"}) == []
     assert not (game / VAULT / "intent.json").exists()
     assert len(records(game)) == 1
+
+
+def test_a_history_that_cannot_be_kept_has_no_line(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disk fails after the first line was written: nothing was changed, and nothing says so."""
+    sync = vault.sync_directory
+
+    def failing(path: Path) -> None:
+        if path.name == "edits.jsonl":
+            raise ConversionError("cannot be written (Input/output error)", file=str(path))
+        sync(path)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(vault, "sync_directory", failing)
+        with pytest.raises(ConversionError, match="cannot be written"):
+            change(game, "out:1", {0: b"mine"})
+    assert (game / FILE).read_bytes() == BEFORE
+    assert records(game) == []
+    assert change(game, "out:1", {0: b"mine"}) == [FILE]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"record": 1, "order": []}', "[" * 10_000, "\0", '{"order": ["x"]}'])
