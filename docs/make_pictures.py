@@ -10,6 +10,7 @@ notes what each was made from; a test says which are out of date.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
 import io
@@ -111,8 +112,10 @@ class Recipe:
     def made_of(self) -> dict[str, str]:
         """Digests of everything that it is made from."""
         how = (self.make, Work, terminal, beside, save)
-        out = {"recipe": digest("".join(map(inspect.getsource, how)).encode())}
-        out |= {name: digest((ROOT / name).read_bytes()) for name in self.sources}
+        out = {"recipe": digest(code("".join(map(inspect.getsource, how))))}
+        for name in self.sources:
+            data = (ROOT / name).read_bytes()
+            out[name] = digest(code(data.decode()) if name.endswith(".py") else data)
         if self.says is not None:
             out["text"] = digest(self.says().encode())
         return out
@@ -392,6 +395,11 @@ def save(picture: Image.Image, target: Path) -> None:
 
 def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def code(text: str) -> bytes:
+    """What Python code does, however it is laid out."""
+    return ast.unparse(ast.parse(text)).encode()
 
 
 def noted() -> dict[str, dict[str, str]]:

@@ -25,6 +25,7 @@ NOT_SHOWN = (
     "converter/batch/new_keys",
     "converter/batch/pictures",
     "converter/batch/resume",
+    "converter/options",  # of commands
     "converter/batch/roundtrip",
     "converter/batch/walk",
     "converter/batch/write_game",

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from .. import formats
+from .. import formats, input_files
 from ..findings import Rule
 from .rules import Check
 
@@ -41,18 +41,18 @@ FORMATS = (
 def all_rules() -> dict[str, Rule]:
     """Return every rule by its code, in the order in which they are listed.
 
-    Looks into every module of ``formats``, where reading the bytes finds what is wrong, and then of
+    Looks into ``input_files`` and every module of ``formats``, where reading the bytes finds what is wrong, and then of
     this package; those of one format stay in the order of the modules' names.
     """
     rules: dict[str, Rule] = {}
-    for package in (formats.__name__, __name__):
-        for found in iter_modules(import_module(package).__path__):
-            module = import_module(f"{package}.{found.name}")
-            for value in vars(module).values():
-                if isinstance(value, Check) and value.function.__module__ == module.__name__:
-                    rules.setdefault(value.rule.code, value.rule)
-                elif isinstance(value, Rule):
-                    rules.setdefault(value.code, value)
+    packages = (import_module(name) for name in (formats.__name__, __name__))
+    names = [f"{package.__name__}.{module.name}" for package in packages for module in iter_modules(package.__path__)]
+    for module in map(import_module, [input_files.__name__, *names]):
+        for value in vars(module).values():
+            if isinstance(value, Check) and value.function.__module__ == module.__name__:
+                rules.setdefault(value.rule.code, value.rule)
+            elif isinstance(value, Rule):
+                rules.setdefault(value.code, value)
     return dict(sorted(rules.items(), key=lambda item: FORMATS.index(item[1].format)))
 
 

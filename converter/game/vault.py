@@ -400,8 +400,10 @@ def open_real(path: Path) -> BinaryIO:
 def _is_directory(path: Path) -> bool:
     try:
         return stat.S_ISDIR(path.lstat().st_mode)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except OSError as error:
+        raise cannot_read(path, error) from error
 
 
 def _cloned(source: Path, target: Path, digest: str) -> bool:

@@ -40,6 +40,9 @@ def blender(script: str, *arguments: object) -> None:
     assert result.returncode == 0, result.stderr[-2000:]
 
 
+UNNUMBERED = "areal map: is kept, whatever was edited"
+
+
 @pytest.mark.parametrize("fps", [24, 30])
 def test_untouched_maps_come_back(fps: int, tmp_path: Path) -> None:
     """With the exporter's defaults, and with custom properties and attributes on."""
@@ -55,7 +58,10 @@ def test_untouched_maps_come_back(fps: int, tmp_path: Path) -> None:
                 made = tmp_path / kind / f"{number}{name}.glb"
                 back = import_gltf(made, tmp_path / f"{number}{name}.msh-sidecar")
                 reported = [*map(str, (*back.changes, *back.not_applied)), *back.warnings]
-                assert reported == [], (level.id, name, kind)
+                if name == "Land.map" and kind == "plain":  # Blender left out what numbers the areals
+                    assert [text.partition(";")[0] for text in reported] == [UNNUMBERED]
+                else:
+                    assert reported == [], (level.id, name, kind)
                 source = (level.folder / name).read_bytes()
                 assert first_difference(source, back.data) is None
 
