@@ -34,6 +34,7 @@ converter.edits
 converter.rebuild
 converter.queries
 converter.checks
+converter.judge
 importers exporters
 converter.pipeline
 converter.game

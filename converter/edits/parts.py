@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import plural, printable
 from ..options import ImportOptions
 from ..requirements import needed_for
+from ..scene.decode import part_name
 from ..scene.scene import Part, Scene
 from .node_roles import StoredMeshes
 from .plan import Cell, PartPlan, Plan
@@ -283,6 +284,7 @@ def _left_behind(plan: Plan, stored: Scene, unseen: list[Cell]) -> None:
     cells = [cell for cell in unseen if cell[0] in shifted]
     if cells:
         more = f" and {plural(len(cells) - 1, 'other')}" if len(cells) > 1 else ""
+        plan.report.concerned += [part_name(stored.nodes[node].name, lod, group) for node, lod, group in cells]
         plan.report.skipped(
             f"{_where(stored, cells[0])}{more}",
             "keeps its vertices, though its node was scaled or its origin was moved",

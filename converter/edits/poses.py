@@ -133,6 +133,7 @@ def report_moved_though_animated(report: Report, identified: Identified, stored:
     more = ""
     if len(placed_elsewhere) > 1 and not imported.info:  # rigs of foreign files rest elsewhere
         more = f" and {plural(len(placed_elsewhere) - 1, 'other')}"
+        report.concerned += [name for name, _ in placed_elsewhere]
         placed_elsewhere = placed_elsewhere[:1]
     for name, how in placed_elsewhere:
         report.skipped(

@@ -204,7 +204,9 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
             written model would not show what the file shows.
     """
     from ...importers.gltf import read_gltf  # only the import needs it
+    from ..judge.models import snapshot
     from .import_model import import_edited, import_new, stored_model
+    from .judged import judge_edited, judge_new
     from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
@@ -212,6 +214,7 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
     given = read_gltf(
         gltf, scene=options.scene, all_scenes=options.use_sidecar and beside, rigid_skin=options.rigid_skin
     )
+    seen = snapshot(given) if options.verify else None
     found = find_sidecar(gltf, sidecar, given.info) if options.use_sidecar else None
     try:
         if found is None:
@@ -221,6 +224,8 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
                     hint="keep the .msh-sidecar beside the file, or convert it again",
                 )
             out = import_new(gltf, given, options)
+            if seen is not None:
+                judge_new(out, seen, options)
         else:
             kept = open_sidecar(found, gltf, given.info, options)
             kind = kept.description.kind
@@ -241,7 +246,10 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
 
                 out = import_unit(kept, given, options, gltf)
             else:
-                out = import_edited(gltf, given, stored_model(kept, found), options)
+                stored = stored_model(kept, found)
+                out = import_edited(gltf, given, stored, options)
+                if seen is not None:
+                    judge_edited(out, seen, stored, options)
             out.source_sha256 = kept.description.source_sha256
     except ConversionError as error:
         raise error.at(file=str(gltf)) from None

@@ -75,6 +75,8 @@ def generate_lods(scene: Scene, ratios: tuple[float, ...], taken: set[tuple[int,
                 scene.meshes.append(Mesh(name, primitives))
                 scene.parts.append(part._replace(lod=lod, mesh=len(scene.meshes) - 1))
     scene.streams = _joined(pieces)
+    nodes = {node for parts in refused.values() for node, _ in parts}
+    report.concerned += [scene.nodes[node].name for node in sorted(nodes)]
     report.warnings += [_warning(scene, lod, refused[lod]) for lod in sorted(refused)]
 
 
