@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from msh_gltf.converter.findings import Report
+from msh_gltf.converter.kinds.dispatch import import_gltf
 from msh_gltf.converter.options import ImportOptions
-from msh_gltf.converter.pipeline.dispatch import import_gltf
 from msh_gltf.converter.rebuild.lods import generate_lods
 from msh_gltf.converter.scene.decode import decode
 from msh_gltf.converter.scene.dialect import Dialect
