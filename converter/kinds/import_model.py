@@ -37,6 +37,7 @@ from ..formats.model import MshModel, read_model, write_model
 from ..formats.names import readable, stem
 from ..formats.nres import read_nres
 from ..formats.sidecar import SUFFIX, Description, Sidecar
+from ..formats.tables import LOD_COUNT
 from ..options import ImportOptions
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -126,7 +127,7 @@ def import_edited(
     wear = settle_materials(identified, scene, about.materials, dialect=dialect, locked=why_locked(about))
     poses = compare_poses(identified, scene)
     place_parts(identified, scene, poses.nodes)
-    _add_lods(identified, scene, options)
+    _add_lods(identified, scene, options, dialect)
     retail, has_strings = dialect is Dialect.RETAIL, model.strings is not None
     plan = compare_model(
         identified,
@@ -243,7 +244,12 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     timing = choose_clip(identified, None, options)
     report_moved_though_animated(imported.report, identified, None)
     place_parts(identified, None, set())
-    _add_lods(identified, None, options)
+    if options.lod_ratios and options.dialect == "auto" and "dialect" not in imported.info:
+        raise ConversionError(
+            "nothing says where the game keeps levels of detail of this model",
+            hint="--generate-lods of a new model needs --dialect retail (the game's models) or --dialect spec",
+        )
+    _add_lods(identified, None, options, dialect)
     if not identified.scene.nodes:
         raise ConversionError(
             "has no nodes to make a model of",
@@ -273,16 +279,26 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     return out
 
 
-def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions) -> None:
-    """Add the levels of ``--generate-lods``."""
+def _add_lods(identified: Identified, stored: Scene | None, options: ImportOptions, dialect: Dialect) -> None:
+    """Add the levels of ``--generate-lods``.
+
+    Raises:
+        ConversionError: more than the dialect has.
+    """
     if not options.lod_ratios:
         return
+    if dialect is Dialect.SPEC and len(options.lod_ratios) >= LOD_COUNT:
+        raise ConversionError(
+            "--generate-lods asks for more levels than a model of the dialect spec has",
+            value=len(options.lod_ratios),
+            expected=f"at most {LOD_COUNT - 1}",
+        )
     from ..rebuild.lods import generate_lods
 
     node_of = {k: i for i, k in identified.stored_of.items()}
     parts = stored.parts if stored is not None else []
     taken = {(node_of[p.node], p.lod, p.group) for p in parts if p.node in node_of}
-    generate_lods(identified.scene, options.lod_ratios, taken, identified.report)
+    generate_lods(identified.scene, options.lod_ratios, taken, identified.report, dialect)
 
 
 def _write(
