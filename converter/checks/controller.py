@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..findings import Bad, Finding
 from ..formats.controller import (
@@ -26,7 +27,7 @@ from ..formats.controller import (
     point_references,
     state_offsets,
 )
-from ..numeric.arrays import Floats, Ints, field_offset
+from ..numeric.arrays import Ints, field_offset
 from .rules import Rules, why
 
 rule = Rules("controller", "docs/reference/controller.md#what-it-names-of-its-model")
@@ -68,10 +69,10 @@ def check_controller(controller: Controller, model: Facts) -> Iterator[Finding]:
     yield from controller_transition(controller)
 
 
-def _frames(controller: Controller) -> Floats:
+def _frames(controller: Controller) -> NDArray[np.float32]:
     """First and last frame of both pairs of each state. (A, 4)."""
     states = controller.states
-    return np.concatenate([states["pair_a"], states["pair_b"]], axis=1).astype(np.float64)
+    return np.concatenate([states["pair_a"], states["pair_b"]], axis=1)
 
 
 def _state(controller: Controller, field: str) -> tuple[str, Ints]:

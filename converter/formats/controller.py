@@ -418,7 +418,7 @@ def _range(controller: Controller, chain: tuple[int, ...]) -> Range:
     bounded = inner["boxes"] & 0x2 != 0
     speed = None
     if bounded.any():
-        low, high = inner["velocity"][bounded, :, 1].T.astype(float)
-        middle = float(low.max() + high.min()) / 2
+        low, high = inner["velocity"][bounded, :, 1].T.tolist()
+        middle = (max(low) + min(high)) / 2
         speed = middle if abs(middle) < NO_WAY else None
     return Range(float(frames.min()), float(frames.max()), chain, speed)
