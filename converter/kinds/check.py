@@ -18,6 +18,7 @@ import numpy as np
 
 from ..checks import all_rules
 from ..checks.areal_map import check_areal_map, check_areal_map_further
+from ..checks.controller import check_controller
 from ..checks.materials import check_material, check_phase_textures, check_row_names, check_texm
 from ..checks.model import check_model, check_model_further
 from ..checks.model_triangles import check_materials
@@ -31,6 +32,7 @@ from ..findings import Finding, more, without_errors
 from ..formats.areal_map import read_areal_map
 from ..formats.build_dat import read_build_dat
 from ..formats.control_points import POINTS_TYPE, misplaced, read_points
+from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, read_controller
 from ..formats.kinds import MISSION_FILE, Kind, entry_kind, file_kind
 from ..formats.library import LIGHTMAPS, MATERIALS, TEXTURES
 from ..formats.material import MATERIAL_TYPE, read_material
@@ -53,6 +55,7 @@ from ..formats.wear import read_wear
 from ..input_files import UNREADABLE, read_file
 from ..scene.dialect import decide
 from .check_assembly import check_mission_file, check_registry_file, check_unit_file, game_of
+from .controllers import facts_of_model
 from .game import Game
 from .open_files import wear_of, wears_of_level
 from .texture_lookup import Libraries
@@ -160,6 +163,8 @@ def _check(at: _Place, known: bool) -> Iterator[Checked]:
         yield at.checked(Kind.BUILD_DAT)
     elif name.endswith(".wea"):
         yield at.checked(Kind.WEAR)
+    elif name.endswith(CONTROLLER_ENDING):
+        yield at.checked(Kind.CONTROLLER)
     elif name == MISSION_FILE or (known and name.endswith(".tma")):
         yield at.checked(Kind.MISSION)
     elif is_unit(at.data) or (known and name.endswith(UNIT_ENDING)):
@@ -335,6 +340,11 @@ def _points(at: _Place) -> Iterator[Finding]:
     yield from misplaced(points, _nodes_of_its_model(at)).values()
 
 
+def _controller(at: _Place) -> Iterator[Finding]:
+    controller = read_controller(at.data, at.label)
+    yield from check_controller(controller, facts_of_model(at.archive, at.path, at.index, _game(at)))
+
+
 def _footing(at: _Place) -> Iterator[Finding]:
     read_footing(at.data, at.label)
     yield from ()
@@ -406,6 +416,7 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.WEAR: _wear,
     Kind.MATERIAL: _material,
     Kind.CONTROL_POINTS: _points,
+    Kind.CONTROLLER: _controller,
     Kind.FOOTING: _footing,
     Kind.NODE_PROPERTIES: _node_properties,
     Kind.REGISTRY: _registry,
@@ -415,6 +426,16 @@ _CHECKS: dict[Kind, Callable[[_Place], Iterable[Finding]]] = {
     Kind.BUILD_DAT: lambda at: read_build_dat(bytes(at.data), at.label)[1],
 }
 #: Kinds of the entries that are no containers.
-_OF_TYPE = {_WEAR: Kind.WEAR, MATERIAL_TYPE: Kind.MATERIAL, POINTS_TYPE: Kind.CONTROL_POINTS, _TEXM: Kind.TEXTURE}
+_OF_TYPE = {
+    _WEAR: Kind.WEAR,
+    MATERIAL_TYPE: Kind.MATERIAL,
+    POINTS_TYPE: Kind.CONTROL_POINTS,
+    CONTROLLER_TYPE: Kind.CONTROLLER,
+    _TEXM: Kind.TEXTURE,
+}
 #: The same by ending, where the type is not known.
-_OF_ENDING = {FOOTING_ENDING: Kind.FOOTING, NODE_PROPERTIES_ENDING: Kind.NODE_PROPERTIES}
+_OF_ENDING = {
+    CONTROLLER_ENDING: Kind.CONTROLLER,
+    FOOTING_ENDING: Kind.FOOTING,
+    NODE_PROPERTIES_ENDING: Kind.NODE_PROPERTIES,
+}

@@ -134,6 +134,15 @@ class Game:
             raise ConversionError("has no objects.rlb", file=str(self.root), hint="name the game's directory")
         return read_registry(self.archive(path))
 
+    @cached_property
+    def objects(self) -> list[Resolved]:
+        """What every key of the registry means; empty where it cannot be read."""
+        try:
+            found = [self.registry.resolve(key) for key in self.registry.keys()]  # noqa: SIM118
+        except ConversionError:
+            return []
+        return [resolved for resolved in found if resolved is not None]
+
     def file(self, path: str) -> Path | None:
         """Return the file or directory of a path, in any case; ``None``: there is none inside.
 

@@ -30,7 +30,7 @@ def generate_lods(
     """Add levels 1, 2, ... of every part that is one of level 0 and has none of its own there.
 
     In ``retail`` the levels of a part are columns 1 to 3 of its row, the damage stage; in ``spec`` they
-    are rows 1 and 2 of its column (docs/reference/model.md#stages-and-levels).
+    are rows 1 and 2 of its column (docs/reference/model.md#the-slot-matrix).
 
     Each material of a part is simplified by itself, so that materials keep their borders; texture
     coordinates and colours are taken from the nearest old vertex, normals are computed again. No
