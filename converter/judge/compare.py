@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import plural, printable
 from .match import is_flat, looseness, pairs, steps
-from .shown import F64, I64, Bools, Shown, Thing, Triangles, ways
+from .shown import F64, I64, Bools, Shown, Thing, Triangles, some_of, ways
 
 #: Texture coordinates: more than half a step of a stored word.
 _UV = 0.6 / 1024
@@ -20,6 +20,9 @@ _UV = 0.6 / 1024
 _COLOUR = 3
 #: Normals: what editors turn them by, and a step of a stored byte.
 _NORMAL = float(np.cos(np.radians(1.2)))
+
+#: What the exporter calls a material of a row without a name.
+_ROW = re.compile(r"material_\d+")
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,15 @@ class Comparison:
     Attributes:
         file: the edited file.
         result: what its import makes.
-        absent: whether what the file does not have was never in it.
+        absent: whether cells that the file does not have were never in it.
+        file_only: whether triangles that the file does not have do not count.
         found: the differences.
     """
 
     file: Shown
     result: Shown
     absent: bool = False
+    file_only: bool = False
     found: list[Difference] = field(default_factory=list)
 
     def run(self) -> list[Difference]:
@@ -67,7 +72,7 @@ class Comparison:
         self._nodes(partner)
         for cell in sorted(self.file.cells.keys() | self.result.cells.keys()):
             if cell in self.file.cells or not self.absent:
-                self._cell(cell)
+                self.cell(cell)
         return self.found
 
     def _add(self, thing: Thing, what: str, kind: str, text: str, amount: float = 0.0) -> None:
@@ -162,10 +167,12 @@ class Comparison:
 
     # -------------------------------------------------------------- triangles
 
-    def _cell(self, cell: tuple[int, int]) -> None:
+    def cell(self, cell: tuple[int, int]) -> None:
+        """Compare the triangles of a cell."""
         a, b = self._drawn(self.file, cell), self._drawn(self.result, cell)
         if a is None or b is None:
-            for side, found, there in ((self.file, a, "file"), (self.result, b, "game")):
+            sides = ((self.file, a, "file"), (self.result, b, "game"))
+            for side, found, there in sides[:1] if self.file_only else sides:
                 rows = np.empty(0, np.int64) if found is None else found.owner
                 owners = np.unique(rows, return_counts=True)
                 for owner, count in zip(*(column.tolist() for column in owners), strict=True):
@@ -206,6 +213,7 @@ class Comparison:
     ) -> None:
         (a, x, mine), (b, y, theirs) = file, result
         moved = set[int]()
+        shown = {name for owner in np.unique(a.owner).tolist() for name in self.file.things[owner].names}
         for owner in np.unique(a.owner[mine]).tolist():
             own = mine & (a.owner == owner)
             thing, count = self.file.things[owner], int(own.sum())
@@ -219,7 +227,9 @@ class Comparison:
             else:
                 self._missing(self.file, owner, cell, count, "file")
         for owner in np.unique(b.owner[theirs]).tolist():
-            if owner not in moved:
+            if self.absent and not {self.result.things[owner].names[1]} & shown:
+                continue
+            if owner not in moved and not self.file_only:
                 self._missing(self.result, owner, cell, int((theirs & (b.owner == owner)).sum()), "game")
 
     def _own(self, triangles: Triangles, owner: int) -> Iterable[str]:
@@ -231,7 +241,7 @@ class Comparison:
         """Whether what is in the same place first stays together through the clip."""
         i, j, turn = found
         count = min(self.file.frame_count, self.result.frame_count)
-        for at in range(1, len(self.file.frames)):
+        for at in some_of(len(self.file.frames))[1:].tolist():
             if self.file.frames[at] >= count or not len(i):
                 break
             x, y = a.posed(self.file.things, at), b.posed(self.result.things, at)
@@ -298,7 +308,7 @@ class Comparison:
     def _materials(self, mine: I64, theirs: I64) -> tuple[Bools, Bools]:
         """Which pairs have materials of other names, and with other facts."""
         both, of = np.unique(np.stack([mine, theirs], axis=1), axis=0, return_inverse=True)
-        named, facts, known = [], [], set().union(*self.result.materials)
+        named, facts = [], []
         for m, k in both.tolist():
             if m < 0 or k < 0:
                 named.append(m >= 0)
@@ -306,7 +316,10 @@ class Comparison:
                 continue
             names, others = self.file.materials[m], self.result.materials[k]
             # a row that people typed counts, where the name is that of another row
-            by_row = names & known and self.file.rows[m] == self.result.rows[k] >= 0
+            by_row = (
+                any(n in self.result.known or _ROW.fullmatch(n) for n in names)
+                and self.file.rows[m] == self.result.rows[k] >= 0
+            )
             named.append(bool(names - {""}) and not names & others and not by_row)
             had = self.result.facts_of_materials[k]
             facts.append(any(had.get(n) != v for n, v in self.file.facts_of_materials[m].items()))

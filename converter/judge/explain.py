@@ -11,7 +11,8 @@ from .compare import Difference
 
 #: Lines that a report gets at most.
 MOST_LINES = 20
-_WHY = "no line of this report says why"
+#: The reason of each line of the judge.
+JUDGED = "no line of this report says why"
 _INSTEAD = "make the edit in another way; what is not meant, undo"
 
 
@@ -22,7 +23,8 @@ def explained(difference: Difference, report: Report) -> bool:
         return True
     if difference.moving and any(line.where.startswith("animation") for line in report.not_applied):
         return True
-    patterns = [rf"(?<!\w){re.escape(printable(name))}(?!\w)" for name in difference.names]
+    names = {text for name in difference.names for text in (printable(name), repr(printable(name))[1:-1])}
+    patterns = [rf"(?<!\w){re.escape(name)}(?!\w)" for name in names]
     return any(re.search(pattern, line, re.IGNORECASE) for pattern in patterns for line in lines)
 
 
@@ -38,7 +40,7 @@ def tell(report: Report, differences: Sequence[Difference]) -> None:
         shown = shown[: MOST_LINES - 1]
     for where, found in shown:
         what = ", ".join(dict.fromkeys(one.what for one in found))
-        report.skipped(where, what, _WHY, _INSTEAD)
+        report.skipped(where, what, JUDGED, _INSTEAD)
     if len(lines) > len(shown):
         rest = plural(len(lines) - len(shown), "other place")
-        report.skipped(rest, "show something else in the game than in the file", _WHY, _INSTEAD)
+        report.skipped(rest, "show something else in the game than in the file", JUDGED, _INSTEAD)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
 from ..findings import Mode, Report
-from ..formats.model import read_model
+from ..formats.model import MshModel, read_model
 from ..formats.nres import read_nres
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -16,7 +16,6 @@ from ..scene.scene import ImportedScene, Scene
 from .compare import Comparison, Difference
 from .explain import tell
 from .models import FileOfModel, frames_of, shown_by_scene
-from .shown import frames_to_look_at
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +28,7 @@ class WrittenModel:
         dialect: the dialect it is written in.
         wear: material names by row.
         mode: how it is read.
+        stored_keys: the clip of the file was exported as the stored keys.
     """
 
     name: str
@@ -36,11 +36,11 @@ class WrittenModel:
     dialect: str
     wear: Sequence[str]
     mode: Mode = "default"
+    stored_keys: bool = False
 
-    def scene(self) -> Scene:
-        """Read and decode it."""
-        model, _ = checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)
-        return decode(model, Dialect(self.dialect), self.name, wear=self.wear)
+    def read(self) -> MshModel:
+        """Read it again."""
+        return checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)[0]
 
 
 def differences_of_model(
@@ -52,6 +52,7 @@ def differences_of_model(
     clip: str | None,
     cell: tuple[int, int],
     absent: bool,
+    held: int = 1,
 ) -> list[Difference]:
     """Return what a written model shows otherwise than the file.
 
@@ -63,14 +64,18 @@ def differences_of_model(
         clip: name or number of the clip that is read.
         cell: that of the meshes of nodes.
         absent: whether cells that the file does not have were never in it.
+        held: frames that the clip has at least: stored keys do not show a hold at the end.
     """
-    file = FileOfModel(seen, stored, timing, clip, cell)
-    scene = written.scene()
-    if scene.legacy:
+    file = FileOfModel(seen, stored, timing, clip, cell, held)
+    model, dialect = written.read(), Dialect(written.dialect)
+    if model.legacy:
         return []
+    scene = decode(model, dialect, written.name, wear=written.wear, stored_keys=written.stored_keys)
     count = min(file.frame_count, frames_of(scene))
-    frames = frames_to_look_at(count)
-    return Comparison(file.shown(frames), shown_by_scene(scene, frames), absent).run()
+    frames = file.frames(count)
+    result = shown_by_scene(scene, frames)
+    result.known = {name.casefold() for name in written.wear}
+    return Comparison(file.shown(frames), result, absent).run()
 
 
 def judge_model(report: Report, *args: object, **more: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import reduce
 
 import numpy as np
 
@@ -14,10 +15,26 @@ from ..findings import Report
 from ..numeric.pose import parents_first
 from ..scene.points import is_point
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
-from .shown import F64, MOVE, TURN, Shown, Thing, Triangles, frames_to_look_at, joined, triangles_of, ways, world_poses
+from .shown import (
+    F64,
+    MOST_FRAMES,
+    MOST_POSES,
+    MOVE,
+    TURN,
+    Shown,
+    Thing,
+    Triangles,
+    joined,
+    some_of,
+    triangles_of,
+    ways,
+    world_poses,
+)
 
 #: A curve that varies by less, relative to its values, does not move.
 _STILL = 1e-6
+#: What share of the keys of a clip that was not resampled are on whole frames.
+_ON_WHOLE = 0.9
 #: A key this near to a whole frame is on it.
 _ON_FRAME = 1e-3
 _FACTS = ("lightmap", "batch_flags")
@@ -43,10 +60,10 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
 
     Args:
         scene: decoded with samples at whole frames.
-        frames: those that are looked at; by default of its own clip.
+        frames: those that are looked at; by default the first.
     """
     count = frames_of(scene)
-    out = Shown(frames=frames_to_look_at(count) if frames is None else frames, frame_count=count, clip=(scene.name,))
+    out = Shown(frames=np.zeros(1) if frames is None else frames, frame_count=count, clip=(scene.name,))
     world = world_poses(scene.nodes, scene.tracks, out.frames)
     loose = _looseness(scene, world)
     moving = _moving(scene.nodes, {track.node for track in scene.tracks})
@@ -67,6 +84,11 @@ def shown_by_scene(scene: Scene, frames: F64 | None = None) -> Shown:
         at = (below.turn, below.move, below.moving)
         out.things.append(Thing(names[0], part.node, below.world, {}, names, *at))
     out.cells = {cell: joined(found) for cell, found in lists.items()}
+    return scene_materials(out, scene)
+
+
+def scene_materials(out: Shown, scene: Scene) -> Shown:
+    """Add the materials of a model to what is shown, and return it."""
     out.materials = [{material.name.casefold()} for material in scene.materials]
     out.rows = [material.row for material in scene.materials]
     out.facts_of_materials = [{name: getattr(material, name) for name in _FACTS} for material in scene.materials]
@@ -88,8 +110,11 @@ def frames_of(scene: Scene) -> int:
 
 
 def _moves(tracks: Sequence[Track]) -> bool:
-    channels = [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
-    return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in channels)
+    return any(np.ptp(c.values, axis=0).max() > _STILL * max(1.0, np.abs(c.values).max()) for c in _channels(tracks))
+
+
+def _channels(tracks: Sequence[Track]) -> list[Channel]:
+    return [c for track in tracks for c in (track.rotation, track.translation) if c is not None]
 
 
 def _looseness(scene: Scene, world: F64) -> tuple[list[float], list[F64]]:
@@ -115,12 +140,19 @@ class FileOfModel:
         timing: what the times of the clip were taken for.
         clip: name or number of the clip to read; ``None``: the first that moves a node.
         cell: the cell of the meshes of nodes.
+        held: frames that the clip has at least: stored keys do not show a hold at the end.
     """
 
     def __init__(
-        self, given: ImportedScene, stored: Scene | None, timing: Timing | None, clip: str | None, cell: tuple[int, int]
+        self,
+        given: ImportedScene,
+        stored: Scene | None,
+        timing: Timing | None,
+        clip: str | None,
+        cell: tuple[int, int],
+        held: int = 1,
     ) -> None:
-        self.given, self.items, self.cell = given, given.nodes, cell
+        self.given, self.items, self.cell, self.held = given, given.nodes, cell, held
         size = 1.0 if stored is None else model_size(stored)
         self.roles = NodeRoles(given, stored, POSE_NOISE * size).run()
         self.stored = stored
@@ -157,8 +189,23 @@ class FileOfModel:
         """Length of the clip in frames; 1 where nothing moves."""
         if not _moves(self.tracks):
             return 1
-        ends = [c.frames[-1] for t in self.tracks for c in (t.rotation, t.translation) if c is not None]
-        return int(np.floor(max(ends, default=0) + 1e-3)) + 1
+        ends = max((c.frames[-1] for c in _channels(self.tracks)), default=0)
+        return max(self.held, int(np.floor(ends + 1e-3)) + 1)
+
+    def frames(self, count: int) -> F64:
+        """Return whole frames of a clip to look at; where an editor resampled it, those that it kept.
+
+        Between stored keys, editors do not turn along the arc: of these, what all nodes have keys at.
+        """
+        if self.held > 1 and self.stored is not None and self.stored.tracks:
+            common = reduce(np.intersect1d, [c.frames for c in _channels(self.stored.tracks)])
+            return np.union1d(common[common <= count - 1], [0.0])
+        keys = np.concatenate([np.zeros(1), *(c.frames for c in _channels(self.tracks))])
+        if np.mean(keys % 1 == 0) > _ON_WHOLE:
+            most = max(MOST_FRAMES, MOST_POSES // max(len(self.items), 1))
+            return some_of(count, most).astype(np.float64)
+        whole = np.unique(keys[(keys % 1 == 0) & (keys >= 0) & (keys <= count - 1)])
+        return whole[some_of(len(whole))]
 
     # -------------------------------------------------------------- what is shown
 
@@ -168,6 +215,8 @@ class FileOfModel:
         world = world_poses(self.items, self.tracks, frames)
         moving = _moving(self.items, {t.node for clip in self.given.clips for t in clip.tracks})
         place = self._add_nodes(out, world, moving)
+        own = world_poses(self.items, [], frames[:1])
+        items = {thing: i for i, thing in place.items()}
         lists: dict[tuple[int, int], list[Triangles]] = {}
         for i, item in enumerate(self.items):
             role = self.roles[i]
@@ -178,7 +227,10 @@ class FileOfModel:
             if role is not None and role.is_part:
                 cell, above = (role.lod, role.group), self._owner(role, place)
                 if above >= 0:
-                    poses = _following(world[i], out.things[above].world)
+                    node = out.things[above].world
+                    # stored keys need not be what the runtime shows first
+                    rest = (own[i, 0], own[items[above], 0]) if self.held > 1 else (world[i, 0], node[0])
+                    poses = _following(world[i], node, *rest)
                     names = (*names, *out.things[above].names)
             thing = Thing(item.name, above, poses, {}, (*names, self.given.meshes[item.mesh].name))
             thing.moving = i in moving or (above >= 0 and out.things[above].moving)
@@ -250,11 +302,11 @@ def _in_frames(track: Track, timing: Timing) -> Track:
     return replace(track, rotation=moved(track.rotation), translation=moved(track.translation))
 
 
-def _following(part: F64, node: F64) -> F64:
+def _following(part: F64, node: F64, part_rest: F64, node_rest: F64) -> F64:
     """Where a part is that stands where the file shows it first, and follows its node from there."""
-    if np.abs(np.linalg.det(node[0, :3, :3])) < 1e-30:
+    if np.abs(np.linalg.det(node_rest[:3, :3])) < 1e-30:
         return part
-    return np.asarray(node @ (np.linalg.inv(node[0]) @ part[0]))
+    return np.asarray(node @ (np.linalg.inv(node_rest) @ part_rest))
 
 
 def is_shown_point(given: ImportedScene, nodes: Sequence[str]) -> Callable[[int], bool]:

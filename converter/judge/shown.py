@@ -22,8 +22,10 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: Frames of a clip that are looked at: the first, the last, and eight between.
+#: Frames at which triangles are compared: the first, the last, and eight between.
 MOST_FRAMES = 10
+#: Nodes times frames at which poses are compared.
+MOST_POSES = 1 << 18
 #: How far a stored rotation may turn away: radians, of four words of 16 bits and of key reduction.
 TURN = 4.8e-4
 #: How far key reduction may move a node: of the model's size.
@@ -112,6 +114,7 @@ class Shown:
         cells: triangles by cell: level of detail and group.
         materials: names by index, each in the ways that mean the same.
         facts_of_materials: what else is known of each.
+        known: the names of all rows of the ``.wea``.
         rows: the row of each in the ``.wea``, -1 = not stated.
         frames: (T,) the frames of :attr:`Thing.world`.
         frame_count: length of the clip; 1 without one.
@@ -124,6 +127,7 @@ class Shown:
     cells: dict[tuple[int, int], Triangles] = field(default_factory=dict)
     materials: list[set[str]] = field(default_factory=list)
     facts_of_materials: list[dict[str, int]] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
     rows: list[int] = field(default_factory=list)
     frames: F64 = field(default_factory=lambda: np.zeros(1))
     frame_count: int = 1
@@ -136,9 +140,9 @@ class Shown:
         return float(max([1e-6, *places]))
 
 
-def frames_to_look_at(count: int) -> F64:
-    """Return whole frames of a clip: the first, the last, and some between."""
-    return np.unique(np.round(np.linspace(0, max(count - 1, 0), min(MOST_FRAMES, max(count, 1)))))
+def some_of(count: int, most: int = MOST_FRAMES) -> I64:
+    """Return the first and the last of so many, and some between. (n,)."""
+    return np.unique(np.round(np.linspace(0, max(count - 1, 0), min(most, max(count, 1))))).astype(np.int64)
 
 
 def local_poses(item: ImportedNode | Node, track: Track | None, frames: F64) -> F64:

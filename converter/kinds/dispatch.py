@@ -206,7 +206,7 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
     from ...importers.gltf import read_gltf  # only the import needs it
     from ..judge.models import snapshot
     from .import_model import import_edited, import_new, stored_model
-    from .judged import judge_edited, judge_new
+    from .judged import judge_edited, judge_mission, judge_new, judge_unit
     from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
@@ -241,10 +241,14 @@ def import_gltf(gltf: Path, sidecar: Path | None = None, options: ImportOptions 
                 from .import_assembly import import_mission
 
                 out = import_mission(kept, given, options, gltf)
+                if seen is not None:
+                    judge_mission(out, seen, kept)
             elif kind is Kind.UNIT:
                 from .import_assembly import import_unit
 
                 out = import_unit(kept, given, options, gltf)
+                if seen is not None:
+                    judge_unit(out, seen, kept)
             else:
                 stored = stored_model(kept, found)
                 out = import_edited(gltf, given, stored, options)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from ..formats.mission import read_mission
+from ..formats.sidecar import Sidecar
+from ..formats.unit import read_unit
 from ..formats.wear import WEAR_ENDING, read_wear_names
+from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
+from ..judge.explain import tell
 from ..judge.judge import WrittenModel, judge_model
 from ..options import ImportOptions
+from ..scene.inside import hosted_places
 from ..scene.scene import ImportedScene
 from .import_model import StoredModel
 from .import_result import ImportResult
+from .shown_models import shown_inside_of
 
 
 def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, options: ImportOptions) -> None:
@@ -25,11 +32,19 @@ def judge_edited(out: ImportResult, seen: ImportedScene, stored: StoredModel, op
         out.differences,
         seen,
         stored.scene,
-        WrittenModel(name=out.name, data=out.data, dialect=out.dialect, wear=wear, mode=about.mode),
+        WrittenModel(
+            name=out.name,
+            data=out.data,
+            dialect=out.dialect,
+            wear=wear,
+            mode=about.mode,
+            stored_keys=about.clip == "keys",
+        ),
         timing=out.timing,
         clip=options.clip,
         cell=(seen.info.get("lod", about.lod), seen.info.get("group", about.group)),
         absent=about.visible_only or options.scene is not None or "up" in seen.info,
+        held=int(seen.info.get("frame_count", 1)) if about.clip == "keys" else 1,
     )
 
 
@@ -45,3 +60,29 @@ def judge_new(out: ImportResult, seen: ImportedScene, options: ImportOptions) ->
         cell=seen.shown,
         absent=bool(options.lod_ratios),
     )
+
+
+def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+    """Compare an edited mission with the file; what nothing explains goes into the report.
+
+    Args:
+        out: the result.
+        seen: the file as it was read.
+        kept: the sidecar.
+    """
+    about = kept.description
+    stored = read_mission(bytes(kept.source), about.source)
+    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
+    left_out = frozenset({*range(len(stored.objects))} - shown)
+    written = read_mission(out.data, out.name)
+    hosted = hosted_places(about.inside)
+    tell(out.differences, differences_of_mission(seen, stored, written, _models(kept), hosted, left_out))
+
+
+def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
+    """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
+    tell(out.differences, differences_of_unit(seen, read_unit(out.data, out.name), _models(kept)))
+
+
+def _models(kept: Sidecar) -> dict[str, PlacedModel]:
+    return {key: PlacedModel(model.scene, model.cell) for key, model in shown_inside_of(kept).models.items()}
