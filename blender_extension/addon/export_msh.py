@@ -12,14 +12,14 @@ from bpy_extras.io_utils import ExportHelper
 
 from .areals import numbered
 from .converter.batch.put_libraries import plan_libraries
-from .converter.batch.replace_entry import replace_model
+from .converter.batch.replace_entry import replace_model, replace_placed
 from .converter.errors import ConversionError
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind
 from .converter.formats.names import file_stem, stem
 from .converter.game.games import Games
 from .converter.options import ExportOptions, ImportOptions
 from .converter.pipeline.appearance import with_libraries_around
-from .converter.pipeline.companions import companions_beside, wear_beside
+from .converter.pipeline.companions import companions_beside, placed_beside, wear_beside
 from .converter.pipeline.dispatch import import_gltf
 from .converter.pipeline.game import find_game
 from .converter.pipeline.import_result import ImportResult
@@ -213,7 +213,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             if not path.name:
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            files = [(path, result.data), *companions_beside(path, result.companions)]
+            files = [(path, result.data), *companions_beside(path, result.companions), *placed_beside(path, result)]
             beside = files_beside(path, result, _game(context))
             there = [file for file in beside.files if file[0].is_file()]
             result.differences.not_applied += beside.not_applied
@@ -286,6 +286,7 @@ class MSH_OT_put_back(bpy.types.Operator):
             with put_back(state, f"Blender: put back {state.source}") as games:
                 plan = plan_libraries(games, _library_folders(context), result)
                 replace_model(games, state.origin, result.data, {state.digest}, companions)
+                result.differences.not_applied += replace_placed(games, result)
                 plan.put()
                 games.take_back_rest(state.origin.path)
                 wrote, messages = commit(state, games)
