@@ -20,10 +20,9 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.decode import decode, path_segments
+from ..scene.decode import decode, path_segments, points_in
 from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
-from ..scene.points import points_in
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
 from .gltf_output import Files, output_files
