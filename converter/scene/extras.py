@@ -47,6 +47,8 @@ class SourceExtras(TypedDict, total=False):
 
     dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "pipeline")]
     dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
+    states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL)]
+    ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL, "viewer")]
     source: Annotated[str, Key("file name of the source", _ALL, "pipeline")]
     digest: Annotated[str, Key("SHA-256 of the source", _ALL, "pipeline")]
     pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "pipeline")]
