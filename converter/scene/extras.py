@@ -91,7 +91,7 @@ _ClassKey = TypedDict(  # ``class`` is a word of Python
 class NodeExtras(_ClassKey, total=False):
     """Keys of a node."""
 
-    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)]
+    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits game viewer", _WORD)]
     flags: Annotated[int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)]
     label: Annotated[
         str, Key("socket label of the node (`retail`), unless empty; name of the component", _PARTS, "edits")
