@@ -264,12 +264,16 @@ def describe(loaded: Loaded) -> Json:
     else:
         assert isinstance(loaded, LoadedModel)
         facts = inspect.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
+        if loaded.controller is not None:
+            from .inspect_controller import describe_states
+
+            facts["controller"] = describe_states(loaded.controller, loaded.ranges)
     return {"kind": loaded.kind, **facts}
 
 
 def show(console: Console, facts: Json) -> None:
     """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
-    from . import inspect, inspect_assembly
+    from . import inspect, inspect_assembly, inspect_controller
 
     shown = {
         Kind.MODEL: inspect.show_model,
@@ -280,5 +284,6 @@ def show(console: Console, facts: Json) -> None:
         Kind.UNIT: inspect_assembly.show_unit,
         Kind.MISSION: inspect_assembly.show_mission,
         Kind.RSLI: inspect_assembly.show_rsli,
+        Kind.CONTROLLER: inspect_controller.show_controller,
     }
     shown[facts["kind"]](console, facts)
