@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import printable
+from ..files import read_file, stamp
 from ..findings import NotApplied
 from ..formats.names import decode_text
 from ..formats.sidecar import sha256
-from ..input_files import read_file, stamp
 from ..kinds.import_result import PlacedImport
 from .brought import Brought, archive_without
 from .import_item import Edited

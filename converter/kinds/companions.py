@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..findings import NotApplied
 from ..formats.control_points import misplaced, read_points
 from ..formats.names import decode_text, escape
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
-from ..input_files import read_file
 from .import_result import Companion, ImportResult
 from .open_files import file_beside
 
