@@ -20,8 +20,8 @@ from ..numeric.pose import F64
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
 from .clips import choose_clip
-from .compare_materials import report_faces_without_material
 from .frame_rate import DEFAULT_FPS
+from .materials import report_faces_without_material
 from .model import compare_structure
 from .nodes import POSE_NOISE, Identified, identify
 from .placed_nodes import TURN_NOISE, new_title
