@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..checks.recover import checked_model
 from ..edits.frame_rate import Timing
 from ..findings import Mode, Report
-from ..formats.model import MshModel, read_model
+from ..formats.model import read_model
 from ..formats.nres import read_nres
 from ..scene.decode import decode
 from ..scene.dialect import Dialect
@@ -38,9 +38,10 @@ class WrittenModel:
     mode: Mode = "default"
     stored_keys: bool = False
 
-    def read(self) -> MshModel:
-        """Read it again."""
-        return checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)[0]
+    def scene(self) -> Scene:
+        """Read and decode it."""
+        model, _ = checked_model(read_model(read_nres(self.data, self.name), self.name), self.mode)
+        return decode(model, Dialect(self.dialect), self.name, wear=self.wear, stored_keys=self.stored_keys)
 
 
 def differences_of_model(
@@ -67,10 +68,9 @@ def differences_of_model(
         held: frames that the clip has at least: stored keys do not show a hold at the end.
     """
     file = FileOfModel(seen, stored, timing, clip, cell, held)
-    model, dialect = written.read(), Dialect(written.dialect)
-    if model.legacy:
+    scene = written.scene()
+    if scene.legacy:
         return []
-    scene = decode(model, dialect, written.name, wear=written.wear, stored_keys=written.stored_keys)
     count = min(file.frame_count, frames_of(scene))
     frames = file.frames(count)
     result = shown_by_scene(scene, frames)

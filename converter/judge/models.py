@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 
-from ..edits.frame_rate import DEFAULT_FPS, Timing
+from ..edits.frame_rate import Timing
 from ..edits.node_roles import NodeRoles, Role
 from ..edits.nodes import POSE_NOISE, model_size
 from ..findings import Report
 from ..numeric.pose import parents_first
-from ..scene.points import is_point
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Node, Scene, Track
 from .shown import (
     F64,
@@ -307,12 +306,3 @@ def _following(part: F64, node: F64, part_rest: F64, node_rest: F64) -> F64:
     if np.abs(np.linalg.det(node_rest[:3, :3])) < 1e-30:
         return part
     return np.asarray(node @ (np.linalg.inv(node_rest) @ part_rest))
-
-
-def is_shown_point(given: ImportedScene, nodes: Sequence[str]) -> Callable[[int], bool]:
-    """Return whether an item of a file is a control point."""
-    known = set(nodes)
-    return lambda i: is_point(given.nodes[i], known)
-
-
-__all__ = ["DEFAULT_FPS", "FileOfModel", "is_shown_point", "shown_by_scene", "snapshot"]
