@@ -45,7 +45,7 @@ MUTANTS: list[tuple[str, object, tuple[str, ...]]] = [
     (f"{EDITS}.model._label_changes", nothing, ("change label",)),
     (f"{EDITS}.model._node_changes", nothing, ("change flags",)),
     (f"{EDITS}.model.compare_parts", nothing, ("delete part", "move vertices", "move part to another cell")),
-    (f"{EDITS}.parts._missing_parts", nothing, ("delete part", "delete shown part")),
+    (f"{EDITS}.plan._missing_parts", nothing, ("delete part", "delete shown part")),
     ("msh_gltf.converter.kinds.import_model.place_parts", nothing, ("move part object", "scale part object")),
     (f"{EDITS}.nodes.rigid_part", lambda name, world, above: _rigid(world), ("mirror node", "scale node")),
 ]
@@ -83,7 +83,9 @@ def judged(back: ImportResult) -> list[str]:
     return [one.where for one in back.not_applied if one.why == JUDGED]
 
 
-@pytest.mark.parametrize(("target", "instead", "kinds"), MUTANTS, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(
+    ("target", "instead", "kinds"), MUTANTS, ids=[f"{m[0].rpartition('.')[2]} {m[2][0]}" for m in MUTANTS]
+)
 def test_an_ignored_edit_is_named(
     target: str, instead: object, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
