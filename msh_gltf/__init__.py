@@ -23,18 +23,15 @@ from .converter import __version__  # noqa: E402 (Python finds it only now)
 
 if TYPE_CHECKING:
     from .api import (
-        ExportResult,
         check,
         convert_directory,
-        export_gltf,
-        import_gltf,
+        load_level,
         open_archive,
         read_areal_map,
         read_models,
         read_msh,
         read_terrain,
         restore_directory,
-        to_glb,
         write_libraries,
         write_msh,
     )
@@ -48,11 +45,12 @@ if TYPE_CHECKING:
     from .converter.options import ExportOptions, ImportOptions
     from .converter.pipeline.check import Checked
     from .converter.pipeline.import_result import ImportResult
-    from .converter.pipeline.level import Level, load_level
+    from .converter.pipeline.level import Level
     from .converter.queries.areal_map import areal_at, shortest_path
     from .converter.queries.model import neighbours, pick, posed_matrices, slot_for, walk_triangles, world_bounds
     from .converter.queries.terrain import TerrainQueries
     from .converter.scene.dialect import Decision, Dialect, decide
+    from .objects import ExportResult, Glb, export_gltf, import_gltf, to_glb, to_pygltflib, to_trimesh
 
 #: Ranked: what most users need comes first.
 __all__ = [  # noqa: RUF022 (ranked, not sorted)
@@ -68,12 +66,15 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
     "read_models",
     "open_archive",
     "to_glb",
+    "to_pygltflib",
+    "to_trimesh",
     "read_terrain",
     "read_areal_map",
     "load_level",
     "ExportOptions",
     "ImportOptions",
     "ExportResult",
+    "Glb",
     "ImportResult",
     "Change",
     "NotApplied",
@@ -104,9 +105,9 @@ __all__ = [  # noqa: RUF022 (ranked, not sorted)
 
 #: Where each name of ``__all__`` is defined, as in the imports above (a test compares them).
 _DEFINED_IN = {
-    "api": "ExportResult check convert_directory export_gltf import_gltf open_archive "
-    "read_areal_map read_models read_msh read_terrain restore_directory to_glb "
-    "write_libraries write_msh",
+    "api": "check convert_directory load_level open_archive read_areal_map read_models read_msh read_terrain "
+    "restore_directory write_libraries write_msh",
+    "objects": "ExportResult Glb export_gltf import_gltf to_glb to_pygltflib to_trimesh",
     "converter.batch.outcome": "Outcome Run",
     "converter.errors": "ConversionError",
     "converter.findings": "Change Finding NotApplied",
@@ -116,7 +117,7 @@ _DEFINED_IN = {
     "converter.formats.model": "MshModel",
     "converter.formats.terrain": "Terrain",
     "converter.pipeline.check": "Checked",
-    "converter.pipeline.level": "Level load_level",
+    "converter.pipeline.level": "Level",
     "converter.pipeline.import_result": "ImportResult",
     "converter.options": "ExportOptions ImportOptions",
     "converter.queries.model": "neighbours pick posed_matrices slot_for walk_triangles world_bounds",

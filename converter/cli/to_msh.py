@@ -106,8 +106,8 @@ def command(context: click.Context, /, **_: object) -> None:
         adds = given.into is not None
         only = tuple(one for one in _OF_RUNS if not (adds and one in _OF_NEW_MODELS))
         refuse_batch_options(context, only=only)
-        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() != ".obj":
-            raise click.UsageError("--frame and --up are for OBJ files")
+        if (given.frame, given.up) != (None, None) and given.source.suffix.lower() in (".glb", ".gltf"):
+            raise click.UsageError("--frame and --up are for OBJ files, STL and the like")
         if given.into is None:
             _import_one(given, options)
             return
@@ -181,14 +181,10 @@ def _file_name(name: str) -> str:
 
 
 def _import_file(given: ToMsh, options: ImportOptions) -> ImportResult:
-    """Import a glTF or an OBJ file."""
-    if given.source.suffix.lower() == ".obj":
-        from ..pipeline.obj import import_obj
+    """Import a glTF file, an OBJ, or what trimesh reads."""
+    from ..pipeline.dispatch import import_file
 
-        return import_obj(given.source, given.sidecar, options, up=given.up, frame=given.frame)
-    from ..pipeline.dispatch import import_gltf
-
-    return import_gltf(given.source, given.sidecar, options)
+    return import_file(given.source, given.sidecar, options, up=given.up, frame=given.frame)
 
 
 def _show_result(result: ImportResult, verbose: bool) -> None:

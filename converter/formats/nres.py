@@ -272,6 +272,18 @@ class Archive:
         at = bisect_left(keys, wanted)
         return order[at] if at < len(order) and keys[at] == wanted else None
 
+    def namesakes(self, name: str | bytes) -> list[int]:
+        """Directory indices of all entries called ``name``, ASCII case-insensitively."""
+        return self._places.get(fold_upper(encode_name(name) if isinstance(name, str) else name), [])
+
+    @cached_property
+    def _places(self) -> dict[bytes, list[int]]:
+        """Directory indices by folded name; renamed entries need a new archive."""
+        out: dict[bytes, list[int]] = {}
+        for i, entry in enumerate(self.entries):
+            out.setdefault(fold_upper(entry.name_bytes), []).append(i)
+        return out
+
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""
         for entry in self.entries:
