@@ -21,13 +21,13 @@ from .converter.formats.model import MshModel, read_model
 from .converter.formats.names import file_stem, readable
 from .converter.formats.nres import bytes_as_read, read_nres
 from .converter.formats.terrain import Terrain
+from .converter.kinds import dispatch, open_files
+from .converter.kinds.export_model import LoadedModel
+from .converter.kinds.gltf_output import Files
+from .converter.kinds.import_result import ImportResult
+from .converter.kinds.loaded import Loaded
+from .converter.kinds.sidecars import named_sidecar, sidecar_path
 from .converter.options import ExportOptions, ImportOptions
-from .converter.pipeline import dispatch, open_files
-from .converter.pipeline.export_model import LoadedModel
-from .converter.pipeline.gltf_output import Files
-from .converter.pipeline.import_result import ImportResult
-from .converter.pipeline.loaded import Loaded
-from .converter.pipeline.sidecars import named_sidecar, sidecar_path
 from .converter.storage import write_outputs
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ def to_trimesh(
         >>> import_gltf(scene).unchanged
         True
     """
-    from .converter.pipeline.obj import local_poses
+    from .converter.kinds.obj import local_poses
     from .exporters.trimesh_scene import trimesh_scene
     from .importers.gltf_file import GltfInMemory, open_gltf
 
@@ -244,9 +244,10 @@ def import_gltf(
     """
     kept = sidecar if sidecar is None or isinstance(sidecar, bytes) else Path(sidecar)
     if _is_of("trimesh", source, "Scene", "Trimesh"):
-        from .converter.pipeline.obj import import_obj
+        from .converter.kinds.obj import import_obj
 
-        scene = source.scene() if _is_of("trimesh", source, "Trimesh") else source
+        scene: Any = source
+        scene = scene.scene() if _is_of("trimesh", scene, "Trimesh") else scene
         return import_obj(Path("model.glb"), kept, options, in_memory=scene)
     if _is_of("pygltflib", source, "GLTF2"):
         from .importers.gltf_objects import document_of

@@ -97,11 +97,11 @@ def _inspect(given: ToInspect) -> None:
     from ..formats.kinds import Kind, archive_kind, models_in
     from ..formats.nres import is_nres, read_nres
     from ..input_files import read_file
-    from ..pipeline import dispatch
-    from ..pipeline import inspect as overview
-    from ..pipeline.assembly_files import assembly_facts
-    from ..pipeline.open_files import mission_in
-    from ..pipeline.texture import texture_at
+    from ..kinds import dispatch
+    from ..kinds import inspect as overview
+    from ..kinds.assembly_files import assembly_facts
+    from ..kinds.open_files import mission_in
+    from ..kinds.texture import texture_at
 
     source, entry, as_json = given.sources[0], given.entry, given.as_json
     source = mission_in(source) or source
@@ -128,7 +128,7 @@ def _inspect(given: ToInspect) -> None:
 
 
 def _print(facts: dict[str, Any], as_json: bool) -> None:
-    from ..pipeline.dispatch import show
+    from ..kinds.dispatch import show
 
     if as_json:
         print_json(facts)
@@ -157,7 +157,7 @@ def _build_dat(data: bytes, label: str, as_json: bool) -> None:
 def _uses(name: str, game: Path, as_json: bool) -> None:
     """What uses a thing, indented below it."""
     from ..errors import printable
-    from ..pipeline.uses import describe_uses
+    from ..kinds.uses import describe_uses
 
     found = describe_uses(name, game)
     if as_json:
@@ -173,9 +173,9 @@ def _uses(name: str, game: Path, as_json: bool) -> None:
 
 
 def _diff(given: ToInspect) -> None:
-    from ..pipeline.diff_assembly import diff_assemblies
-    from ..pipeline.inspect_diff import diff_models, lines
-    from ..pipeline.open_files import mission_in, read_msh
+    from ..kinds.diff_assembly import diff_assemblies
+    from ..kinds.inspect_diff import diff_models, lines
+    from ..kinds.open_files import mission_in, read_msh
 
     sources = [mission_in(source) or source for source in given.sources]
     differences = None if given.entry is not None else diff_assemblies(*sources)
