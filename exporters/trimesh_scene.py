@@ -89,6 +89,7 @@ def _geometry(scene: Scene, part: Part, name: str, materials: Sequence[Any]) -> 
         faces=faces.reshape(-1, 3),
         vertex_normals=normals,
         visual=visual,
+        face_attributes={"material": of_face} if several else None,
         metadata={"name": name},
         process=False,
     )

@@ -426,7 +426,7 @@ def _vertices(shape: _Shape, made: _Geometry, name: str, label: str) -> tuple[Fl
     if shape.has_normal and "vertex_normals" in made:
         turned = _numbers(made["vertex_normals"], 3, name, label)
     else:
-        turned = smooth_normals(place, corners)
+        turned = _smooth(place, corners)
     uv = np.zeros((len(place), 2))
     if shape.has_uv:
         # trimesh drops them all where one cannot be read
@@ -448,8 +448,8 @@ def _numbers(values: ArrayLike | None, width: int, name: str, label: str) -> Flo
     return array[:, :width]
 
 
-def smooth_normals(points: Floats, corners: Ints) -> Floats:
-    """Return area-weighted normals of vertices, (V, 3); equal positions share one, as OBJ's vertices do."""
+def _smooth(points: Floats, corners: Ints) -> Floats:
+    """Area-weighted normals of vertices; equal positions share one, as OBJ's vertices do."""
     triangles = points[corners]
     cross = cross_products(triangles)
     with np.errstate(over="ignore"):

@@ -19,19 +19,18 @@ from ..converter.formats.gltf import Json
 from ..converter.formats.names import stem
 from ..converter.formats.surface import FilePicture, Surface, pixel_digest, surface_of
 from ..converter.input_files import read_file
-from ..converter.numeric.arrays import Floats, Ints
+from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
 from ..converter.requirements import MissingPackage, install_command, needed_for
 from ..converter.scene.extras import FileInfo, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
-from .obj import smooth_normals
 
 if TYPE_CHECKING:
     import trimesh
 
 #: Files of programs, which their own exporters turn into glTF without loss.
-OF_PROGRAMS = (".blend", ".fbx", ".dae", ".max", ".ma", ".mb", ".c4d", ".3ds")
+OF_PROGRAMS = (".blend", ".fbx", ".dae", ".zae", ".max", ".ma", ".mb", ".c4d", ".3ds")
 #: What reads as glTF, OBJ or a picture.
 _OTHERS = (".glb", ".gltf", ".obj", ".png")
 
@@ -86,10 +85,12 @@ def _missing(ending: str, label: str, error: ImportError) -> MissingPackage:
     return out
 
 
-def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> ImportedScene:
+def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> tuple[ImportedScene, set[int]]:
     """Return what a scene shows: an item at the origin per node with a mesh, in model space, game axes.
 
-    What the scene's ``metadata["msh"]`` states of its source becomes ``info``.
+    What the scene's ``metadata["msh"]`` states of its source becomes ``info``. The second value has the
+    meshes without normals: trimesh drops them when vertices or faces are edited, and in copies. Theirs
+    are computed, each vertex from its faces.
 
     Args:
         scene: it is not changed.
@@ -103,6 +104,7 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> Im
     materials: dict[str, int] = {}
     pieces: list[tuple[Floats, Floats, Floats | None, Ints]] = []
     start = index = 0
+    bare: set[int] = set()
     for node in sorted(scene.graph.nodes_geometry):
         matrix, name = scene.graph.get(node)
         geometry = scene.geometry.get(name)
@@ -122,8 +124,11 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> Im
             pieces.append(piece)
         rest = np.zeros(3, np.float32), np.array([1.0, 0.0, 0.0, 0.0])
         out.nodes.append(ImportedNode(str(node), -1, *rest, linear=None, mesh=len(out.meshes), extras={}))
+        if "vertex_normals" not in geometry._cache:
+            bare.add(len(out.meshes))
         out.meshes.append(item)
-        out.has_normals = out.has_normals or "vertex_normals" in geometry._cache
+    if len(out.nodes) == 1 and not scene.metadata.get("msh"):
+        out.nodes[0].name = out.name  # a format without names: trimesh makes one up
     if not pieces:
         raise ConversionError("has no triangles", file=label, hint="is it a mesh?")
     out.materials = [Material(name, -1, lightmap=-1, batch_flags=-1, w2=-1, w4=-1, w6=-1) for name in materials]
@@ -136,12 +141,12 @@ def read_scene(scene: trimesh.Scene, label: str, *, up: str | None = None) -> Im
             np.concatenate(normals).astype(np.float32),
             _joined_uvs(uvs, points),
         )
-    if (up or out.info.get("up", "y")) == "y":
+    if (up or out.info["up"]) == "y":
         out.streams.positions = gltf_to_game(out.streams.positions)
         assert out.streams.normals is not None
         out.streams.normals = gltf_to_game(out.streams.normals)
     require_in_range("a position", out.streams.positions, label)
-    return out
+    return out, bare
 
 
 def _info(scene: trimesh.Scene, label: str) -> FileInfo:
@@ -152,6 +157,7 @@ def _info(scene: trimesh.Scene, label: str) -> FileInfo:
             raise ValueError(f"frame is {info['frame']}")
     except (ValueError, TypeError, OverflowError) as error:
         raise ConversionError("its metadata cannot be understood", file=label, value=printable(str(error))) from None
+    info.setdefault("up", "y")  # as an OBJ, it has no control points and no clip
     return info
 
 
@@ -178,12 +184,12 @@ def _by_material(geometry: Any, materials: dict[str, int], out: ImportedScene) -
     if several is None:
         yield _number(material, materials, out), every
         return
-    of_face = np.asarray(visual.face_materials)
-    if of_face.shape != every.shape:
+    stated = (geometry.face_attributes.get("material"), visual.face_materials)  # edits of faces keep the former
+    of_face = next((np.asarray(one) for one in stated if np.shape(one) == every.shape), None)
+    if of_face is None:
         raise ConversionError(
             f"mesh {printable(str(geometry.metadata.get('name', '')))!r} does not say which face has which material",
-            value=plural(of_face.size, "value"),
-            expected=plural(len(every), "face"),
+            expected=f'face_attributes["material"] of {plural(len(every), "number")}',
         )
     for k in np.unique(of_face).tolist():
         number = _number(several[k], materials, out) if 0 <= k < len(several) else -1
@@ -243,7 +249,7 @@ def _posed(geometry: Any, rows: Ints, matrix: Floats) -> tuple[Floats, Floats, F
     if "vertex_normals" in geometry._cache:  # as they were given; else trimesh would make them
         turned = np.asarray(geometry.vertex_normals, np.float64)[used] @ np.linalg.pinv(matrix[:3, :3])
     else:
-        turned = smooth_normals(points, corners)
+        turned = _computed_normals(points, corners)
     uv = getattr(geometry.visual, "uv", None)
     if uv is not None and np.shape(uv) == (len(geometry.vertices), 2):
         uv = np.array(uv, np.float64)[used]
@@ -251,6 +257,15 @@ def _posed(geometry: Any, rows: Ints, matrix: Floats) -> tuple[Floats, Floats, F
     else:
         uv = None
     return points, normalise(turned, (0, 0, 1)), uv, corners
+
+
+def _computed_normals(points: Floats, corners: Ints) -> Floats:
+    """Area-weighted normals; vertices that faces do not share keep an edge hard, as in STL."""
+    cross = cross_products(points[corners])
+    out = np.zeros(points.shape)
+    for corner in range(3):
+        np.add.at(out, corners[:, corner], cross)
+    return out
 
 
 def _joined_uvs(uvs: tuple[Floats | None, ...], points: tuple[Floats, ...]) -> NDArray[np.float32] | None:

@@ -50,6 +50,17 @@ class Glb(bytes):
 
     sidecar: bytes = b""
 
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of it: trimesh's viewer, which needs no network, 400 pixels high."""
+        from base64 import b64encode
+        from html import escape
+
+        from trimesh import resources, util
+
+        files = util.decompress(resources.get_bytes("templates/viewer.zip"), file_type="zip")
+        page = files["viewer.html.template"].read().decode().replace("$B64GLTF", b64encode(self).decode())
+        return f'<iframe srcdoc="{escape(page)}" width="100%" height="400" style="border:none"></iframe>'
+
 
 @dataclass(frozen=True)
 class ExportResult:
@@ -168,8 +179,9 @@ def to_trimesh(
 
     The axes are those of glTF (Y up), units those of the game. Vertices are in the frame of their
     node, float64 of the stored float32, and normals and texture coordinates with them. A part of
-    several materials has ``visual.face_materials``, (F,) numbers of its ``MultiMaterial``. Pictures
-    are PIL images. ``metadata["msh"]`` is the ``extras.msh`` of the glTF, and has the sidecar
+    several materials has a ``MultiMaterial``, and ``face_attributes["material"]``, (F,) which of it each
+    face has (trimesh's own viewers draw the first alone; :func:`to_glb` shows all). Pictures are PIL
+    images. ``metadata["msh"]`` is the ``extras.msh`` of the glTF, and has the sidecar
     with it: :func:`import_gltf` of the scene puts back what was edited, as of an OBJ.
 
     Args:

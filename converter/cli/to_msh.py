@@ -54,8 +54,8 @@ Examples:
   gltf2msh robot.glb                       robot.msh here, from robot.glb and its sidecar
   gltf2msh robot.glb -o new/               new/robot.msh
   gltf2msh robot.glb -o game/robot.msh --report changes.json
-  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj), and
-                                           tower.wea, which names its materials
+  gltf2msh tower.glb --dialect retail      a new model, from any glTF file (or an .obj, .stl,
+                                           .ply ...), and tower.wea, which names its materials
   gltf2msh robot.glb --sidecar kept/robot.msh-sidecar
   gltf2msh out/ --game GAME -o NEW_GAME    what msh2gltf GAME -o out/ made, back into a copy
   gltf2msh out/ --game GAME --in-place     or into the game itself; msh-mod takes it back

@@ -230,7 +230,7 @@ def import_obj(
     """
     options = options or ImportOptions()
     of_obj = in_memory is None and path.suffix.lower() == ".obj"
-    given = read_obj(path, up=up) if of_obj else _read_scene(path, in_memory, up)
+    given, bare = (read_obj(path, up=up), set()) if of_obj else _read_scene(path, in_memory, up)
     if frame is not None:
         given.info["frame"] = frame
     lost = given.info.get("lost")
@@ -248,7 +248,8 @@ def import_obj(
                 _settle_surfaces(given, stored)
             else:
                 _settle_colours(given, stored)
-            _into_nodes(given, stored)
+            kind = "a trimesh.Scene" if alone else "an OBJ" if of_obj else f"a file of {path.suffix}"
+            _into_nodes(given, stored, bare, kind)
             out = import_edited(path, given, stored, options, only_shown=True)
     except ConversionError as error:
         raise error.at(file=str(path)) from None
@@ -258,24 +259,25 @@ def import_obj(
 # ------------------------------------------------------------------ back into the nodes
 
 
-def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
+def _into_nodes(given: ImportedScene, stored: StoredModel, bare: set[int], kind: str) -> None:
     """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
-    take vertices into their frames, name the materials' keys.
+    take vertices into their frames, name the materials' keys. ``bare`` are meshes without normals,
+    ``kind`` is what messages call the file.
     """
     about, scene, info = stored.about, stored.scene, given.info
     shown = info.get("lod", about.lod), info.get("group", about.group)
     if scene.tracks and "frame" not in info:
-        given.report.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
+        given.report.warnings.append(f"{kind} does not say at which frame its model is posed: frame 0 is taken")
     if lost := not_in_obj(scene, *shown):
-        given.report.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
+        given.report.warnings.append(f"not in {kind} and kept as in the sidecar: {', '.join(lost)}")
     poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
     _name_materials(given, scene)
-    _local(given, scene, shown, poses)
+    _local(given, scene, shown, poses, bare)
     given.tracks = list(scene.tracks)
 
 
-def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> ImportedScene:
-    """Read a scene of trimesh's."""
+def _read_scene(path: Path, in_memory: trimesh.Scene | None, up: str | None) -> tuple[ImportedScene, set[int]]:
+    """Read a scene of trimesh's; returns also its meshes without normals."""
     from ...importers.trimesh_scene import load_scene, read_scene
 
     return read_scene(load_scene(path) if in_memory is None else in_memory, str(path), up=up)
@@ -335,7 +337,7 @@ def _name_materials(given: ImportedScene, scene: Scene) -> None:
     given.materials = [by_name.get(m.name, m) for m in given.materials]
 
 
-def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
+def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses, bare: set[int]) -> None:
     """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
     parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
     file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
@@ -364,7 +366,7 @@ def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Po
             assert turned is not None  # read_obj makes them where the file has none
             if node is not None:
                 pose = poses[0][node], poses[1][node]
-                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike)
+                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike, bare=item.mesh in bare)
             positions.append(points.reshape(-1, 3))
             normals.append(turned.reshape(-1, 3))
             if given.streams.uv0 is not None:
@@ -435,13 +437,13 @@ def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
 
 
 def _into_node(
-    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
+    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]], *, bare: bool
 ) -> tuple[F32, F32]:
     """Positions and normals of posed triangles in their node's frame. (T, 3, 3) each.
 
     A corner of a stored triangle is at the stored vertex' very place, and so is any other where a
     stored vertex lies; only what is left goes through the inverse pose. Normals all do: the merge
-    takes more for rounding than that adds.
+    takes more for rounding than that adds. Of a ``bare`` mesh, which has none, stored triangles keep theirs.
     """
     turn, shift = pose
     back = turn * [1.0, -1.0, -1.0, -1.0]
@@ -468,6 +470,8 @@ def _into_node(
     at = (hit[:, None], result.new_turn[hit])
     vertex = stored.vertex[partner[:, None], result.old_turn[partner]]
     positions[at] = scene.streams.positions[vertex]
+    if bare and scene.streams.normals is not None:
+        normals[at] = scene.streams.normals[vertex]
     return positions, normals
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from msh_gltf import api
+from msh_gltf import api, objects
 from tests.docs.materials import EXAMPLES
 
-FUNCTIONS = [t for t in doctest.DocTestFinder(recurse=True).find(api) if t.examples]
+FUNCTIONS = [t for module in (api, objects) for t in doctest.DocTestFinder(recurse=True).find(module) if t.examples]
 
 
 @pytest.mark.parametrize("example", FUNCTIONS, ids=lambda test: test.name)
@@ -37,6 +37,8 @@ def test_every_function_that_converts_has_an_example() -> None:
         "open_archive",
         "export_gltf",
         "to_glb",
+        "to_pygltflib",
+        "to_trimesh",
         "import_gltf",
         "write_msh",
         "convert_directory",
