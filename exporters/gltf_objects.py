@@ -6,8 +6,8 @@ import json
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from ..converter.errors import needed_for
 from ..converter.formats.gltf import Json
-from ..converter.requirements import needed_for
 
 if TYPE_CHECKING:
     from pygltflib import GLTF2

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..converter.errors import needed_for
 from ..converter.formats.gltf import Json
 from ..converter.numeric.axes import game_to_gltf
 from ..converter.numeric.pose import rotation_matrix
-from ..converter.requirements import needed_for
 from ..converter.scene.decode import part_name, unique_names
 from ..converter.scene.scene import Part, Scene
 from .obj import material_names, shown_parts

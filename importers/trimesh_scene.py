@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..converter.errors import ConversionError, plural, printable
-from ..converter.formats.gltf import Json
+from ..converter.errors import ConversionError, MissingPackage, install_command, needed_for, plural, printable
+from ..converter.files import read_file
+from ..converter.formats.gltf import FilePicture, Json, Surface, pixel_digest, surface_of
 from ..converter.formats.names import stem
-from ..converter.formats.surface import FilePicture, Surface, pixel_digest, surface_of
-from ..converter.input_files import read_file
 from ..converter.numeric.arrays import Floats, Ints, cross_products
 from ..converter.numeric.axes import gltf_to_game
 from ..converter.numeric.quantize import normalise
-from ..converter.requirements import MissingPackage, install_command, needed_for
 from ..converter.scene.extras import FileInfo, read_extras
 from ..converter.scene.scene import ImportedNode, ImportedScene, Material, Mesh, Primitive, Streams, require_in_range
 

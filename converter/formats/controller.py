@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..errors import ConversionError
 from ..findings import Rule
 from ..numeric.arrays import Bools, Ints, Records
-from .cursor import Cursor
-from .names import field_text
+from .names import Cursor, field_text
 
 CONTROLLER_DTYPE = np.dtype(
     [
@@ -189,11 +188,14 @@ class Controller:
         """Tell whether the unit can stay in a state."""
         return bool(self.states["flags"][state] & ANCHOR)
 
+    def label(self, row: int) -> str:
+        """Return the label of a component, empty where it has none."""
+        return field_text(np.frombuffer(self.labels[row], np.uint8))
+
     def part_name(self, row: int) -> str:
         """Return what a component is: its label, else its class."""
-        label = field_text(np.frombuffer(self.labels[row], np.uint8))
         number = int(self.parts["part_class"][row])
-        return label or PART_CLASSES.get(number, f"class {number}")
+        return self.label(row) or PART_CLASSES.get(number, f"class {number}")
 
 
 def read_controller(data: memoryview | bytes, label: str) -> Controller:

@@ -5,7 +5,7 @@ Edits of an archive are ``formats.nres_edits``.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -14,8 +14,8 @@ from operator import le
 import numpy as np
 
 from ..errors import ConversionError, plural
+from ..files import Later
 from ..findings import Finding, Rule
-from ..input_files import Later
 from ..numeric.arrays import field_offset, max_uses
 from .names import decode_text, encode_name, fold_lower, fold_upper
 
@@ -263,26 +263,17 @@ class Archive:
         table is not a sorted permutation. Of several entries of one name, the sort table's
         first. ``None`` if there is none.
         """
+        return next(iter(self.namesakes(name)), None)
+
+    def namesakes(self, name: str | bytes) -> list[int]:
+        """Directory indices of all entries called ``name``, in the order of :meth:`find`."""
         raw = encode_name(name) if isinstance(name, str) else name
         fold, order, keys = self._sorted
         if fold is None:
             wanted = fold_upper(raw)
-            return next((i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted), None)
+            return [i for i, e in enumerate(self.entries) if fold_upper(e.name_bytes) == wanted]
         wanted = fold(raw)
-        at = bisect_left(keys, wanted)
-        return order[at] if at < len(order) and keys[at] == wanted else None
-
-    def namesakes(self, name: str | bytes) -> list[int]:
-        """Directory indices of all entries called ``name``, ASCII case-insensitively."""
-        return self._places.get(fold_upper(encode_name(name) if isinstance(name, str) else name), [])
-
-    @cached_property
-    def _places(self) -> dict[bytes, list[int]]:
-        """Directory indices by folded name; renamed entries need a new archive."""
-        out: dict[bytes, list[int]] = {}
-        for i, entry in enumerate(self.entries):
-            out.setdefault(fold_upper(entry.name_bytes), []).append(i)
-        return out
+        return order[bisect_left(keys, wanted) : bisect_right(keys, wanted)]
 
     def first_of_type(self, type_id: int) -> Entry | None:
         """The first entry of a type in directory order: how the runtime finds tables."""
@@ -313,7 +304,7 @@ def read_nres(data: memoryview | bytes | Later, label: str, *, longer: bool = Fa
     """Read an NRes file; payloads are views of ``data``, nothing is copied.
 
     Args:
-        data: the whole file. Of a :class:`~converter.input_files.Later` no more than the directory is
+        data: the whole file. Of a :class:`~converter.files.Later` no more than the directory is
             read, and payloads on access: for few entries of many, since memory holds only these.
         label: what messages call it.
         longer: bytes after the directory are left out, and ``Archive.trailing`` says so.

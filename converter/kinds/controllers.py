@@ -2,59 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from ..checks.controller import Facts
 from ..errors import ConversionError
+from ..findings import Finding
 from ..formats.control_points import POINTS_ENDING, POINTS_TYPE, read_points
-from ..formats.controller import CONTROLLER_ENDING
+from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_SIZE, Controller, read_controller
 from ..formats.kinds import Kind, archive_kind
 from ..formats.model import MshModel, read_model
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 from ..formats.nres import Archive, is_nres, read_nres
 from ..formats.registry import Member
 from .game import Game
 from .open_files import companion
 
 
-class FoundController(NamedTuple):
-    """A controller of a model.
-
-    Attributes:
-        name: ``.ctl`` where it has the model's own name, beside it; else ``archive::entry``.
-        data: its bytes.
-    """
-
-    name: str
-    data: bytes
-
-
-def controller_of(archive: Archive, path: Path, index: int | None, game: Game | None) -> FoundController | None:
-    """Return the controller of a model; ``None``: it has none.
+def files_that_name(archive: Archive, path: Path, index: int | None, game: Game | None) -> dict[str, bytes]:
+    """Return the files that name nodes, frames or triangles of a model, as its sidecar keeps them.
 
     Args:
         archive: the file that the model is, or is in.
         path: that file's path.
         index: directory index of the model's entry; ``None``: the file is the model.
         game: the game that it is in.
+
+    Returns:
+        By ending; a controller that has another name than the model by ``archive::entry``.
     """
-    own = bytes(companion(archive, path, index, CONTROLLER_ENDING))
-    if own or game is None or index is None:
-        return FoundController(CONTROLLER_ENDING, own) if own else None
-    model = Member(_inside(path, game), archive.entries[index].name)
+    endings = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
+    files = {ending: bytes(companion(archive, path, index, ending)) for ending in endings}
+    if not files[CONTROLLER_ENDING] and game is not None and index is not None:
+        files |= _registered_controller(Member(_inside(path, game), archive.entries[index].name), game)
+    return {name: data for name, data in files.items() if data}
+
+
+def _registered_controller(model: Member, game: Game) -> dict[str, bytes]:
     for resolved in game.objects:
         member = resolved.members.get(CONTROLLER_ENDING)
         if member is not None and resolved.model is not None and _same(resolved.model, model):
+            with suppress(ConversionError):  # the registry's own check says that it is missing
+                return {str(member): bytes(game.open(member).entry.payload)}
+    return {}
+
+
+def controller_in(files: Mapping[str, bytes]) -> tuple[Controller | None, list[Finding]]:
+    """Read the controller among the files of a model, and what is wrong with it.
+
+    A broken one is a warning: the model is whole without it.
+
+    Args:
+        files: as of :func:`files_that_name`.
+    """
+    for name, data in files.items():
+        if name.lower().endswith(CONTROLLER_ENDING):
             try:
-                return FoundController(str(member), bytes(game.open(member).entry.payload))
-            except ConversionError:
-                continue  # the registry's own check says that it is missing
-    return None
+                return read_controller(data, name), []
+            except ConversionError as error:
+                return None, [Finding(CONTROLLER_SIZE, str(error))]
+    return None, []
 
 
 def facts_of_model(archive: Archive | None, path: Path, index: int | None, game: Game | None) -> Facts:
-    """Return what is known about the model of a controller; arguments as of :func:`controller_of`.
+    """Return what is known about the model of a controller; arguments as of :func:`files_that_name`.
 
     Args:
         archive: ``None``: the controller is a file of its own.

@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ConversionError, printable
+from ..formats.controller import ACTION_DTYPE, CHANNELS, GROUPS, PARTS, STATES, Controller
 from ..formats.mission import LODES, OBJECTS, ROUTES, Clan, Mission, PlacedObject, Route
 from ..formats.names import decode_text
 from ..formats.registry import Registry
 from ..formats.unit import COMPONENTS, Unit
 from ..numeric.arrays import Records
 from .assembly_files import read_assembly
+from .inspect_controller import controller_at
 
 Json = dict[str, Any]
 
@@ -62,6 +64,56 @@ def diff_assemblies(a: Path, b: Path) -> list[Json] | None:
     if one is None and other is None:
         return None
     raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
+
+
+def diff_controller_files(a: Path, b: Path, entry: str | None) -> list[Json] | None:
+    """Differences of two controllers; ``None`` where neither is one.
+
+    Args:
+        a, b: their files or archives.
+        entry: of archives, the entry's name or directory index.
+
+    Raises:
+        ConversionError: a file cannot be read, or they are of two kinds.
+    """
+    one, other = (controller_at(path, entry) for path in (a, b))
+    if one is None and other is None:
+        return None
+    if one is None or other is None:
+        raise ConversionError("is not of the kind of the other file", file=str(b), hint="compare two of one kind")
+    return diff_controllers(one[0], other[0])
+
+
+def diff_controllers(a: Controller, b: Controller) -> list[Json]:
+    """Differences of two controllers; as of :func:`pipeline.inspect_diff.diff_models`."""
+    return [
+        *_diff("header", *([Record("", "", _words(one.header[0]))] for one in (a, b))),
+        *_diff(STATES, *([_state(one, row) for row in range(len(one.states))] for one in (a, b))),
+        *_diff(CHANNELS, *(_rows(one.channels) for one in (a, b))),
+        *_diff(PARTS, *([_part(one, row) for row in range(len(one.parts))] for one in (a, b))),
+        *_diff("events", *([Record("", "", {"groups": _array(one.events)})] for one in (a, b))),
+        *(
+            difference
+            for row in range(max(len(a.groups), len(b.groups)))
+            for difference in _diff(f"{GROUPS}, group {row}", *(_rows(_group(one, row)) for one in (a, b)))
+        ),
+    ]
+
+
+def _group(controller: Controller, row: int) -> Records:
+    return controller.groups[row] if row < len(controller.groups) else np.zeros(0, ACTION_DTYPE)
+
+
+def _state(controller: Controller, row: int) -> Record:
+    contacts = {f"contact {i}": _whole(one) for i, one in enumerate(controller.contacts[row])}
+    costs = {f"cost from {i}": _array(np.asarray(cost)) for i, cost in enumerate(controller.costs[row])}
+    return Record("", str(row), {**_words(controller.states[row]), **contacts, **costs})
+
+
+def _part(controller: Controller, row: int) -> Record:
+    fields = _words(controller.parts[row])
+    fields |= {"channels": _array(controller.part_channels[row]), "label": _text(controller.labels[row])}
+    return Record(controller.part_name(row), str(row), fields)
 
 
 def diff_missions(a: Mission, b: Mission) -> list[Json]:

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConversionError, with_article
+from ..files import read_file
 from ..findings import without_errors
 from ..formats.kinds import ASSEMBLY_KINDS, SCENE_KINDS, Kind, assembly_kind, find_model, kind_at
 from ..formats.nres import Archive, is_nres, read_nres, trailing_bytes
 from ..formats.rsli import is_rsli
 from ..formats.unit import UNIT_ENDING
-from ..input_files import read_file
 from ..options import ExportOptions, ImportOptions
 from ..scene.dialect import Decision
 from .export_model import LoadedModel, load_model, model_files
@@ -302,12 +302,16 @@ def describe(loaded: Loaded) -> Json:
     else:
         assert isinstance(loaded, LoadedModel)
         facts = inspect.describe(loaded.model, loaded.decision, loaded.scene, loaded.findings)
+        if loaded.controller is not None:
+            from .inspect_controller import describe_states
+
+            facts["controller"] = describe_states(loaded.controller, loaded.ranges)
     return {"kind": loaded.kind, **facts}
 
 
 def show(console: Console, facts: Json) -> None:
     """Print the facts of :func:`describe`, or of ``assembly_files``, as one screen."""
-    from . import inspect, inspect_assembly
+    from . import inspect, inspect_assembly, inspect_controller
 
     shown = {
         Kind.MODEL: inspect.show_model,
@@ -318,5 +322,6 @@ def show(console: Console, facts: Json) -> None:
         Kind.UNIT: inspect_assembly.show_unit,
         Kind.MISSION: inspect_assembly.show_mission,
         Kind.RSLI: inspect_assembly.show_rsli,
+        Kind.CONTROLLER: inspect_controller.show_controller,
     }
     shown[facts["kind"]](console, facts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ...exporters.gltf import GltfOptions, export_gltf
@@ -12,6 +12,7 @@ from .. import __version__
 from ..checks.recover import checked_model
 from ..errors import plural
 from ..formats.control_points import POINTS_ENDING
+from ..formats.controller import Controller
 from ..formats.kinds import Kind
 from ..formats.model import MshModel, model_at
 from ..formats.names import readable, stem
@@ -20,12 +21,14 @@ from ..formats.sidecar import Description
 from ..formats.wear import WEAR_ENDING, read_wear_names
 from ..options import ExportOptions
 from ..scene.appearance import Appearance
-from ..scene.decode import decode, path_segments
+from ..scene.controller import PlayedRange, played_ranges, ranges_text, states_text
+from ..scene.decode import decode, path_segments, points_in
 from ..scene.dialect import Decision, decide, read_keys
 from ..scene.extras import SourceExtras
-from ..scene.points import points_in
 from ..scene.scene import Scene, require_in_range
 from .appearance import find_appearance, missing_materials
+from .check_assembly import game_of
+from .controllers import controller_in, files_that_name
 from .gltf_output import Files, output_files
 from .loaded import LoadedContainer
 from .open_files import points_of, wear_of
@@ -41,6 +44,7 @@ class LoadedModel(LoadedContainer):
         wear: material names by row.
         scene: the model in that dialect.
         companions: files of its name that the sidecar keeps, by ending.
+        controller: what plays its clip, where it is known.
     """
 
     kind = Kind.MODEL
@@ -50,6 +54,12 @@ class LoadedModel(LoadedContainer):
     wear: list[str]
     scene: Scene
     companions: dict[str, bytes] = field(default_factory=dict)
+    controller: Controller | None = None
+
+    @property
+    def ranges(self) -> list[PlayedRange]:
+        """The ranges of its clip that the controller plays."""
+        return [] if self.controller is None else played_ranges(self.controller, self.scene)
 
     @property
     def summary(self) -> str:
@@ -87,7 +97,11 @@ def load_model(
     model = model or model_at(archive, index, path.name, cut=True)
     text = bytes(wear_of(archive, path, index))
     points = bytes(points_of(archive, path, index)) if options.points else b""
-    return decode_model(model, text, points, path, options, fallback=fallback)
+    loaded = decode_model(model, text, points, path, options, fallback=fallback)
+    game = game_of(path) if index is not None else None
+    loaded.companions.update(files_that_name(archive, path, index, game))
+    controller, findings = controller_in(loaded.companions)
+    return replace(loaded, controller=controller, findings=[*loaded.findings, *findings])
 
 
 def decode_model(
@@ -187,6 +201,10 @@ def model_files(
     require_scene_in_range(loaded.scene, loaded.name)
     decision = loaded.decision
     extras = SourceExtras(dialect=decision.dialect.value, dialect_reason=decision.reason)
+    if loaded.controller is not None and len(loaded.controller.states):
+        extras["states"] = states_text(loaded.controller)
+        if ranges := loaded.ranges:
+            extras["ranges"] = ranges_text(ranges)
     about = description(loaded, options, "keys" if options.stored_keys else "samples")
 
     def document(extras: SourceExtras, appearance: Appearance | None) -> Document:

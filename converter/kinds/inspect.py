@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import plural, printable
 from ..findings import Finding
 from ..formats.kinds import Kind
 from ..formats.model import NO_LIGHTMAP, TABLES, MshModel
@@ -16,8 +16,8 @@ from ..formats.nres import Archive
 from ..formats.terrain import NO_MATERIAL
 from ..numeric.surfaces import describe as describe_flags
 from ..scene.dialect import Decision, batch_materials, node_labels
+from ..scene.level import material_pair
 from ..scene.scene import Scene
-from ..scene.terrain import material_pair
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -172,6 +172,10 @@ def show_model(console: Console, facts: Json) -> None:
         if moving
         else "timeline  static"
     )
+    if (played := facts.get("controller")) is not None:
+        console.print(f"control   {plural(len(played['states']), 'state')}, {plural(len(played['ranges']), 'range')}")
+        for found in played["ranges"]:
+            console.print(f"range     {found['text']}", highlight=False)
     console.print()
     console.print(_tree(facts["nodes"]))
     console.print()

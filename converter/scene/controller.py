@@ -30,25 +30,26 @@ class PlayedRange(NamedTuple):
 
     @property
     def line(self) -> str:
-        """What ``msh-inspect`` says: ``5..13 in 0.49 s at 5 m/s``."""
+        """Its frames, time and speed in words: ``5..13 in 0.49 s at 5 m/s``."""
         speed = self.range.speed
         said = f"{self.range.first:g}..{self.range.last:g}"
         said += "" if self.seconds is None else f" in {self.seconds:.3g} s"
         return said + ("" if not speed else f" at {speed:g} m/s")
 
 
-def played_ranges(controller: Controller, scene: Scene) -> list[PlayedRange]:
+def played_ranges(controller: Controller, scene: Scene | None) -> list[PlayedRange]:
     """Return the ranges of a controller with the time that each takes.
 
-    A step lasts as long as its state says, else its stride by the speed of the range.
+    A step lasts as long as its state says, else its stride by the speed of the range; without the scene
+    of its model that is not known.
     """
     return [PlayedRange(found, _seconds(controller, scene, found)) for found in ranges_of(controller)]
 
 
-def _seconds(controller: Controller, scene: Scene, found: Range) -> float | None:
+def _seconds(controller: Controller, scene: Scene | None, found: Range) -> float | None:
     states = controller.states[list(found.states)]
     moving = states[states["pair_b"][:, 0] != states["pair_b"][:, 1]]
-    strides = strides_of(scene, moving["pair_b"].astype(np.float64))
+    strides = np.zeros(len(moving)) if scene is None else strides_of(scene, moving["pair_b"].astype(np.float64))
     total = 0.0
     for length, stride in zip(moving["length"].tolist(), strides.tolist(), strict=True):
         if length > 0:

@@ -47,6 +47,8 @@ class SourceExtras(TypedDict, total=False):
 
     dialect: Annotated[str, Key("`spec` or `retail`", _MODEL, "kinds")]
     dialect_reason: Annotated[str, Key("how the dialect was found", _MODEL)]
+    states: Annotated[str, Key("states of the controller, a line each (4)", _MODEL)]
+    ranges: Annotated[str, Key("frames that the controller plays in a row, a line each (4)", _MODEL)]
     source: Annotated[str, Key("file name of the source", _ALL, "kinds")]
     digest: Annotated[str, Key("SHA-256 of the source", _ALL, "kinds")]
     pair: Annotated[str, Key("digest of what glTF and sidecar rest on", _ALL, "kinds")]
@@ -89,7 +91,7 @@ _ClassKey = TypedDict(  # ``class`` is a word of Python
 class NodeExtras(_ClassKey, total=False):
     """Keys of a node."""
 
-    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits batch viewer", _WORD)]
+    node: Annotated[int, Key("row of the node, or of the node of a part", _PARTS, "edits game viewer", _WORD)]
     flags: Annotated[int, Key("flags of the node, or of the control point", _PARTS, "edits viewer", _DWORD)]
     label: Annotated[
         str, Key("socket label of the node (`retail`), unless empty; name of the component", _PARTS, "edits")

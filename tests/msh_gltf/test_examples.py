@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import msh_gltf
 from msh_gltf import api, objects
 from tests.docs.materials import EXAMPLES
 
@@ -23,6 +24,7 @@ def test_example(example: doctest.DocTest, tmp_path: Path, monkeypatch: pytest.M
         shutil.copy(path, here)
     shutil.copytree(EXAMPLES / "textures", here / "textures")
     monkeypatch.chdir(here)
+    example.globs |= {"Path": Path, **{name: getattr(msh_gltf, name) for name in msh_gltf.__all__}}
     lines: list[str] = []
     failed, attempted = doctest.DocTestRunner().run(example, out=lines.append)
     assert not failed, "".join(lines)
