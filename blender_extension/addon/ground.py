@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 
 from .converter.scene.terrain import TerrainScene
-from .exporters.gltf_level import NODE_NAMES
+from .exporters.gltf import NODE_NAMES
 
 BLEND = "_MSH_BLEND"
 

@@ -6,8 +6,7 @@ from collections.abc import Callable
 
 import bpy
 
-from .converter.errors import ConversionError
-from .converter.requirements import MissingPackage
+from .converter.errors import ConversionError, MissingPackage
 from .wording import in_blender
 
 

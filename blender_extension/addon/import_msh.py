@@ -11,12 +11,12 @@ from bpy_extras.io_utils import ImportHelper
 
 from .areals import join_areals
 from .converter.errors import ConversionError, printable
+from .converter.files import read_file
 from .converter.findings import messages
 from .converter.formats.kinds import ASSEMBLY_KINDS, Kind, archive_kind, assembly_kind, find_model, kind_at, models_in
 from .converter.formats.names import stem, without_number
 from .converter.formats.nres import Archive, read_nres
 from .converter.formats.sidecar import sha256
-from .converter.input_files import read_file
 from .converter.kinds.dispatch import gltf_files, load, load_assembly
 from .converter.kinds.export_model import LoadedModel
 from .converter.kinds.loaded import LoadedScene

@@ -400,8 +400,8 @@ def _is_entry_file(path: Path) -> bool:
 
 def _import_entry(given: ToMsh) -> None:
     """Put a file that is an entry into a library."""
+    from ..files import read_file
     from ..formats.texture import read_texm
-    from ..input_files import read_file
     from ..kinds.library_edits import MATERIAL_ENDING, add_or_replace_material
     from ..kinds.texture import add_or_replace_texture, texture_summary
 

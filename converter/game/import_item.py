@@ -8,11 +8,11 @@ from pathlib import Path
 from time import perf_counter
 
 from ..errors import ConversionError
+from ..files import read_file, stamp
 from ..formats.kinds import MODEL_TYPE, Kind
 from ..formats.names import entry_name
 from ..formats.nres import Archive, Entry
 from ..formats.sidecar import sha256
-from ..input_files import read_file, stamp
 from ..kinds.dispatch import import_gltf
 from ..kinds.import_result import Companion
 from ..options import ImportOptions

@@ -14,9 +14,9 @@ from time import perf_counter
 
 from .. import MANIFEST
 from ..errors import ConversionError
+from ..files import no_run
 from ..formats.names import readable, unescape
 from ..kinds.import_result import unapplied
-from ..locks import no_run
 from ..options import ImportOptions
 from ..storage import remove_temporary
 from .brought import JOIN, Brought, brought_by

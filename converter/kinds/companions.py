@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..formats.control_points import misplaced, read_points
 from ..formats.names import decode_text
 from ..formats.nres import Archive
 from ..formats.nres_edits import add_entry
 from ..formats.wear import WEAR_TYPE, agrees, new_wear, read_wear_names, write_wear
-from ..input_files import read_file
 from .import_result import Companion
 from .open_files import file_beside
 

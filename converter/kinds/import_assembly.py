@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..edits.compare_inside import Shown, compare_inside
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
 from ..edits.placed_nodes import Asset
+from ..edits.surfaces import UNRECORDED, compare_surfaces
+from ..edits.transforms import refuse_draco, refuse_turned
 from ..edits.unit import edit_unit
 from ..errors import ConversionError
 from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission

@@ -19,7 +19,7 @@ from ..formats.tables import NAME_DTYPE
 from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, WEAR_TYPE, edited_wear, new_wear, read_wear, write_wear
 from ..numeric.arrays import Records
 from ..options import ImportOptions
-from ..scene.points import shown_points
+from ..scene.decode import shown_points
 from ..scene.scene import Scene
 from .import_numbered import rows_now
 from .import_result import Companion, ImportResult

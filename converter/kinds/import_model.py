@@ -14,8 +14,6 @@ from ..edits.compare_materials import (
     report_faces_without_material,
     report_new_faces_without_material,
 )
-from ..edits.compare_surfaces import UNRECORDED, SurfaceEdits, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned_model, report_left_out
 from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
 from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.model import compare_model, report_label
@@ -26,10 +24,10 @@ from ..edits.new_materials import (
     report_one_name_two_looks,
 )
 from ..edits.nodes import Identified, identify, item_of, leave_out_hidden
-from ..edits.own_materials import own_materials
-from ..edits.place_parts import place_parts
 from ..edits.plan import Plan
-from ..edits.poses import compare_poses, report_moved_though_animated
+from ..edits.poses import compare_poses, place_parts, report_moved_though_animated
+from ..edits.surfaces import UNRECORDED, SurfaceEdits, compare_surfaces, own_materials
+from ..edits.transforms import refuse_draco, refuse_turned_model, report_left_out
 from ..errors import ConversionError, printable, with_article
 from ..findings import Mode
 from ..formats.kinds import Kind
@@ -224,8 +222,8 @@ def import_new(gltf: Path, imported: ImportedScene, options: ImportOptions) -> I
     Raises:
         ConversionError: nothing to make a model of, or beyond the format's limits.
     """
-    from ..rebuild.materials import wear_rows
     from ..rebuild.model import new_model
+    from ..rebuild.parts import wear_rows
     from ..rebuild.workspace import RebuildOptions
 
     if (kind := imported.info.get("kind", "model")) != Kind.MODEL.in_extras:

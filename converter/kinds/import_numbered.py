@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..edits.controller import NamedController, above, carried_nodes, clip_warnings, count_warning, numbered
 from ..edits.nodes import Identified
 from ..errors import ConversionError, printable
+from ..files import read_file
 from ..formats.controller import CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller
 from ..formats.model import MshModel
 from ..formats.model_parts import (
@@ -27,7 +28,6 @@ from ..formats.model_parts import (
 )
 from ..formats.names import stem
 from ..formats.sidecar import Description
-from ..input_files import read_file
 from ..queries.model import owner_slot
 from ..scene.scene import Scene
 from .controllers import controller_in

@@ -13,7 +13,6 @@ from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
 from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
 
-
 #: Files that name parts of a model by number: a new model without changes of them uses its origin's.
 NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
 

@@ -12,9 +12,9 @@ from ..formats.control_points import POINTS_ENDING, read_points
 from ..formats.kinds import Kind
 from ..formats.sidecar import Description, Sidecar
 from ..options import ExportOptions
+from ..scene.decode import shown_points
 from ..scene.dialect import Dialect
 from ..scene.inside import CLIPS, TERRAIN, object_key
-from ..scene.points import shown_points
 from ..scene.scene import ImportedScene, Scene
 from .export_model import LoadedModel
 from .game import Game

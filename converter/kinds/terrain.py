@@ -7,19 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
+from ...exporters.gltf import export_terrain
 from ...exporters.gltf_file import Document
-from ...exporters.gltf_level import export_terrain
 from .. import __version__
 from ..checks.recover import refuse_edit
 from ..checks.recover_maps import checked_terrain
 from ..checks.terrain import check_terrain
 from ..checks.terrain_faces import terrain_coarse_vertex
 from ..edits.compare_materials import report_terrain_faces_without_material
-from ..edits.compare_surfaces import UNRECORDED, compare_surfaces
-from ..edits.export_options import refuse_draco, refuse_turned
 from ..edits.nodes import leave_out_hidden
+from ..edits.surfaces import UNRECORDED, compare_surfaces
 from ..edits.terrain import TerrainPlan, compare_terrain, compare_terrain_objects
 from ..edits.terrain_materials import settle_terrain_materials
+from ..edits.transforms import refuse_draco, refuse_turned
 from ..errors import ConversionError, plural
 from ..formats.kinds import Kind
 from ..formats.names import readable, stem
@@ -28,7 +28,7 @@ from ..formats.sidecar import Description, Sidecar
 from ..formats.terrain import COARSE, FINE, Terrain, read_terrain, write_terrain
 from ..formats.wear import LEVEL_ENDINGS, read_wear_names
 from ..options import ExportOptions, ImportOptions
-from ..queries.terrain import TerrainQueries
+from ..queries.level import TerrainQueries
 from ..scene.appearance import Appearance
 from ..scene.extras import SourceExtras
 from ..scene.scene import ImportedScene, require_in_range

@@ -1,6 +1,6 @@
 """Decode a terrain: vertex streams as floats, and the faces of each level by material.
 
-Format-neutral, game axes (docs/reference/gltf.md, A terrain). ``exporters.gltf_level`` writes it,
+Format-neutral, game axes (docs/reference/gltf.md, A terrain). ``exporters.gltf`` writes it,
 ``converter.edits.terrain`` compares a glTF file with it.
 """
 
