@@ -17,8 +17,8 @@ from ..converter.numeric.polygons import triangulate
 from ..converter.scene.appearance import Appearance
 from ..converter.scene.decode import part_name, rest_pose
 from ..converter.scene.extras import MaterialExtras, MeshExtras, NodeExtras, SceneExtras, SourceExtras, to_extras
+from ..converter.scene.level import MaterialPair, TerrainScene
 from ..converter.scene.scene import Node, Part, Scene
-from ..converter.scene.terrain import MaterialPair, TerrainScene
 from .gltf_file import Builder, Document, row_colour
 from .gltf_nodes import (
     Pictures,

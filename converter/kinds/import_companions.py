@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..edits.controller import NamedController
-from ..edits.material_rows import WearEdit
+from ..edits.materials import WearEdit
 from ..edits.nodes import Identified
 from ..edits.points import PointEdit, PointPlan, compare_points, new_points
 from ..edits.terrain_materials import TerrainWearEdit

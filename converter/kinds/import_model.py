@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..checks.recover import checked_model, put_back, refuse_edit
 from ..edits.clips import choose_clip
-from ..edits.compare_materials import (
+from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
+from ..edits.materials import (
+    WearEdit,
     report_colours_without_table,
     report_faces_without_material,
     report_new_faces_without_material,
+    settle_materials,
 )
-from ..edits.lost_without_sidecar import lost_without_sidecar, refuse_legacy
-from ..edits.material_rows import WearEdit, settle_materials
 from ..edits.model import compare_model, report_label
 from ..edits.new_materials import (
     materials_in_use,
@@ -41,7 +42,7 @@ from ..scene.decode import decode
 from ..scene.dialect import Dialect
 from ..scene.scene import ImportedScene, Scene
 from .import_companions import import_new_points, import_points, import_wear, why_locked
-from .import_numbered import import_clip, import_nodes, import_triangles, named_controller, rows_now
+from .import_numbered import import_clip, import_nodes, import_triangles, numbered_files, rows_now
 from .import_result import ImportResult
 from .library_edits import add_surface_edits
 
@@ -135,7 +136,7 @@ def import_edited(
         lightmap=retail,
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
-        only_shown=only_shown or about.visible_only or options.scene is not None,
+        only_shown=only_shown or about.visible_only or options.scene is not None or imported.placed is not None,
         options=options,
     )
     edited = bool(imported.report.changes)
@@ -146,16 +147,17 @@ def import_edited(
         about.source, bytes(stored.data), dialect.value, imported.report, timing=timing, kept_all=not edited
     )
     rows: Mapping[int, int] = identified.stored_of
-    controller = named_controller(about, gltf)
+    numbered = numbered_files(about, gltf)
+    controller = numbered.controller()
     import_clip(out, controller, scene, identified.scene, poses.frames)
     if edited:
         built = _rebuild(out, plan, stored, options)
         rows = built.rows
-    import_nodes(out, controller, identified, about, scene, rows)
+    import_nodes(out, controller, identified, numbered, scene, rows)
     if edited and _moves_triangles(plan):
-        import_triangles(out, about, model, built.model, rows_now(identified, rows, scene))
+        import_triangles(out, numbered, model, built.model, rows_now(identified, rows, scene))
     import_wear(out, wear, about)
-    if "up" not in imported.info:  # an OBJ has no control points
+    if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
         import_points(out, identified, about, scene, rows, options, controller)
     add_surface_edits(out, surfaces, options)
     return out
@@ -185,6 +187,8 @@ def _compare_surfaces(
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
+    if imported.placed is not None:
+        used &= wear.created.keys()
     if used and imported.surfaces and not about.shown:
         imported.report.warnings.append(UNRECORDED)
     rows = [material.row for material in stored.scene.materials]

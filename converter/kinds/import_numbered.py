@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,29 +31,53 @@ from ..formats.sidecar import Description
 from ..queries.model import owner_slot
 from ..scene.scene import Scene
 from .controllers import controller_in
-from .import_result import Companion, ImportResult
+from .import_result import NUMBERED, Companion, ImportResult
 from .open_files import file_beside
 
 Ints = NDArray[np.int64]
 
 
-def named_controller(about: Description, gltf: Path) -> NamedController | None:
-    """Return the controller of a sidecar's model, else of one beside the edited file; ``None``: none is known.
+@dataclass(frozen=True)
+class NumberedFiles:
+    """The files that name parts of a model by number.
+
+    Attributes:
+        stem: of the model's file.
+        files: bytes by ending; a controller of another name by ``archive::entry``.
+    """
+
+    stem: str
+    files: Mapping[str, bytes]
+
+    def get(self, ending: str) -> tuple[str, bytes | None]:
+        """Return what messages call a file, and its bytes; ``None``: it is not known."""
+        return f"{self.stem}{ending}", self.files.get(ending)
+
+    def controller(self) -> NamedController | None:
+        """Return the controller, if there is one that can be read."""
+        for name in self.files:
+            controller = controller_in({name: self.files[name]})[0]
+            if controller is not None:
+                own = name == CONTROLLER_ENDING
+                return NamedController(f"{self.stem}{name}" if own else name, controller, own)
+        return None
+
+
+def numbered_files(about: Description, gltf: Path) -> NumberedFiles:
+    """Return the files that a sidecar keeps, else those beside the edited file.
 
     Args:
         about: the sidecar's description.
         gltf: the edited file.
     """
-    files = dict(about.companions)
-    if not any(name.lower().endswith(CONTROLLER_ENDING) for name in files):
-        beside = file_beside(gltf, f"{stem(about.source)}{CONTROLLER_ENDING}")
-        files = {} if beside is None else {CONTROLLER_ENDING: bytes(read_file(beside))}
-    for name in files:
-        controller = controller_in({name: files[name]})[0]
-        if controller is not None:
-            own = name == CONTROLLER_ENDING
-            return NamedController(f"{stem(about.source)}{name}" if own else name, controller, own)
-    return None
+    own = stem(about.source)
+    files = {name: data for name, data in about.companions.items() if name.lower().endswith(NUMBERED)}
+    for ending in NUMBERED:
+        if not any(name.lower().endswith(ending) for name in files):
+            found = file_beside(gltf, f"{own}{ending}") or file_beside(gltf, f"{gltf.stem}{ending}")
+            if found is not None:
+                files[ending] = bytes(read_file(found))
+    return NumberedFiles(own, files)
 
 
 def import_clip(
@@ -77,7 +101,7 @@ def import_nodes(
     out: ImportResult,
     named: NamedController | None,
     identified: Identified,
-    about: Description,
+    files: NumberedFiles,
     stored: Scene,
     rows: Mapping[int, int],
 ) -> None:
@@ -87,7 +111,7 @@ def import_nodes(
         out: the result; its warnings, changes and companions grow.
         named: the controller.
         identified: the file.
-        about: the sidecar's description.
+        files: where the numbers are.
         stored: the sidecar's scene.
         rows: node of the file -> row in Res1.
     """
@@ -97,12 +121,11 @@ def import_nodes(
         controller, warnings = carried_nodes(named, names, parents, row_of)
         out.warnings.extend(warnings)
         if named.own:
-            before = about.companions.get(CONTROLLER_ENDING) or write_controller(named.controller)
-            _take(out, CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller(controller), before, "nodes")
-    before = about.companions.get(NODE_PROPERTIES_ENDING, b"")
-    if not before:
+            was = write_controller(named.controller)
+            _take(out, CONTROLLER_ENDING, CONTROLLER_TYPE, write_controller(controller), was, "nodes")
+    what, before = files.get(NODE_PROPERTIES_ENDING)
+    if before is None:
         return
-    what = f"{stem(about.source)}{NODE_PROPERTIES_ENDING}"
     try:
         records = read_node_properties(before, what)
     except ConversionError as error:
@@ -124,18 +147,18 @@ def import_nodes(
 
 
 def import_triangles(
-    out: ImportResult, about: Description, before: MshModel, after: MshModel, row_of: Mapping[int, int]
+    out: ImportResult, files: NumberedFiles, before: MshModel, after: MshModel, row_of: Mapping[int, int]
 ) -> None:
     """Carry the triangles that a ``.bas`` names along to where they are now, and name those that are gone.
 
     Args:
         out: the result; its warnings, changes and companions grow.
-        about: the sidecar's description.
+        files: where the numbers are.
         before, after: the model.
         row_of: stored node -> row now.
     """
-    data, what = about.companions.get(FOOTING_ENDING, b""), f"{stem(about.source)}{FOOTING_ENDING}"
-    if not data:
+    what, data = files.get(FOOTING_ENDING)
+    if data is None:
         return
     try:
         footing = read_footing(data, what)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural, printable
 from ..findings import NotApplied

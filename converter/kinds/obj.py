@@ -19,7 +19,7 @@ from ...exporters.gltf_file import png_bytes
 from ...exporters.obj import export_obj, material_names, posed, shown_parts
 from ...importers.materials import surfaces_of
 from ...importers.obj import read_obj
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..edits.model import same_materials
 from ..edits.triangles import TriangleList, match, triangle_list
 from ..errors import ConversionError, needed_for, plural, printable

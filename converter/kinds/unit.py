@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from ..edits.compare_materials import listed
+from ..edits.materials import listed
 from ..errors import ConversionError, plural, printable
 from ..files import read_file
 from ..findings import without_errors

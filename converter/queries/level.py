@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import needed_for
 from ..formats.areal_map import ArealMap, game_xy, require_areal
-from ..formats.areal_polygons import link_targets, points_inside
 from ..formats.terrain import FINE, Grid, Terrain
 from ..numeric.arrays import NONE16, Floats, Ints, ranges
 from ..numeric.quantize import decode_unit
 from ..numeric.surfaces import FaceFlag, passes
+from ..scene.level import link_targets, points_inside
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

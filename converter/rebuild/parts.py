@@ -11,7 +11,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from ..edits.compare_materials import stated_row
+from ..edits.materials import stated_row
 from ..edits.new_materials import materials_in_use
 from ..edits.plan import PartPlan, Plan
 from ..edits.triangles import TriangleList

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from msh_gltf.converter.errors import ConversionError
 from msh_gltf.converter.formats.areal_map import areal_payload
-from msh_gltf.converter.formats.areal_polygons import anchor_inside, link_targets, points_inside, signed_areas
 from msh_gltf.converter.queries.level import areal_at, link_graph, shortest_path
+from msh_gltf.converter.scene.level import anchor_inside, link_targets, points_inside, signed_areas
 from tests.support.areals import (
     LEVEL,
     S,
