@@ -17,7 +17,7 @@ from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedScene, Scene, Track
 from .frame_rate import DEFAULT_FPS, FrameRate, TimedClip, Timing
 from .nodes import Identified
-from .rigid_transforms import rigid_track
+from .transforms import rigid_track
 
 _ACTIONS = "export with Animation > Animation Mode: Actions"
 

@@ -19,10 +19,10 @@ from ..numeric.pose import F64, parents_first
 from ..scene.assembly import Pose, root_pose
 from ..scene.extras import NodeExtras
 from ..scene.inside import CLIPS, component_text, object_key
+from ..scene.level import TerrainScene
 from ..scene.scene import ImportedNode, ImportedScene
-from ..scene.terrain import TerrainScene
-from .compare_materials import report_terrain_faces_without_material
 from .compare_placed import PlacedComparison, ShownModel, elsewhere
+from .materials import report_terrain_faces_without_material
 from .nodes import local_matrix
 from .placed_nodes import same_linear, same_position
 from .terrain import compare_terrain, compare_terrain_objects

@@ -20,14 +20,13 @@ from ..numeric.pose import F64
 from ..options import ImportOptions
 from ..scene.scene import Channel, Clip, ImportedNode, ImportedScene, Scene, Track
 from .clips import choose_clip
-from .compare_materials import report_faces_without_material
 from .frame_rate import DEFAULT_FPS
+from .materials import report_faces_without_material
 from .model import compare_structure
 from .nodes import POSE_NOISE, Identified, identify
-from .place_parts import place_parts
 from .placed_nodes import TURN_NOISE, new_title
 from .points import compare_points
-from .poses import compare_poses, same_rotations
+from .poses import compare_poses, place_parts, same_rotations
 
 #: What a held value may drift by, and what times of keys round, seconds.
 _HELD, _MOMENT = 1e-4, 1e-4

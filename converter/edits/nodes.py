@@ -23,7 +23,7 @@ from ..numeric.pose import multiply, parents_first, rotate, rotation_matrix
 from ..scene.decode import rest_pose
 from ..scene.scene import ImportedNode, ImportedScene, Node, Part, Scene, Track
 from .node_roles import NodeRoles, Role, StoredMeshes
-from .rigid_transforms import frame_in, rigid_part
+from .transforms import frame_in, rigid_part
 
 F64 = NDArray[np.float64]
 
@@ -82,7 +82,7 @@ class Identified:
 
 def identify(imported: ImportedScene, stored: Scene | None, shown: tuple[int, int] = (0, 0)) -> Identified:
     """Identify the nodes of a file; its clip is put on them by ``edits.clips``, and parts
-    that are objects of their own into their frames by ``edits.place_parts``.
+    that are objects of their own into their frames by ``edits.poses``.
 
     Args:
         imported: the file.

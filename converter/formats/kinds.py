@@ -6,7 +6,7 @@ from collections.abc import Set
 from enum import StrEnum
 
 from ..errors import ConversionError, printable
-from ..input_files import pass_on_unreadable
+from ..files import pass_on_unreadable
 from .nres import Archive, Entry, entry_types, is_nres, read_nres
 from .texture import TEXM_TYPE
 from .unit import is_unit
@@ -40,6 +40,7 @@ class Kind(StrEnum):
     UNIT = "unit"
     MISSION = "mission"
     RSLI = "RsLi"
+    CONTROLLER = "controller"
     FOOTING = "footing"
     NODE_PROPERTIES = "node properties"
     UNKNOWN = "unknown"

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConversionError, printable
+from ..files import only_run, read_file
 from ..formats.sidecar import sha256
-from ..input_files import read_file
-from ..locks import only_run
 from ..storage import (
     cannot_read,
     cannot_write,

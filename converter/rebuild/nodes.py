@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from ..edits.nodes import POSE_NOISE
 from ..edits.poses import poses_at, same_rotations
 from ..errors import ConversionError
-from ..formats.key_pool import KEY_DTYPE, encode_keys
 from ..formats.model import MshModel
-from ..formats.tables import GROUP_COUNT, LOD_COUNT, NODE_DTYPE
+from ..formats.tables import GROUP_COUNT, KEY_DTYPE, LOD_COUNT, NODE_DTYPE, encode_keys
 from ..numeric.arrays import NONE16
 from ..numeric.pose import rotation
 from ..numeric.quantize import decode_unit, encode_unit

@@ -1,6 +1,6 @@
 """Models that are placed together: units and missions. Format-neutral, game axes.
 
-``converter.pipeline.unit`` and ``converter.pipeline.mission`` make an assembly,
+``converter.kinds.unit`` and ``converter.kinds.mission`` make an assembly,
 ``exporters.gltf_assembly`` writes it. A model is there once, however often it is placed.
 """
 
@@ -18,8 +18,8 @@ from ..numeric.arrays import Ints
 from ..numeric.pose import F64, multiply, rotate
 from .appearance import Appearance
 from .extras import NodeExtras
+from .level import TerrainScene
 from .scene import F32, Scene
-from .terrain import TerrainScene
 
 _IDENTITY = (1.0, 0.0, 0.0, 0.0)
 #: The longest name of a custom property in Blender, bytes of UTF-8.

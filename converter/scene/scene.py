@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ConversionError
 from ..findings import Report
 from ..formats.control_points import ControlPoint
-from ..formats.surface import FilePicture, Surface
+from ..formats.gltf import FilePicture, Surface
 from ..numeric.quantize import normalise
 from .extras import FileInfo, MaterialExtras, NodeExtras
 

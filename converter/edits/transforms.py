@@ -1,0 +1,271 @@
+"""Split transforms of a file into rigid ones, which a model's nodes have, and the rest; options that changed all.
+
+Scale, shear and mirrors go into the vertices below. A node's frame is split into a rotation (the
+polar decomposition's, a mirror being taken for -1 times a rotation) and the rest; what is animated
+below a scaled or mirrored node moves in the rigid frame as it moved in the other. Options of Blender's
+glTF exporter that damage a whole model are recognised, and refused or reported.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ConversionError, printable
+from ..formats.names import without_number
+from ..numeric.arrays import row_ids
+from ..numeric.axes import game_to_gltf
+from ..numeric.pose import multiply, rotate, rotation_matrix
+from ..numeric.quantize import encode_uv, normalise
+from ..scene.scene import Channel, ImportedNode, ImportedScene, Scene, Track, evaluate
+
+F64 = NDArray[np.float64]
+#: Rotation ``[w, x, y, z]`` and translation.
+Rigid = tuple[F64, F64]
+
+#: How far a scale may be from an even one, relative to it.
+_EVEN = 1e-5
+
+
+def rigid_part(name: str, world: F64, above: Rigid | None) -> tuple[F64, NDArray[np.float32], F64 | None, Rigid]:
+    """Split the placement of a node into a rigid one and the rest, for its vertices.
+
+    Args:
+        name: the node's, for messages.
+        world: (4, 4), node to model, with scale, shear and mirrors.
+        above: the rigid placement of the node above in the model.
+
+    Returns:
+        (4,) rotation and (3,) translation relative to the node above; (3, 3) for the vertices, or
+        ``None`` where they stay as they are; the rigid placement in the model.
+
+    Raises:
+        ConversionError: scaled to nothing.
+    """
+    linear = world[:3, :3]
+    if abs(np.linalg.det(linear)) < 1e-12:
+        size = " x ".join(f"{one:.3g}" for one in np.linalg.norm(linear, axis=0))
+        raise ConversionError(
+            f"node {printable(name)!r} is scaled to nothing", value=size, hint="give every axis a scale, or delete it"
+        )
+    turn = _rotation_in(linear)
+    rest = turn.T @ linear
+    world_r = _quaternion(turn)
+    up_r, up_t = above if above is not None else (np.array([1.0, 0, 0, 0]), np.zeros(3))
+    inverse = up_r * [1, -1, -1, -1]
+    local_r = multiply(inverse, world_r)
+    local_t = rotate(inverse, world[:3, 3] - up_t).astype(np.float32)
+    bake = None if np.abs(rest - np.eye(3)).max() < 1e-6 else rest
+    return local_r, local_t, bake, (world_r, world[:3, 3].copy())
+
+
+def frame_in(world: F64 | None, above: Rigid | None) -> F64:
+    """Return the (4, 4) matrix from one frame of the model to a rigid one.
+
+    Args:
+        world: (4, 4), from the frame to the model, ``None`` = the model's own.
+        above: the rigid frame, ``None`` = the model's own.
+    """
+    into = np.eye(4)
+    if above is not None:
+        into[:3, :3], into[:3, 3] = rotation_matrix(above[0]), above[1]
+    return np.linalg.inv(into) @ (np.eye(4) if world is None else world)
+
+
+def rigid_track(item: ImportedNode, track: Track, frame: F64, node: int) -> Track:
+    """Return a track as it is in the rigid frame of the node above.
+
+    Translations and even scales, mirrored or not, are exact whatever the interpolation. Rotations
+    below an uneven scale are possible where they leave its axes alone.
+
+    Args:
+        item: the animated node.
+        track: its curves.
+        frame: (4, 4), from the frame that the item stands in to that of the node above.
+        node: the node that the track is for.
+
+    Raises:
+        ConversionError: the vertices would be sheared in another way at every frame.
+    """
+    translation, rotation = track.translation, track.rotation
+    linear = frame[:3, :3]
+    if translation is not None:
+        values = translation.values @ linear.T
+        whole = slice(1, None, 3) if translation.interpolation == "CUBICSPLINE" else slice(None)
+        values[whole] += frame[:3, 3]
+        translation = Channel(translation.frames, values, translation.interpolation)
+    if rotation is not None:
+        rotation = _rotations(item, rotation, linear)
+    return Track(node, rotation, translation)
+
+
+def _rotations(item: ImportedNode, channel: Channel, linear: F64) -> Channel:
+    """A rotation channel below a frame that is not rigid."""
+    own = np.eye(3)
+    if item.linear is not None:
+        own = rotation_matrix(item.rotation).T @ item.linear
+    square = linear.T @ linear
+    size = np.trace(square) / 3
+    if np.abs(square - size * np.eye(3)).max() <= _EVEN * size:
+        # an even scale: what is not rotation is the same at every moment
+        left, right = (_quaternion(_rotation_in(m)) for m in (linear, own))
+        values = multiply(multiply(left, channel.values), right)
+        return Channel(channel.frames, values, channel.interpolation)
+    keys = channel.frames
+    frames = np.concatenate([keys, (keys[1:] + keys[:-1]) / 2])
+    posed = np.concatenate([evaluate(channel, frames), item.rotation[None]])
+    whole = linear @ rotation_matrix(posed) @ own
+    turns = np.array([_rotation_in(matrix) for matrix in whole])
+    rest = turns.transpose(0, 2, 1) @ whole
+    if channel.interpolation == "CUBICSPLINE" or np.abs(rest - rest[-1]).max() > _EVEN * np.abs(rest).max():
+        raise ConversionError(
+            f"node {item.name!r} turns below an uneven scale, which shears it",
+            hint="apply the scale of its parents before you export",
+        )
+    values = np.array([_quaternion(turn) for turn in turns[: len(keys)]])
+    return Channel(keys, values, channel.interpolation)
+
+
+def _rotation_in(linear: F64) -> F64:
+    """The rotation of a polar decomposition; a mirror is taken for -1 times a rotation."""
+    left, _, right = np.linalg.svd(linear)
+    turn: F64 = left @ right
+    return -turn if np.linalg.det(turn) < 0 else turn
+
+
+def _quaternion(matrix: F64) -> F64:
+    """``[w, x, y, z]`` of a rotation matrix."""
+    m = matrix
+    values = np.array(
+        [
+            1 + m[0, 0] + m[1, 1] + m[2, 2],
+            1 + m[0, 0] - m[1, 1] - m[2, 2],
+            1 - m[0, 0] + m[1, 1] - m[2, 2],
+            1 - m[0, 0] - m[1, 1] + m[2, 2],
+        ]
+    )
+    k = int(values.argmax())
+    s = 2 * float(np.sqrt(values[k]))
+    w = [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]]
+    if k == 0:
+        out = [s / 4, w[0] / s, w[1] / s, w[2] / s]
+    else:
+        i = k - 1
+        j, n = (i + 1) % 3, (i + 2) % 3
+        out = [w[i] / s, 0.0, 0.0, 0.0]
+        out[1 + i] = s / 4
+        out[1 + j] = (m[j, i] + m[i, j]) / s
+        out[1 + n] = (m[n, i] + m[i, n]) / s
+    return normalise(np.array(out), (1, 0, 0, 0))
+
+
+F32 = NDArray[np.float32]
+_NOISE = 1e-5
+
+
+def refuse_draco(imported: ImportedScene, *, rebuilds: bool = True) -> None:
+    """Refuse a file that is to be compared with a stored one, and whose vertices are rounded.
+
+    Args:
+        imported: the file.
+        rebuilds: whether something could be made of the file alone.
+
+    Raises:
+        ConversionError: its meshes are compressed.
+    """
+    if imported.draco:
+        raise ConversionError(
+            "meshes are compressed with Draco, which moves every vertex",
+            hint="clear Compression in Blender's glTF exporter, and export again"
+            + (" (--no-sidecar makes a new model of the file as it is)" if rebuilds else ""),
+        )
+
+
+def report_left_out(imported: ImportedScene, stored: Scene) -> None:
+    """Report that a file has no texture coordinates, or no normals, at all.
+
+    Args:
+        imported: the file; what is reported is added to it.
+        stored: the sidecar's model.
+    """
+    if not len(imported.streams.positions):
+        return
+    if imported.streams.uv0 is None and stored.streams.uv0 is not None:
+        imported.report.skipped(
+            "texture coordinates",
+            "are not in the file",
+            "UVs is cleared in Blender's exporter, or all UV maps were deleted: stored faces keep theirs",
+            "check UVs, and export again",
+        )
+    if not imported.has_normals:
+        imported.report.warnings.append(
+            "no normals in the file (Normals is cleared in Blender's exporter): they are computed "
+            "from its faces, and may differ from those of the model"
+        )
+
+
+def refuse_turned(imported: ImportedScene, positions: F32, uv0: NDArray[np.int16] | None) -> None:
+    """Refuse a file whose vertices are the stored ones, turned by 90 degrees about X.
+
+    Args:
+        imported: the file.
+        positions: (V, 3) stored vertices.
+        uv0: (V, 2) their texture coordinates as stored, or ``None``.
+
+    Raises:
+        ConversionError: most vertices are stored ones when they are turned back, more than as they
+            are.
+    """
+    streams = imported.streams
+    words = None if streams.uv0 is None or uv0 is None else encode_uv(streams.uv0)[0]
+    stored = _rows(positions, None if words is None else uv0)
+    here, back = (_rows(p, words) for p in (streams.positions, game_to_gltf(streams.positions)))
+    ids = row_ids(np.concatenate([stored, here, back]).view(np.uint64))
+    known, rest = ids[: len(stored)], ids[len(stored) :]
+    as_is, turned = (int(np.isin(part, known).sum()) for part in np.split(rest, [len(here)]))
+    if turned > as_is and 2 * turned > len(here):
+        raise _turned()
+
+
+def refuse_turned_model(imported: ImportedScene, stored: Scene) -> None:
+    """Refuse a file that was exported with Z up; by its vertices, or where its nodes stand.
+
+    Args:
+        imported: the file.
+        stored: the sidecar's model.
+
+    Raises:
+        ConversionError: as :func:`refuse_turned`, or nodes stand in the stored places turned.
+    """
+    uv0 = stored.streams.uv0
+    refuse_turned(imported, stored.streams.positions, None if uv0 is None else encode_uv(uv0)[0])
+    places = {node.name: node.translation for node in stored.nodes}
+    pairs = [
+        (node.translation, places[name]) for node in imported.nodes if (name := without_number(node.name)) in places
+    ]
+    if not pairs:
+        return
+    now, before = (np.stack(side).astype(np.float64) for side in zip(*pairs, strict=True))
+    noise = _NOISE * max(1.0, float(np.abs(before).max()))
+
+    def standing(here: NDArray[np.float64]) -> int:
+        return int((np.abs(here - before).max(axis=1) <= noise).sum())
+
+    turned = standing(game_to_gltf(now))
+    if turned > standing(now) and turned == len(pairs):
+        raise _turned()
+
+
+def _rows(positions: F32, words: NDArray[np.int16] | None) -> NDArray[np.int64]:
+    """Vertices as rows of integers, (V, 3) or (V, 5)."""
+    columns = [(np.ascontiguousarray(positions) + np.float32(0)).view(np.int32)]
+    if words is not None:
+        columns.append(words.astype(np.int32))
+    return np.ascontiguousarray(np.concatenate(columns, axis=1).astype(np.int64))
+
+
+def _turned() -> ConversionError:
+    return ConversionError(
+        "is turned by 90 degrees about X against the model of its sidecar",
+        hint="set +Y Up (Transform) in Blender's glTF exporter, and export again (an OBJ: --up)",
+    )

@@ -1,0 +1,337 @@
+"""Work over processes: each worker has its tasks in order, so that a dead one's task is known.
+
+An executor of the standard library forgets which task a killed process had and gives up the
+whole pool (docs/decisions/0012). Here every worker has a pipe of its own and no lock is shared,
+so a worker that dies at any instruction costs its own task only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import multiprocessing
+import os
+import signal
+import sys
+import tempfile
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
+from types import ModuleType
+from typing import Any, Generic, TypeVar, cast
+
+from .. import GARBAGE, STOPPING
+from ..errors import ConversionError, needed_for
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+#: Before Python 3.13, Windows waits for 63 handles at most.
+_MOST_ON_WINDOWS = 60
+#: Bytes that a pipe holds on every system.
+_PIPE = 4096
+#: Seconds between checks for workers that may have died without closing their pipe.
+_LOOK = 1.0
+#: Bytes of a socket's path on the least of systems, less those of the socket's own name.
+_SOCKET = 104 - len("/pymp-01234567/listener-01234567") - 1
+
+
+def run_here(
+    function: Callable[[T], R], tasks: Sequence[T], jobs: int
+) -> Generator[tuple[int, R | ConversionError], None, None]:
+    """Run tasks in ``jobs`` processes of this machine, in the order given.
+
+    Args:
+        function: importable by name; takes a task, returns its result, raises nothing.
+        tasks: what to hand out; pickled.
+        jobs: number of processes.
+
+    Yields:
+        Position of a task and its result, or what became of its worker, as they are done.
+
+    Raises:
+        ConversionError: fewer files may be open than so many processes need.
+    """
+    if _forks():
+        _require_descriptors(jobs)
+        start_server(function.__module__)
+    context: Any = multiprocessing.get_context("forkserver" if _forks() else "spawn")
+    if sys.platform == "win32":
+        jobs = min(jobs, _MOST_ON_WINDOWS)
+    crew = _Crew(context, function, tasks)
+    try:
+        for _ in range(min(jobs, len(tasks))):
+            crew.start()
+        while crew.workers:
+            # a Connection on Linux, a PipeConnection on Windows: the same interface
+            ready = cast("list[Connection]", wait(list(crew.workers), _LOOK))
+            # where a worker dies before it takes its end of the pipe, Windows leaves that open here
+            for here in ready or crew.dead():
+                yield crew.result(here)
+    finally:
+        crew.kill()
+
+
+class _Crew(Generic[T, R]):
+    """The processes of a run, each with the task that it is at, and the one that follows."""
+
+    def __init__(self, context: Any, function: Callable[[T], R], tasks: Sequence[T]) -> None:
+        self.context, self.function, self.tasks = context, function, tasks
+        self.waiting = deque(range(len(tasks)))
+        self.workers: dict[Connection, tuple[BaseProcess, deque[int]]] = {}
+
+    def start(self) -> None:
+        """Start a process with the next task, if there is one."""
+        if not self.waiting:
+            return
+        here, there = self.context.Pipe()
+        arguments = (there, self.function)
+        process = self.context.Process(target=_work, args=arguments, daemon=True)
+        try:
+            with _starting(), _interrupts_ignored(), _main_hidden():
+                process.start()
+        finally:
+            there.close()
+        self.workers[here] = process, deque()
+        self._hand_out(here, 1)
+
+    def _hand_out(self, here: Connection, most: int) -> None:
+        """Give a process tasks until it has as many.
+
+        The second only where it is small: sending what the pipe does not hold would wait for the
+        process, which may itself be sending.
+        """
+        queue = self.workers[here][1]
+        while self.waiting and len(queue) < most:
+            data = ForkingPickler.dumps(self.tasks[self.waiting[0]])
+            if queue and len(data) > _PIPE:
+                return
+            queue.append(self.waiting.popleft())
+            with contextlib.suppress(OSError):  # the process is dead: receiving says so
+                here.send_bytes(data)
+
+    def dead(self) -> list[Connection]:
+        """Connections to processes that have ended."""
+        return [here for here, (process, _) in self.workers.items() if not process.is_alive()]
+
+    def result(self, here: Connection) -> tuple[int, R | ConversionError]:
+        """Take the result of a process, and give it the next task."""
+        process, queue = self.workers[here]
+        at = queue.popleft()
+        try:
+            if not here.poll():
+                raise EOFError
+            result: R = here.recv()
+        except (EOFError, OSError):
+            del self.workers[here]
+            here.close()
+            process.join()
+            self.waiting.extendleft(reversed(queue))
+            self.start()
+            return at, _death(process.exitcode)
+        # one more while many are left, so that it need not wait
+        self._hand_out(here, 2 if len(self.waiting) > len(self.workers) else 1)
+        if not queue:
+            _send(here, None)
+            del self.workers[here]
+            here.close()
+        return at, result
+
+    def kill(self) -> None:
+        """End every process that is still there."""
+        for process, _ in self.workers.values():
+            process.kill()
+        for process, _ in self.workers.values():
+            process.join()
+
+
+def _require_descriptors(jobs: int) -> None:
+    """Stop before the processes run out of file descriptors, which they would say at length.
+
+    Raises:
+        ConversionError: the limit is too low for so many processes.
+    """
+    import resource
+
+    limit, wanted = resource.getrlimit(resource.RLIMIT_NOFILE)[0], 32 + 8 * jobs
+    if limit != resource.RLIM_INFINITY and limit < wanted:
+        raise ConversionError(
+            "Too many open files would be needed",
+            value=f"the limit is {limit}",
+            expected=f"at least {wanted} for {jobs} processes",
+            hint=f"ulimit -n {wanted}, or fewer processes (-j 1)",
+        )
+
+
+def _forks() -> bool:
+    """Whether a server forks the workers; else each starts a new interpreter, which takes longer.
+
+    The server's socket lies in the directory for temporary files, whose path may be too long.
+    """
+    there = "forkserver" in multiprocessing.get_all_start_methods()
+    return there and len(os.fsencode(tempfile.gettempdir())) <= _SOCKET
+
+
+def start_server(module: str) -> None:
+    """Start the process that forks the workers, unless it is there; it imports a module first.
+
+    Whoever knows early that there will be workers calls it early: the import takes as long as the
+    caller's own, beside it.
+
+    It blocks what stops the run: it would die before the parent, and its workers could not be
+    waited for. Blocked signals stay so in its children.
+
+    Raises:
+        ConversionError: it cannot be started.
+    """
+    if not _forks():
+        return
+    from multiprocessing import forkserver, resource_tracker, spawn
+
+    program = os.fsdecode(spawn.get_executable())
+    if not os.access(program, os.X_OK):  # else nobody says so: it is a child that fails
+        raise ConversionError("processes cannot be started: not executable", file=program)
+    forkserver.set_forkserver_preload([module])
+    blocked = (signal.SIGTERM, signal.SIGHUP)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+    try:
+        with _starting():
+            resource_tracker.ensure_running()  # itself blocks SIGTERM, which it unblocks here
+            signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+            forkserver.ensure_running()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _starting() -> Iterator[None]:
+    """Raise one error where the system, or the server that forks workers, refuses a process.
+
+    A BrokenPipeError would mean that the reader of the output is gone. Processes start with
+    ``python -c``, which imports from the current directory before anything else: there may be a
+    ``threading.py`` of somebody else.
+
+    Raises:
+        ConversionError: a process cannot be started.
+    """
+    try:
+        with warnings.catch_warnings(), _environment("PYTHONSAFEPATH", "1"):
+            warnings.filterwarnings("ignore", "resource_tracker: process died")
+            yield
+    except (OSError, EOFError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "its starter ended"
+        raise ConversionError(
+            "processes cannot be started", value=reason, hint="fewer of them (-j 1) need less"
+        ) from error
+
+
+@contextlib.contextmanager
+def _environment(name: str, value: str) -> Iterator[None]:
+    """Set a variable for processes that start meanwhile."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
+
+
+@contextlib.contextmanager
+def _main_hidden() -> Iterator[None]:
+    """Let processes that start meanwhile not import the program that runs here.
+
+    They would, for functions that it defines. None of those is handed out, and the program may do
+    more than define functions.
+    """
+    name = "__main__"
+    main = sys.modules[name]
+    sys.modules[name] = ModuleType(name)
+    try:
+        yield
+    finally:
+        sys.modules[name] = main
+
+
+@contextlib.contextmanager
+def _interrupts_ignored() -> Iterator[None]:
+    """Let processes that start meanwhile ignore Ctrl-C on Windows, before they run any Python."""
+    if sys.platform != "win32":
+        yield  # the server that forks them ignores it
+        return
+    import ctypes
+
+    ignore = ctypes.windll.kernel32.SetConsoleCtrlHandler
+    ignore(None, True)
+    try:
+        yield
+    finally:
+        ignore(None, False)
+
+
+def _send(connection: Connection, task: object) -> None:
+    with contextlib.suppress(OSError):  # the worker is dead: receiving says so
+        connection.send(task)
+
+
+def _work(connection: Connection, function: Callable[[Any], Any]) -> None:
+    """A worker's life. It ends with the parent, whose end of the pipe then closes."""
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
+    for name in STOPPING:  # the parent decides what an interrupt means
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    with contextlib.suppress(EOFError, OSError):
+        while (task := connection.recv()) is not None:
+            connection.send(function(task))
+
+
+def _death(code: int | None) -> ConversionError:
+    if code is not None and code < 0:
+        why = f"was killed by signal {-code}"
+        if -code == 9:
+            why += ", perhaps for lack of memory"
+    else:
+        why = f"ended with exit code {code}"
+    return ConversionError(f"the process that worked on it {why}")
+
+
+def run_on_dask(
+    function: Callable[[T], R], tasks: Sequence[T], address: str
+) -> Generator[tuple[int, R | ConversionError], None, None]:
+    """Run tasks on a dask.distributed cluster; as :func:`run_here`.
+
+    The project must be installed on the cluster's workers, and they must see the same paths.
+
+    Args:
+        function: importable by name on the workers.
+        tasks: what to hand out, the first with the highest priority.
+        address: the scheduler's, e.g. ``tcp://10.0.0.1:8786``.
+
+    Raises:
+        ConversionError: ``distributed`` is not installed, or the scheduler does not answer.
+    """
+    with needed_for("--dask", "dask"):
+        from distributed import Client
+    from concurrent.futures import as_completed
+
+    try:
+        client = Client(address, timeout=10)
+    except (OSError, ValueError) as error:
+        raise ConversionError("no dask scheduler answers", value=address, expected=f"host:port ({error})") from None
+    with client, client.get_executor(pure=False) as executor:
+        futures = {executor.submit(function, task): at for at, task in enumerate(tasks)}
+        try:
+            for future in as_completed(futures):
+                if (died := future.exception()) is None:
+                    yield futures[future], future.result()
+                else:
+                    yield futures[future], ConversionError(f"its worker died: {died}")
+        finally:
+            for future in futures:
+                future.cancel()

@@ -1,0 +1,212 @@
+"""Import a mission or a unit that was edited. No printing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..edits.compare_inside import Shown, compare_inside
+from ..edits.mission import edit_mission
+from ..edits.nodes import leave_out_hidden, world_matrices
+from ..edits.object_roots import settle_objects
+from ..edits.placed_nodes import Asset
+from ..edits.surfaces import UNRECORDED, compare_surfaces
+from ..edits.transforms import refuse_draco, refuse_turned
+from ..edits.unit import edit_unit
+from ..errors import ConversionError
+from ..formats.mission import BUILDING, UNIT, VEGETATION, Mission, kind_of_unit, read_mission, write_mission
+from ..formats.names import readable, stem, without_number
+from ..formats.sidecar import Description, Sidecar
+from ..formats.unit import UNIT_ENDING, read_unit, write_unit
+from ..numeric.pose import F64
+from ..options import ImportOptions
+from ..scene.inside import hosted_places, material_names
+from ..scene.scene import ImportedScene
+from ..storage import walk_files
+from .game import Game, find_game
+from .import_result import ImportResult
+from .library_edits import add_surface_edits
+from .shown_models import shown_inside_of, with_models_of_game
+from .unit import UNITS
+
+
+def import_mission(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
+    """Import a mission that was edited.
+
+    Args:
+        kept: the sidecar.
+        imported: the glTF file.
+        options: how to import.
+        gltf: its path; a game that it lies in is known.
+
+    Raises:
+        ConversionError: unreadable, or an object of something that nothing is known of.
+    """
+    _prepare(imported)
+    about = kept.description
+    data = bytes(kept.source)
+    mission = read_mission(data, about.source)
+    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
+    shown = {int(row) for row in about.inside.get("rows", "").split() if row.isdecimal()}
+    left_out = frozenset(set(range(len(mission.objects))) - shown)
+    game = game_for(gltf, options)
+    inside = shown_inside_of(kept)
+    settle_objects(imported, mission, inside)
+    edit = edit_mission(
+        imported, mission, known_assets(mission, game, options.new_keys), hosted_places(about.inside), left_out, options
+    )
+    others = edit.new_items, edit.exchanged
+    models = with_models_of_game(inside, imported, about, game)
+    _add_inside(imported, models, edit.world, others, options)
+    changed = bool(out.changes)
+    _compare_surfaces(imported, about, out, options)
+    if not changed:
+        return out
+    out.data, out.kept_all = write_mission(edit.mission), False
+    if write_mission(read_mission(out.data, about.source)) != out.data:
+        raise ConversionError("the written mission does not read back", value=about.source)
+    return out
+
+
+def _prepare(imported: ImportedScene) -> None:
+    """Refuse a file that cannot be compared, and leave out what it hides.
+
+    Raises:
+        ConversionError: it has lost its custom properties, or its meshes are compressed.
+    """
+    require_extras(imported)
+    refuse_draco(imported, rebuilds=False)
+    leave_out_hidden(imported, lambda item: bool(item.extras))
+
+
+def _add_inside(
+    imported: ImportedScene, shown: Shown, world: F64, others: tuple[set[int], dict[int, str]], options: ImportOptions
+) -> None:
+    """Report what a file changes of the models that it shows; ``others``: new and exchanged nodes.
+
+    Raises:
+        ConversionError: everything is turned, as Blender exports it without +Y Up.
+    """
+    inside = compare_inside(imported, world, shown, *others, options.fps)
+    report = imported.report
+    report.not_applied += inside.not_applied
+    if report.changes or report.not_applied:
+        refuse_turned(imported, shown.positions, None)
+    report.warnings += inside.warnings
+
+
+def require_extras(imported: ImportedScene) -> None:
+    """Refuse a file that does not say what its nodes are.
+
+    Raises:
+        ConversionError: none of them has custom properties.
+    """
+    if not any("kind" in node.extras for node in imported.nodes):
+        raise ConversionError(
+            "does not say what its objects are: it lost its custom properties",
+            hint="export it with Include > Custom Properties",
+        )
+
+
+def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportResult, options: ImportOptions) -> None:
+    """Add what materials show otherwise: that belongs to the game's libraries.
+
+    A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
+    """
+    rows = material_names(about.inside)
+    stored = [without_number(name) for name in rows]
+    names = [material.name for material in imported.materials]
+    used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
+    if used and imported.surfaces and not rows:
+        imported.report.warnings.append(UNRECORDED)
+    surfaces = compare_surfaces(
+        names,
+        imported.surfaces,
+        about.shown,
+        [{k for k, bare in enumerate(stored) if bare == without_number(name)} for name in names],
+        used=used,
+        entries=about.library,
+        rows=[name.partition("+")[0] for name in rows],
+    )
+    add_surface_edits(out, surfaces, options)
+
+
+def game_for(gltf: Path, options: ImportOptions) -> Game | None:
+    """Return the game whose models and units are known: as given, or one that a file lies in.
+
+    Raises:
+        ConversionError: the directory that was given is not a game's.
+    """
+    if options.game is None:
+        beside = find_game(gltf.parent)
+        return None if beside is None else Game(beside)
+    root = find_game(Path(options.game))
+    if root is None:
+        raise ConversionError("has no objects.rlb", file=options.game, hint="name the game's directory")
+    return Game(root)
+
+
+def known_assets(mission: Mission, game: Game | None, new_keys: Sequence[str] = ()) -> dict[str, Asset]:
+    """Return what a mission can place, by path, key and name in lower case.
+
+    Args:
+        mission: what it places already is known.
+        game: its units, and its objects that have a model.
+        new_keys: objects that it is about to have.
+    """
+    known: dict[str, Asset] = {}
+    for placed in mission.objects:
+        _add(known, Asset(placed.kind, placed.reference))
+    for key in new_keys:
+        _add(known, Asset(VEGETATION, key))
+    if game is None:
+        return known
+    folder = game.file(UNITS)
+    for here, _, files in walk_files(folder) if folder is not None else ():
+        for file in files:
+            if not file.lower().endswith(UNIT_ENDING):
+                continue
+            path = Path(here, file).relative_to(game.root)
+            parts = [readable(part) for part in path.parts]
+            _add(known, Asset(kind_of_unit(parts), "\\".join(parts)))
+    keys = game.registry.keys()
+    for key in keys:
+        resolved = game.registry.resolve(key)
+        if resolved is not None and resolved.model is not None:
+            _add(known, Asset(VEGETATION, key))
+    return known
+
+
+def _add(known: dict[str, Asset], asset: Asset) -> None:
+    name = asset.path.rpartition("\\")[2]
+    names = {asset.path, name, stem(name) if asset.kind in (BUILDING, UNIT) else name}
+    for one in names:
+        known.setdefault(one.lower(), asset)
+
+
+def import_unit(kept: Sidecar, imported: ImportedScene, options: ImportOptions, gltf: Path) -> ImportResult:
+    """Import a unit that was edited; arguments and errors as of :func:`import_mission`.
+
+    A unit without its chassis is refused.
+    """
+    _prepare(imported)
+    about = kept.description
+    data = bytes(kept.source)
+    unit = read_unit(data, about.source)
+    out = ImportResult(about.source, data, "", imported.report, kept_all=True)
+    game = game_for(gltf, options)
+    known = None
+    if game is not None:
+        known = {key.lower(): key for key in (*game.registry.keys(), *options.new_keys)}
+    edit = edit_unit(imported, unit, known)
+    world, others = world_matrices(imported.nodes), (edit.new, edit.exchanged)
+    models = with_models_of_game(shown_inside_of(kept), imported, about, game)
+    _add_inside(imported, models, world, others, options)
+    written, changed = write_unit(edit.unit), bool(out.changes)
+    _compare_surfaces(imported, about, out, options)
+    if not changed:
+        return out
+    if write_unit(read_unit(written, about.source)) != written:
+        raise ConversionError("the written unit does not read back", value=about.source)
+    out.data, out.kept_all = written, False
+    return out

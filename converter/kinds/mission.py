@@ -1,0 +1,205 @@
+"""Export a mission: its terrain, and every placed object where it stands. No printing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import ConversionError, plural, printable
+from ..files import read_file
+from ..findings import Finding, without_errors
+from ..formats.kinds import Kind
+from ..formats.mission import BUILDING, OBJECT_KINDS, UNIT, Mission, PlacedObject, read_mission
+from ..formats.names import escape, readable, stem
+from ..formats.nres import read_nres
+from ..formats.unit import Unit
+from ..numeric.arrays import Floats
+from ..options import ExportOptions
+from ..scene.assembly import Assembly, Placement, Pose, markers, object_extras, object_label, stored_pose
+from ..scene.decode import rest_pose
+from ..scene.extras import SceneExtras
+from ..scene.scene import in_range
+from .appearance import missing_materials
+from .check_assembly import check_mission_file, check_unit_file, unit_of
+from .gltf_output import Files
+from .placed_models import LoadedAssembly, PlacedModels, assembly_files, own_sidecar, require_game, shared_appearance
+from .terrain import LoadedTerrain, load_terrain, terrain_description
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedMission(LoadedAssembly):
+    """A mission, resolved and assembled.
+
+    Attributes:
+        mission: its tables.
+        terrain: its level; ``None`` where that is missing.
+    """
+
+    kind = Kind.MISSION
+
+    mission: Mission
+    terrain: LoadedTerrain | None
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        return f"mission, {plural(len(self.mission.objects), 'object')}, {self.figures}"
+
+    @property
+    def file_stem(self) -> str:
+        """What its glTF is called, without an ending."""
+        return escape(self.assembly.name)
+
+
+def load_mission(path: Path, options: ExportOptions) -> LoadedMission:
+    """Read a mission, its level and all models that it places.
+
+    Args:
+        path: the ``data.tma``.
+        options: ``game``, ``internal``, ``mode`` and how models become glTF.
+
+    Raises:
+        ConversionError: unreadable, no game, or a finding that is refused.
+    """
+    data = read_file(path)
+    mission = read_mission(data, str(path))
+    game = require_game(path, options)
+    findings = [*check_mission_file(data, str(path), game)]
+    without_errors(findings, str(path), None, options.mode)
+    models = PlacedModels(game, options)
+    terrain = _terrain(mission, models)
+    placing = _Placing(mission, models)
+    assembly = Assembly(
+        readable(path.absolute().parent.name) or stem(readable(path.name)),
+        [],
+        placing.placements(broken_rows(findings)),
+        None if terrain is None else (terrain.scene, terrain.appearance),
+        markers(mission),
+    )
+    assembly.models = models.assembled()
+    more = None if terrain is None else terrain.appearance
+    appearance = shared_appearance(models.loaded, more)
+    findings += [*placing.findings, *models.findings, *missing_materials(appearance)]
+    without_errors(findings, str(path), None, options.mode)
+    return LoadedMission(
+        name=readable(path.name),
+        findings=findings,
+        appearance=appearance,
+        data=bytes(data),
+        assembly=assembly,
+        models=models.loaded,
+        mission=mission,
+        terrain=terrain,
+    )
+
+
+def broken_rows(findings: list[Finding]) -> set[int]:
+    """Return the objects that a tolerant reader leaves out."""
+    return {
+        int(row)
+        for finding in findings
+        if finding.severity == "error" and finding.rows is not None
+        for row in finding.rows
+    }
+
+
+def mission_files(
+    loaded: LoadedMission, target: Path, options: ExportOptions, *, sidecar: bool, root: Path | None
+) -> Files:
+    """Make the files of a mission's glTF; arguments as of ``dispatch.gltf_files``."""
+    clans = "\n".join(clan.title for clan in loaded.mission.clans)
+    extras = SceneExtras(kind="mission", map=loaded.mission.map, clans=clans)
+    level = loaded.terrain
+    more = [] if level is None else [own_sidecar(terrain_description(level, options), level)]
+    return assembly_files(loaded, target, options, extras, clips=options.clips, sidecar=sidecar, root=root, more=more)
+
+
+def _terrain(mission: Mission, models: PlacedModels) -> LoadedTerrain | None:
+    """The level of a mission; a missing or broken one is a finding of its check."""
+    path = models.game.file(f"{mission.map}.msh")
+    if path is None:
+        return None
+    try:
+        return load_terrain(read_nres(read_file(path), str(path)), path, None, models.options)
+    except ConversionError:
+        return None
+
+
+@dataclass
+class _Placing:
+    """Places the objects of a mission.
+
+    Attributes:
+        mission: the mission.
+        models: the models of its objects.
+        findings: about the units that it places.
+    """
+
+    mission: Mission
+    models: PlacedModels
+    findings: list[Finding] = field(default_factory=list)
+    _units: dict[str, Unit | None] = field(default_factory=dict)
+
+    def placements(self, left_out: set[int]) -> list[Placement]:
+        """Return the objects with what is below them, in the order of the file."""
+        out: list[Placement] = []
+        for row, placed in enumerate(self.mission.objects):
+            if row in left_out:
+                continue
+            pose, hosted = self._pose(placed)
+            extras = object_extras(placed, row, hosted)
+            own = Placement(object_label(placed), extras, pose=pose)
+            out.append(own)
+            if not placed.is_assembly:
+                known = placed.kind < len(OBJECT_KINDS)
+                own.model = self.models.row(placed.reference) if known else None
+            elif (unit := self._unit(placed)) is not None:
+                self.models.place_unit(unit, len(out) - 1, out, empties=False)
+        return out
+
+    def _unit(self, placed: PlacedObject) -> Unit | None:
+        """The unit of an object; one that is missing is a finding of the mission's check."""
+        key = placed.reference.lower()
+        if key not in self._units:
+            try:
+                self._units[key] = unit_of(placed, self.models.game)
+            except ConversionError:
+                self._units[key] = None
+            else:
+                self._check(placed)
+        return self._units[key]
+
+    def _check(self, placed: PlacedObject) -> None:
+        game, label = self.models.game, printable(placed.reference)
+        path = game.file(placed.reference)
+        assert path is not None
+        for found in check_unit_file(read_file(path), label, game):
+            self.findings.append(Finding(found.rule, f"{label}: {found}"))
+
+    def _pose(self, placed: PlacedObject) -> tuple[Pose, bool]:
+        """Where an object stands, and whether that is in its host."""
+        if placed.kind == UNIT and placed.host is not None:
+            found = self._vertex(*placed.host)
+            if found is not None:
+                return Pose(found), True
+        return stored_pose(placed), False
+
+    def _vertex(self, id: int, vertex: int) -> Floats | None:
+        """A point of the path graph of the building of an id, in the world."""
+        host = self.mission.hosts().get(id)
+        unit = None if host is None or host.kind != BUILDING else self._unit(host)
+        row = None if unit is None else self.models.row(unit.key(0))
+        if host is None or row is None:
+            return None
+        loaded = self.models.loaded[row]
+        graph = loaded.model.graph
+        if graph is None or not 0 <= vertex < len(graph.points):
+            return None
+        node = int(graph.points["node"][vertex])
+        turns, moves = rest_pose(loaded.scene)
+        if node >= len(turns) or not in_range(graph.points["position"][[vertex]])[0]:
+            return None
+        point = graph.points["position"][vertex].astype(np.float64)
+        return stored_pose(host).apply(Pose(moves[node], turns[node]).apply(point))

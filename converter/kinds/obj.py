@@ -1,0 +1,428 @@
+"""Export a model as OBJ, and import it again (``docs/obj.md``). No printing.
+
+OBJ holds vertices in model space at one frame, to so many digits. The import takes them into the
+frames of the sidecar's nodes; what lies where the model's own vertex would lie is that vertex, bit
+for bit, so that rounding is no edit. Everything that OBJ cannot hold counts as not in the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exporters.gltf_file import png_bytes
+from ...exporters.obj import export_obj, material_names, posed, shown_parts
+from ...importers.materials import surfaces_of
+from ...importers.obj import read_obj
+from ..edits.materials import listed
+from ..edits.model import same_materials
+from ..edits.triangles import TriangleList, match, triangle_list
+from ..errors import ConversionError, needed_for, plural, printable
+from ..formats.gltf import FilePicture, ShownPicture, Surface, pixel_digest, surface_of
+from ..formats.model import MshModel
+from ..formats.names import escape, readable, without_number
+from ..formats.sidecar import Sidecar, sha256, write_sidecar
+from ..numeric.pose import compose, rotate, rotation
+from ..numeric.sampler import sample
+from ..options import ExportOptions, ImportOptions
+from ..scene import dialect as dialects
+from ..scene.appearance import Appearance
+from ..scene.decode import rest_pose
+from ..scene.dialect import Dialect
+from ..scene.scene import ImportedNode, ImportedScene, Mesh, Part, Primitive, Scene, Streams
+from .export_model import LoadedModel, description, require_scene_in_range
+from .gltf_output import Files
+from .import_model import StoredModel, import_edited, import_new, stored_model
+from .import_result import ImportResult
+from .sidecars import find_sidecar, open_sidecar, sidecar_path
+
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+Poses = tuple[F64, F64]
+
+#: In place of the extensions of a material that no part of an OBJ has: what it would show is not
+#: known.
+_NOT_SHOWN = ("not shown",)
+#: Blender writes six decimals.
+_DECIMALS = 1e-6
+
+
+def obj_files(
+    loaded: LoadedModel,
+    target: Path,
+    *,
+    options: ExportOptions,
+    frame: float = 0.0,
+    up: str = "y",
+    sidecar: bool = True,
+) -> Files:
+    """Make the files of an OBJ: sidecar, textures, MTL, OBJ, in the order in which to write them.
+
+    Args:
+        loaded: the model.
+        target: the ``.obj``.
+        options: lod and group matter here.
+        frame: when the model is posed, in frames, through the runtime's sampler.
+        up: ``y`` or ``z``.
+        sidecar: whether to write one beside the OBJ.
+
+    Raises:
+        ConversionError: a frame that is not finite, a vertex beyond float32.
+    """
+    require_scene_in_range(loaded.scene, loaded.name)
+    data = loaded.stored
+    about = replace(description(loaded, options, "samples"), source_sha256=sha256(data), points=[])
+    info: dict[str, int | float | str] = {
+        "source": about.source,
+        "digest": about.source_sha256,
+        "pair": about.pair_of_obj,
+    }
+    beside = sidecar_path(target)
+    if sidecar:
+        info["sidecar"] = readable(beside.name)
+    info |= {"dialect": about.dialect, "lod": about.lod, "group": about.group}
+    info |= {"frame": repr(float(frame)), "up": up}
+    if lost := not_in_obj(loaded.scene, about.lod, about.group):
+        info["lost"] = ", ".join(lost)
+    scene, appearance = loaded.scene, loaded.appearance or Appearance()
+    meshes = [scene.meshes[part.mesh] for part in shown_parts(scene, about.lod, about.group)]
+    rows = {scene.materials[p.material].row for mesh in meshes for p in mesh.primitives}
+    used = {shown.texture for row, shown in appearance.materials.items() if row in rows}
+    textures = sorted(used & set(appearance.pictures))
+    # no two models share a file
+    pictures = {t: target.with_name(f"{target.stem}.{escape(t)}.png") for t in textures}
+    files = [(pictures[name], png_bytes(appearance.pictures[name].rgba())) for name in textures]
+    mtl = target.with_suffix(".mtl")
+    obj, materials = export_obj(
+        scene,
+        poses_at(loaded.model, scene, loaded.decision.dialect, frame),
+        lod=about.lod,
+        group=about.group,
+        up=up,
+        mtl_name=mtl.name,
+        info=info,
+        appearances=appearance.materials,
+        pictures={name: path.name for name, path in pictures.items()},
+    )
+    files += [(mtl, materials), (target, obj)]
+    if not sidecar:
+        return files
+    about = replace(
+        about,
+        shown=_shown(scene, materials, {pictures[name].name: name for name in textures}, appearance),
+        shown_in_obj=True,
+        library=appearance.entries,
+    )
+    return [(beside, write_sidecar(Sidecar(about, data))), *files]
+
+
+def _shown(
+    scene: Scene, mtl: bytes, textures: Mapping[str, str], appearance: Appearance
+) -> list[Surface[ShownPicture]]:
+    """What each material of a model shows in an ``.mtl``; see :data:`_NOT_SHOWN`.
+
+    Args:
+        scene: the model.
+        mtl: the file.
+        textures: its pictures' files, and the textures that they are.
+        appearance: what the materials look like.
+    """
+
+    def picture(file: str) -> ShownPicture:
+        name = textures[file]
+        return ShownPicture(name, file, "", pixel_digest(appearance.pictures[name].rgba()))
+
+    found = surfaces_of(mtl, picture)
+    out = []
+    for name, material in zip(material_names(scene), scene.materials, strict=True):
+        if (surface := found.get(name)) is None:
+            nothing: Surface[ShownPicture] = surface_of({}, [], _no_picture)
+            surface = nothing._replace(others=_NOT_SHOWN)
+        elif (look := appearance.materials.get(material.row)) is not None and look.material:
+            own = look.material.lower() == material.name.lower()
+            surface = surface._replace(definition=look.material, own=own)
+        out.append(surface)
+    return out
+
+
+def _no_picture(_: int) -> Any:
+    return None
+
+
+def not_in_obj(scene: Scene, lod: int = 0, group: int = 0) -> list[str]:
+    """What a model has and its OBJ does not hold, in words."""
+    others = len(scene.parts) - len(shown_parts(scene, lod, group))
+    has = {
+        "hierarchy": any(node.parent >= 0 for node in scene.nodes),
+        "animation": bool(scene.tracks),
+        "other LODs and groups": others > 0,
+        "second UV set": scene.streams.uv1 is not None,
+        "vertex colours": scene.streams.colours is not None,
+    }
+    return [what for what, there in has.items() if there]
+
+
+def poses_at(model: MshModel, scene: Scene, dialect: Dialect, frame: float) -> Poses:
+    """Model-space rotations (N, 4) and translations (N, 3) at a frame, game axes, float64.
+
+    Samples of the runtime, composed down the hierarchy; at 0 that is the rest pose.
+
+    Raises:
+        ConversionError: a frame that is no finite float32.
+    """
+    if not abs(frame) <= float(np.finfo(np.float32).max):  # nor is NaN
+        raise ConversionError("the frame is no finite number", value=frame)
+    tracks = dialects.tracks(model, dialect)
+    if tracks is None or not scene.nodes:
+        return rest_pose(scene)
+    now = sample(tracks, np.arange(len(scene.nodes)), [frame])
+    translations = now.position[:, 0].astype(np.float64)
+    return compose(model.parents, rotation(now.quaternion[:, 0]), translations)
+
+
+def import_obj(
+    path: Path,
+    sidecar: Path | None = None,
+    options: ImportOptions | None = None,
+    *,
+    up: str | None = None,
+    frame: float | None = None,
+) -> ImportResult:
+    """Turn an OBJ file into a model, with what the sidecar keeps.
+
+    Args:
+        path: the file.
+        sidecar: its sidecar; found by the name in the file, then by stem, if not given.
+        options: how to read and rebuild; what is about clips and scenes does not matter.
+        up: ``y`` or ``z``; default as the file says, else ``y``.
+        frame: the frame of the pose; default as the file says, else 0.
+
+    Raises:
+        ConversionError: unreadable, another model's sidecar, beyond the format's limits, or the
+            written model would not show what the file shows.
+    """
+    options = options or ImportOptions()
+    given = read_obj(path, up=up)
+    if frame is not None:
+        given.info["frame"] = frame
+    lost = given.info.get("lost")
+    found = find_sidecar(path, sidecar, given.info) if options.use_sidecar else None
+    try:
+        if found is None:
+            if lost:
+                given.report.warnings.append(f"OBJ does not hold what the model had: {lost} are lost")
+            out = import_new(path, given, options)
+        else:
+            kept = open_sidecar(found, path, given.info, options, of_obj=True)
+            stored = stored_model(kept, found, of_obj=True)
+            _settle_surfaces(given, stored)
+            _into_nodes(given, stored)
+            out = import_edited(path, given, stored, options, only_shown=True)
+    except ConversionError as error:
+        raise error.at(file=str(path)) from None
+    return out
+
+
+# ------------------------------------------------------------------ back into the nodes
+
+
+def _into_nodes(given: ImportedScene, stored: StoredModel) -> None:
+    """Make a file in model space what it would be with the sidecar's nodes: fill in the nodes,
+    take vertices into their frames, name the materials' keys.
+    """
+    about, scene, info = stored.about, stored.scene, given.info
+    shown = info.get("lod", about.lod), info.get("group", about.group)
+    if scene.tracks and "frame" not in info:
+        given.report.warnings.append("the OBJ does not say at which frame its model is posed: frame 0 is taken")
+    if lost := not_in_obj(scene, *shown):
+        given.report.warnings.append(f"not in an OBJ and kept as in the sidecar: {', '.join(lost)}")
+    poses = poses_at(stored.model, scene, stored.dialect, info.get("frame", 0.0))
+    _name_materials(given, scene)
+    _local(given, scene, shown, poses)
+    given.tracks = list(scene.tracks)
+
+
+def _settle_surfaces(given: ImportedScene, stored: StoredModel) -> None:
+    """Leave out what an ``.mtl`` cannot tell of materials, and call pictures as textures.
+
+    Blender 4.2 writes no own light: where it is gone from all materials, they keep it.
+    """
+    of_name = dict(zip(material_names(stored.scene), stored.about.shown, strict=False))
+    shown = [of_name.get(material.name) for material in given.materials[: len(given.surfaces)]]
+    textures = {p.uri.casefold(): p.name for one in shown if one and (p := one.picture)}
+    lit = [one for one in shown if one is not None and any(one.emission)]
+    dark = bool(lit) and not any(any(one.emission) for one in given.surfaces)
+    for i, (one, known) in enumerate(zip(given.surfaces, shown, strict=True)):
+        surface = one
+        if known is not None and known.others == _NOT_SHOWN:
+            nothing: Surface[FilePicture] = surface_of({}, [], _no_picture)
+            surface = nothing._replace(others=_NOT_SHOWN)
+        elif one.picture is not None and one.picture.uri.casefold() in textures:
+            picture = one.picture._replace(name=textures[one.picture.uri.casefold()])
+            surface = one._replace(picture=picture)
+        if dark and known is not None:
+            surface = surface._replace(emission=known.emission)
+        given.surfaces[i] = surface
+    if dark:
+        given.report.warnings.append(
+            "the .mtl has no own light (Ke), which some versions of Blender leave out: materials keep theirs"
+        )
+
+
+def _name_materials(given: ImportedScene, scene: Scene) -> None:
+    """Materials by the unique names that they have in an OBJ."""
+    by_name = dict(zip(material_names(scene), scene.materials, strict=True))
+    given.materials = [by_name.get(m.name, m) for m in given.materials]
+
+
+def _local(given: ImportedScene, scene: Scene, shown: tuple[int, int], poses: Poses) -> None:
+    """Items become the sidecar's nodes and what is new; their vertices move into the nodes."""
+    parts = {part.node: part for part in scene.parts if (part.lod, part.group) == shown}
+    file = Scene("", given.streams, meshes=given.meshes, materials=given.materials)
+    alike = same_materials(file, scene)
+    items = [
+        ImportedNode(
+            node.name,
+            node.parent,
+            translation=node.translation,
+            rotation=node.rotation,
+            linear=None,
+            mesh=-1,
+            extras={} if node.index is None else {"node": node.index, "flags": node.flags or 0, "label": node.label},
+        )
+        for node in scene.nodes
+    ]
+    number_of = _nodes_of([item.name for item in given.nodes], scene)
+    _require_known_names(given, number_of, [scene.nodes[node].name for node in parts])
+    positions, normals, uvs = [], [], []
+    start = 0
+    for i, item in enumerate(given.nodes):
+        node = number_of.get(i)
+        if item.mesh >= 0:
+            triangles = triangle_list(file, Part(0, *shown, item.mesh), lightmap=False)
+            points, turned = triangles.positions, triangles.normals
+            assert turned is not None  # read_obj makes them where the file has none
+            if node is not None:
+                pose = poses[0][node], poses[1][node]
+                points, turned = _into_node(triangles, scene, parts.get(node), pose, alike)
+            positions.append(points.reshape(-1, 3))
+            normals.append(turned.reshape(-1, 3))
+            if given.streams.uv0 is not None:
+                uvs.append(given.streams.uv0[triangles.vertex].reshape(-1, 2))
+            given.meshes[item.mesh], start = _corners(given.meshes[item.mesh], start)
+        if node is None:
+            items.append(item)
+        else:
+            items[node].mesh = item.mesh
+    given.nodes = items
+    if not positions:
+        return
+    # a vertex per corner: the rebuild welds equal ones
+    runs = [np.arange(p.index_count) for mesh in given.meshes for p in mesh.primitives]
+    given.streams = Streams(
+        np.concatenate(positions),
+        np.concatenate(runs).astype("<u4"),
+        np.concatenate(normals),
+        np.concatenate(uvs) if uvs else None,
+    )
+
+
+def _require_known_names(given: ImportedScene, number_of: dict[int, int], expected: list[str]) -> None:
+    """Warn of objects that are not named after a node, and refuse a file of nothing else.
+
+    Args:
+        given: the file.
+        number_of: object -> node.
+        expected: names of the nodes that the OBJ showed.
+
+    Raises:
+        ConversionError: no object has the name of a node.
+    """
+    unknown = [item.name for i, item in enumerate(given.nodes) if i not in number_of]
+    if not unknown or not expected:
+        return
+    first = f"object {printable(unknown[0])!r}"
+    if len(unknown) == len(given.nodes):
+        raise ConversionError(
+            "no object is named after a node of the sidecar's model",
+            value=first,
+            expected=listed(expected),
+            hint="keep the names of objects, or make a new model with --no-sidecar",
+        )
+    others = f" and {plural(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
+    become = "become new nodes" if others else "becomes a new node"
+    given.report.warnings.append(f"{first}{others} {become}: a node of the model is {listed(expected)}")
+
+
+def _corners(mesh: Mesh, start: int) -> tuple[Mesh, int]:
+    """The mesh with a vertex of its own per corner, from row ``start`` on; and where it ends."""
+    out = Mesh(mesh.name, [])
+    for primitive in mesh.primitives:
+        count = primitive.index_count
+        out.primitives.append(Primitive(primitive.material, start, count, start, count))
+        start += count
+    return out, start
+
+
+def _nodes_of(names: list[str], scene: Scene) -> dict[int, int]:
+    """Object -> node of the same name, else of the name before Blender's ``.001``."""
+    free = {node.name: i for i, node in enumerate(scene.nodes)}
+    out = {i: free.pop(name) for i, name in enumerate(names) if name in free}
+    for i, name in enumerate(names):
+        if i not in out and (bare := without_number(name)) in free:
+            out[i] = free.pop(bare)
+    return out
+
+
+def _into_node(
+    triangles: TriangleList, scene: Scene, part: Part | None, pose: Poses, alike: list[set[int]]
+) -> tuple[F32, F32]:
+    """Positions and normals of posed triangles in their node's frame. (T, 3, 3) each.
+
+    A corner of a stored triangle is at the stored vertex' very place, and so is any other where a
+    stored vertex lies; only what is left goes through the inverse pose. Normals all do: the merge
+    takes more for rounding than that adds.
+    """
+    turn, shift = pose
+    back = turn * [1.0, -1.0, -1.0, -1.0]
+    assert triangles.normals is not None
+    positions = rotate(back, triangles.positions.astype(np.float64) - shift).astype(np.float32)
+    normals = rotate(back, triangles.normals.astype(np.float64)).astype(np.float32)
+    if part is None:
+        return positions, normals
+    stored = triangle_list(scene, part, lightmap=False)
+    used, place = np.unique(stored.vertex, return_inverse=True)
+    there = posed(scene.streams.positions[used], turn, shift)
+    nearest, found = _nearest(triangles.positions.reshape(-1, 3), there)
+    nearest, found = nearest.reshape(-1, 3), found.reshape(-1, 3)
+    positions[found] = scene.streams.positions[used[nearest[found]]]
+
+    # where vertices fall together when they are posed, the triangles tell which is which
+    result = match(
+        replace(triangles, normals=None, extra=None),
+        replace(stored, positions=there[place.reshape(-1, 3)], normals=None, extra=None),
+        alike,
+    )
+    hit = np.flatnonzero(result.old_of >= 0)
+    partner = result.old_of[hit]
+    at = (hit[:, None], result.new_turn[hit])
+    vertex = stored.vertex[partner[:, None], result.old_turn[partner]]
+    positions[at] = scene.streams.positions[vertex]
+    return positions, normals
+
+
+def _nearest(points: F32, stored: F32) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The nearest stored point of each, and whether it is within what OBJ rounds. (n,) each."""
+    with needed_for("reading OBJ", "obj"):
+        from scipy.spatial import cKDTree
+
+    # an editor's decimals, and two steps of float32 at the far end of the part
+    noise = _DECIMALS + float(np.abs(stored).max(initial=0)) * 2.0**-22
+    distance, nearest = cKDTree(stored).query(points, p=np.inf, distance_upper_bound=noise)
+    found = np.isfinite(distance)
+    return np.where(found, nearest, 0), found

@@ -1,0 +1,223 @@
+"""Open the game's files by path: archives, models, what lies beside them, and unpacked libraries."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache, partial
+from pathlib import Path
+
+from ..errors import ConversionError
+from ..files import Later, Stamp, open_file, read_file, stamp
+from ..formats.control_points import POINTS_ENDING, POINTS_TYPE
+from ..formats.kinds import MISSION_FILE, find_model
+from ..formats.material import MATERIAL_TYPE, MATERIAL_VERSION, read_material
+from ..formats.model import MshModel, model_at
+from ..formats.names import decode_text, encode_name, fold_upper, stem
+from ..formats.nres import Archive, Entry, read_nres
+from ..formats.texture import TEXM_MAGIC, TEXM_TYPE
+from ..formats.wear import LEVEL_ENDINGS, WEAR_TYPE
+from ..storage import if_there
+
+
+def open_nres(path: Path, label: str, *, longer: bool = False) -> Archive:
+    """Read an NRes file's directory; payloads are read on access. Arguments as of :func:`read_nres`.
+
+    Raises:
+        ConversionError: as of :func:`read_nres` and :func:`open_file`.
+    """
+    return read_nres(open_file(path), label, longer=longer)
+
+
+def read_msh(path: Path, entry: str | None = None) -> MshModel:
+    """Read a core model from its own file, or from an archive entry.
+
+    Args:
+        path: a ``.msh`` file or an archive that holds models.
+        entry: the entry's name (case does not matter), or its directory index as a number;
+            may be left out where the file is a model or holds just one.
+
+    Raises:
+        ConversionError: unreadable, no such entry, not a model, or a table of a wrong size.
+    """
+    archive = read_nres(read_file(path), str(path))
+    return model_at(archive, find_model(archive, entry), path.name)
+
+
+def mission_in(folder: Path) -> Path | None:
+    """Return the mission of a directory, ``data.tma`` in any case; ``None``: it has none."""
+    with if_there(folder):
+        return min((path for path in folder.iterdir() if path.name.lower() == MISSION_FILE), default=None)
+    return None
+
+
+def wear_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
+    """The WEAR text that belongs to a model: the ``.wea`` of its name, beside it.
+
+    Args:
+        archive: the file that the model is, or is in.
+        path: that file's path.
+        index: directory index of the model's entry; ``None``: the file is the model.
+
+    Returns:
+        The bytes; empty where there is none.
+    """
+    return companion(archive, path, index, ".wea", WEAR_TYPE)
+
+
+def companion(
+    archive: Archive, path: Path, index: int | None, suffix: str, type_id: int | None = None
+) -> memoryview | bytes:
+    """What lies beside a model under its name: the entry, of a type if one is given, or the file.
+
+    Arguments and result as of :func:`wear_of`; case does not matter.
+    """
+    name = stem(path.name if index is None else archive.entries[index].name) + suffix
+    if index is None:
+        return _beside(path, name)
+    found = archive.find(name)
+    if found is None or type_id not in (None, archive.entries[found].type_id):
+        return b""
+    return archive.entries[found].payload
+
+
+def wears_of_level(archive: Archive, path: Path, index: int | None) -> tuple[bytes, bytes]:
+    """The WEAR texts of a terrain: ``Land1.wea``, ``Land2.wea`` beside it (docs/reference/wear.md).
+
+    Arguments as of :func:`wear_of`.
+    """
+    first, second = (bytes(companion(archive, path, index, ending)) for ending in LEVEL_ENDINGS)
+    return first, second
+
+
+def file_beside(path: Path, name: str) -> Path | None:
+    """The file of that name, in any case, in a file's directory."""
+    with if_there(path.parent):
+        return min((p for p in path.parent.iterdir() if p.name.lower() == name.lower()), default=None)
+    return None
+
+
+def _beside(path: Path, name: str) -> memoryview | bytes:
+    """Its bytes; empty where there is none."""
+    found = file_beside(path, name)
+    with if_there(path):
+        return b"" if found is None or not stat.S_ISREG(found.stat().st_mode) else read_file(found)
+    return b""  # names are optional: the rows are in the file
+
+
+def points_of(archive: Archive, path: Path, index: int | None) -> memoryview | bytes:
+    """The ``.cpt`` of a model's name beside it; arguments as of :func:`wear_of`."""
+    return companion(archive, path, index, POINTS_ENDING, POINTS_TYPE)
+
+
+def find_library(folder: Path, name: str) -> Path | None:
+    """Find a library in a folder, packed or not, in any case.
+
+    Args:
+        folder: where it is looked for.
+        name: ``Material.lib``, ``Textures.lib`` or ``lightmap.lib``.
+
+    Returns:
+        A file or a folder of that name; else a folder of that name without its ending that holds
+        such entries; ``None`` where there is neither.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    return find_libraries(folder, [name]).get(name)
+
+
+def find_libraries(folder: Path, names: Sequence[str]) -> dict[str, Path]:
+    """Find several libraries in a folder, which is listed once; as :func:`find_library`."""
+    files = [(file.lower(), file) for file in sorted(os.listdir(folder))]
+    found: dict[str, Path] = {}
+    for name in names:
+        wanted = name.lower()
+        stem = wanted.rpartition(".")[0]
+        for lower, file in files:
+            if lower == wanted:
+                found[name] = folder / file
+                break
+        else:
+            for path in (folder / file for lower, file in files if lower == stem):
+                with suppress(OSError):  # what cannot be listed is not a library
+                    if path.is_dir() and _holds_entries(path, name, folder_stamp(path)):
+                        found[name] = path
+                        break
+    return found
+
+
+@lru_cache(maxsize=16)
+def _holds_entries(folder: Path, name: str, now: tuple[Stamp, ...]) -> bool:
+    """Whether a folder holds an entry of a library's kind; the stamps make it a new question."""
+    archive = open_unpacked(folder, name)
+    for entry in archive.entries:
+        try:
+            if entry.type_id == MATERIAL_TYPE:
+                read_material(entry, name)
+            elif entry.start(len(TEXM_MAGIC)) != TEXM_MAGIC:
+                continue
+        except ConversionError:
+            continue
+        return True
+    return False
+
+
+def folder_stamp(folder: Path) -> tuple[Stamp, ...]:
+    """Return the stamps of a folder and of every file in it.
+
+    Raises:
+        OSError: the folder cannot be listed.
+    """
+    with os.scandir(folder) as found:
+        return stamp(folder), *(stamp(entry.path) for entry in found if _is_file(entry))
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry of a folder is a file; a link in a circle is not one."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def open_unpacked(folder: Path, label: str) -> Archive:
+    """Read the names of a folder's files as an archive; payloads are read on access.
+
+    The order of the entries is lost: it is that of their names.
+
+    Args:
+        folder: where the files are; those whose names CP1251 lacks are left out.
+        label: what messages call it; whether it holds materials or textures depends on its name.
+
+    Raises:
+        ConversionError: the folder cannot be listed.
+    """
+    materials = Path(label).name.lower().startswith("material")
+    type_id, version = (MATERIAL_TYPE, MATERIAL_VERSION) if materials else (TEXM_TYPE, 0)
+    try:
+        with os.scandir(folder) as found:
+            sizes = {entry.name: entry.stat().st_size for entry in found if _is_file(entry)}
+    except OSError as error:
+        problem = f"cannot be read ({error.strerror or error})"
+        raise ConversionError(problem, file=str(folder)) from error
+    raw = {name: encode_name(name) for name in sizes}
+    names = [name for name in raw if decode_text(raw[name]) == name]
+    names.sort(key=lambda name: (fold_upper(raw[name]), raw[name]))
+    entries = [
+        Entry(type_id, 0, version, 0, raw[name] + b"\0", 0, row, _later(folder / name, sizes[name]))
+        for row, name in enumerate(names)
+    ]
+    return Archive(label, entries=entries)
+
+
+def _later(path: Path, size: int) -> Later:
+    return Later(size, partial(_read_file, path, size))
+
+
+def _read_file(path: Path, size: int, start: int, count: int) -> memoryview:
+    """A file; what has grown since it was listed is read as it is now, unless less is asked for."""
+    data = read_file(path)
+    return data if count == size else data[start : start + count]

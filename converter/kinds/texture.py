@@ -1,0 +1,298 @@
+"""Export textures as PNG, and import pictures as textures, into a library too. No printing.
+
+A picture keeps every bit unless another format is asked for. In a library the entry is replaced
+or added, every other byte stays (``converter.formats.nres``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...importers.materials import read_picture
+from ..errors import ConversionError, plural, printable
+from ..files import read_file
+from ..formats.kinds import Kind, find_model
+from ..formats.library import TEXTURE_NAME_ROOM, repainted
+from ..formats.names import decode_text, encode_name, readable, unescape
+from ..formats.nres import Archive, Entry, is_nres, read_nres, write_nres
+from ..formats.nres_edits import add_entry, replace_entry
+from ..formats.rsli import RsliLibrary, is_rsli, read_rsli, unpack
+from ..formats.texture import (
+    TEXM_MAGIC,
+    TEXM_TYPE,
+    WRITABLE_FORMATS,
+    Texm,
+    exact_format,
+    lost_alpha,
+    new_texm,
+    read_texm,
+    texture_name,
+    with_pages_of,
+    write_texm,
+)
+from .loaded import Loaded
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadedTexture(Loaded):
+    """A valid texture; ``texm``: its pixels and rectangles."""
+
+    kind = Kind.TEXTURE
+
+    texm: Texm
+
+    @property
+    def summary(self) -> str:
+        """What it is, in a few figures."""
+        return texture_summary(self.texm)
+
+
+def texture_summary(texm: Texm) -> str:
+    """Return a texture's size, format and levels in words."""
+    levels = f"{len(texm.levels)} level{'s' if len(texm.levels) > 1 else ''}"
+    return f"{texm.width} x {texm.height}, format {texm.format}, {levels}"
+
+
+def load_texture(archive: Archive, index: int) -> LoadedTexture:
+    """Read the texture in an archive's entry.
+
+    Raises:
+        ConversionError: it is broken.
+    """
+    return LoadedTexture(name=archive.entries[index].name, texm=_texm_at(archive, index))
+
+
+def _texm_at(archive: Archive, index: int) -> Texm:
+    entry = archive.entries[index]
+    return read_texm(entry.payload, f"{archive.label}, entry {printable(entry.name)}")
+
+
+def texture_at(path: Path, entry: str | None) -> LoadedTexture | None:
+    """Load a ``Texm`` file, or an archive's entry; ``None`` where it is something else.
+
+    Args:
+        path: the file.
+        entry: the archive's entry, by name or directory index.
+
+    Raises:
+        ConversionError: unreadable, no such entry, or a broken texture.
+    """
+    data = read_file(path)
+    if is_rsli(data):
+        return None if entry is None else _rsli_texture(read_rsli(data, str(path)), entry)
+    if not is_nres(data):
+        if bytes(data[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+            return None
+        return LoadedTexture(name=readable(path.name), texm=read_texm(data, str(path)))
+    if entry is None:
+        return None
+    archive = read_nres(data, str(path))
+    index = find_model(archive, entry)
+    assert index is not None  # an entry was named
+    if bytes(archive.entries[index].payload[: len(TEXM_MAGIC)]) != TEXM_MAGIC:
+        return None
+    return load_texture(archive, index)
+
+
+def _rsli_texture(library: RsliLibrary, entry: str) -> LoadedTexture:
+    row = library.find(entry)
+    if row is None:
+        raise ConversionError("no such entry", file=library.label, value=entry, hint="msh-inspect FILE lists them")
+    content, name = unpack(library, row), library.name(row)
+    if content[: len(TEXM_MAGIC)] != TEXM_MAGIC:
+        raise ConversionError("is not a texture", file=library.label, entry=printable(name))
+    return LoadedTexture(name=name, texm=read_texm(content, f"{library.label}, entry {printable(name)}"))
+
+
+def png_file(loaded: LoadedTexture, target: Path) -> tuple[Path, bytes]:
+    """Make the PNG of a texture's full size."""
+    from ...exporters.gltf_file import png_bytes
+
+    return target, png_bytes(loaded.texm.rgba())
+
+
+def texm_of(picture: Path, format: int | None = None, levels: int | None = None) -> Texm:
+    """A texture of a PNG.
+
+    Args:
+        picture: the file.
+        format: as of :func:`~converter.formats.texture.new_texm`; ``None``: one that loses nothing.
+        levels: as there.
+
+    Raises:
+        ConversionError: unreadable, or not to be made a texture of.
+    """
+    rgba = read_picture(picture)
+    return new_texm(rgba, format or exact_format(rgba), levels, label=str(picture))
+
+
+@dataclass(frozen=True)
+class EditedLibrary:
+    """A library with a texture added or replaced.
+
+    Attributes:
+        data: its bytes.
+        name: the entry.
+        added: it was not there before.
+        warnings: what the user should know.
+    """
+
+    data: bytes
+    name: str
+    added: bool
+    warnings: list[str] = field(default_factory=list)
+
+
+def add_or_replace_texture(library: Path, file_name: str, texm: Texm) -> EditedLibrary:
+    """Replace the entry that is called like a file, with or without ``.0``, or add it.
+
+    ``Page`` rectangles of the old texture stay where the size does, and are multiplied where it
+    grows by whole factors. The directory's attr1 and attr2 are width and height where the
+    library's textures have them so, attr3 is theirs.
+
+    Args:
+        library: an archive of textures; it is not written.
+        file_name: names the entry; without the ending of a picture.
+        texm: the texture.
+
+    Raises:
+        ConversionError: no archive, the entry is no texture, or the name does not fit.
+    """
+    archive = read_nres(read_file(library), str(library))
+    stem = unescape(readable(file_name))
+    wanted = texture_name(stem)
+    index = archive.find(wanted)
+    if index is None:
+        index = archive.find(stem)
+    payload = write_texm(texm)
+    if index is None:
+        return _added(archive, wanted, texm, payload)
+    entry = archive.entries[index]
+    name = printable(entry.name)
+    if entry.type_id != TEXM_TYPE:
+        raise ConversionError(
+            "is no texture",
+            file=str(library),
+            entry=name,
+            value=f"type {printable(entry.type_text)}",
+            expected="type Texm",
+        )
+    old = read_texm(entry.payload, f"{library}, entry {name}")
+    new = in_place_of(entry, texm, old)
+    new.warnings.extend(_alpha_warnings(texm.rgba(), old, entry.name))
+    made = replace_entry(archive, index, new.data, attr1=new.attr1, attr2=new.attr2)
+    return EditedLibrary(write_nres(made), name, False, new.warnings)
+
+
+class Replacement(NamedTuple):
+    """A texture for an entry that has one: its bytes, and the directory's fields that change."""
+
+    data: bytes
+    attr1: int | None
+    attr2: int | None
+    warnings: list[str]
+
+
+def in_place_of(entry: Entry, texm: Texm, old: Texm) -> Replacement:
+    """A texture in the place of an entry's; see :func:`add_or_replace_texture`."""
+    paged, warnings = with_pages_of(texm, old), []
+    if paged is None:
+        warnings.append(
+            f"{printable(entry.name)} had {plural(len(old.pages), 'rectangle')} (Page), which do "
+            f"not fit the new size {texm.width} x {texm.height}: they are gone, and materials that "
+            f"name one show all (whole multiples of {old.width} x {old.height} keep them)"
+        )
+    return Replacement(
+        write_texm(paged or texm),
+        texm.width if entry.attr1 == old.width else None,
+        texm.height if entry.attr2 == old.height else None,
+        warnings,
+    )
+
+
+def _alpha_warnings(rgba: NDArray[np.uint8], old: Texm, name: str) -> list[str]:
+    """Return a warning where pixels lack the alpha that a texture had.
+
+    Of a texture that is known without its pixels, the format's alpha counts.
+    """
+    if not lost_alpha(rgba, old):
+        return []
+    return [
+        f"{printable(name)} had alpha (format {old.format}), and the picture has none: what was "
+        "clear in it is solid now (save the picture with its alpha channel to keep it)"
+    ]
+
+
+def edited_texture(picture: Path, entry: Entry, label: str) -> Replacement | None:
+    """An edited picture in the place of the texture that it was made of; see :func:`over_texture`.
+
+    Args:
+        picture: the PNG.
+        entry: where the texture is.
+        label: what messages call its archive.
+    """
+    return over_texture(read_picture(picture), entry, label, str(picture))
+
+
+def over_texture(rgba: NDArray[np.uint8], entry: Entry, label: str, picture: str) -> Replacement | None:
+    """Return what pixels make of the texture that they were made of.
+
+    Of the same size: all that was not painted over stays. Of another one: its format, and as many
+    levels as the new size can have.
+
+    Args:
+        rgba: (height, width, 4) uint8, top row first.
+        entry: where the texture is.
+        label: what messages call its archive.
+        picture: what they call the pixels.
+
+    Returns:
+        ``None`` where the picture shows what the texture shows.
+
+    Raises:
+        ConversionError: the texture is broken, or the size does not fit.
+    """
+    old = read_texm(entry.payload, f"{label}, entry {printable(entry.name)}")
+    shown = old.rgba()
+    if np.array_equal(rgba, shown):
+        return None
+    if rgba.shape == shown.shape:
+        made = Replacement(write_texm(repainted(old, rgba)), None, None, [])
+    else:
+        format = old.format if old.format in WRITABLE_FORMATS else exact_format(rgba)
+        new = new_texm(rgba, format, 1 if len(old.levels) == 1 else None, label=picture)
+        for word in ("flags", "opaque24"):
+            new.header[word] = old.header[word]
+        made = in_place_of(entry, new, old)
+        if format != old.format:
+            made.warnings.append(f"a texture of format {old.format} cannot change its size: it is {format} now")
+    if not old.has_alpha and (rgba[..., 3] != 255).any():
+        made.warnings.append(f"its format {old.format} has no alpha: what is clear in it is solid")
+    made.warnings.extend(_alpha_warnings(rgba, old, entry.name))
+    return None if made.data == entry.payload else made
+
+
+def _added(archive: Archive, name: str, texm: Texm, payload: bytes) -> EditedLibrary:
+    raw = encode_name(name)
+    if decode_text(raw) != name:
+        raise ConversionError("entry name has letters that CP1251 lacks", file=archive.label, value=printable(name))
+    sizes, attr3 = (texm.width, texm.height), 0
+    like = archive.first_of_type(TEXM_TYPE)
+    if like is not None:
+        other = read_texm(like.payload, f"{archive.label}, entry {printable(like.name)}")
+        attr3 = like.attr3
+        if (like.attr1, like.attr2) != (other.width, other.height):
+            sizes = (like.attr1, like.attr2)
+    made = add_entry(archive, raw, TEXM_TYPE, payload, (*sizes, attr3))
+    warnings = []
+    if len(raw) > TEXTURE_NAME_ROOM:
+        warnings.append(
+            f"{printable(name)} has {plural(len(raw), 'byte')}, and a material's texture name only "
+            f"room for {TEXTURE_NAME_ROOM}: no material can show it"
+        )
+    return EditedLibrary(write_nres(made), printable(name), True, warnings)

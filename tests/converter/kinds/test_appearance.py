@@ -1,0 +1,103 @@
+"""A new model with materials and textures made by the commands and lines of docs/materials.md."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from msh_gltf.converter.errors import ConversionError
+from msh_gltf.converter.files import read_file
+from msh_gltf.converter.formats.material import MaterialKind, new_material, read_material, write_material
+from msh_gltf.converter.formats.nres import read_nres
+from tests.exporters.test_gltf_appearance import picture
+from tests.support.corpus import LIBS
+from tests.support.gltf_view import GltfView
+from tests.support.runs import run
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_new_model_is_dressed(tmp_path: Path) -> None:
+    """A model from an OBJ, a PNG and the page's own lines: msh2gltf shows the picture on it."""
+    game = tmp_path / "GAME_COPY"
+    game.mkdir()
+    for name in ("Material.lib", "Textures.lib"):
+        shutil.copyfile(LIBS / name, game / name)
+    pixels = np.random.default_rng(6).integers(0, 256, (16, 32, 4), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "WALL.png")
+    (tmp_path / "tower.obj").write_text(
+        "o tower\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl brick.001\nf 1/1 2/2 3/3\n"
+    )
+    assert run("gltf2msh", "WALL.png", "--into", "GAME_COPY/Textures.lib", cwd=tmp_path).returncode == 0
+    assert run("gltf2msh", "tower.obj", "-o", "tower.msh", cwd=tmp_path).returncode == 0
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs/materials.md").read_text("utf-8"), re.S)
+    code = code.replace('"wall"', '"m_wall_001"')
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    before = read_nres(read_file(LIBS / "Material.lib"), "x")
+    after = read_nres((tmp_path / "Material.new.lib").read_bytes(), "x")
+    assert [e.payload for e in after.entries[:-1]] == [e.payload for e in before.entries]
+    (tmp_path / "Material.new.lib").replace(game / "Material.lib")
+
+    out = run("msh2gltf", "tower.msh", "--game", "GAME_COPY", cwd=tmp_path)
+    assert (out.returncode, out.stderr) == (0, "")
+    view = GltfView(tmp_path / "tower.glb")
+    (made,) = view["materials"]
+    assert (made["name"], made["extras"]["msh"]["material"]) == ("brick", "BRICK")
+    surface = made["pbrMetallicRoughness"]
+    assert surface["baseColorFactor"] == [1, 1, 1, 1]
+    texture = view["textures"][surface["baseColorTexture"]["index"]]
+    np.testing.assert_array_equal(picture(view, view["images"][texture["source"]]), pixels)
+
+
+def test_new_materials() -> None:
+    """What is given, in every phase; every other byte is the other material's."""
+    library = read_nres(read_file(LIBS / "Material.lib"), "x")
+    several = 0
+    for entry in library.entries:
+        like = read_material(entry, "x")
+        assert write_material(new_material(like, "copy")) == entry.payload
+        made = new_material(like, "new", "T.0", diffuse=(1, 0.5, 0), alpha=0.4, self_light=(0, 0, 0.25), kind=8)
+        assert (made.name, made.texture, made.kind) == ("new", "T.0", MaterialKind.ADDITIVE)
+        several += len(like.phases) > 1
+        old, new = bytearray(entry.payload), write_material(made)
+        for at in range(14, 14 + 34 * len(like.phases), 34):
+            old[at : at + 4] = bytes([0, 0, 64, 40])
+            old[at + 4 : at + 7] = bytes([255, 128, 0])
+            old[at + 17 : at + 34] = b"\xffT.0".ljust(17, b"\0")
+        assert new == old
+    assert several
+    long = new_material(like, "new", "sixteen_bytes.00")
+    assert long.texture == "sixteen_bytes.00"
+    assert new_material(like, "new", "").texture == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"texture": "seventeen_bytes.0"}, "texture name of material 'new' does not fit"),
+        ({"texture": "a\0b"}, "texture name"),
+        ({"texture": "壁.0"}, "at most 16 bytes of CP1251"),
+        ({"alpha": 1.5}, r"alpha of material 'new' does not fit: \[1.5\]"),
+        ({"diffuse": (0, -0.1, 0)}, "diffuse"),
+        ({"self_light": (0, float("nan"), 0)}, "self_light"),
+    ],
+)
+def test_materials_that_cannot_be(changes: dict[str, object], said: str) -> None:
+    like = read_material(read_nres(read_file(LIBS / "Material.lib"), "x").entries[0], "x")
+    with pytest.raises(ConversionError, match=said):
+        new_material(like, "new", **changes)
