@@ -135,7 +135,7 @@ def import_edited(
         lightmap=retail,
         has_names=model.node_names is not None or (has_strings and not retail),
         has_labels=has_strings and retail,
-        only_shown=only_shown or about.visible_only or options.scene is not None,
+        only_shown=only_shown or about.visible_only or options.scene is not None or imported.placed is not None,
         options=options,
     )
     edited = bool(imported.report.changes)
@@ -149,7 +149,7 @@ def import_edited(
     if edited:
         rows = _rebuild(out, plan, stored, options)
     import_wear(out, wear, about)
-    if "up" not in imported.info:  # an OBJ has no control points
+    if "up" not in imported.info and (imported.placed is None or imported.placed.points):  # an OBJ has none
         import_points(out, identified, about, scene, rows, options)
     add_surface_edits(out, surfaces, options)
     if _moves_triangles(plan) and any(path.with_suffix(".bas").is_file() for path in (gltf, stored.path)):
@@ -181,6 +181,8 @@ def _compare_surfaces(
     scene, about = plan.identified.scene, stored.about
     meshes = [scene.meshes[part.mesh] for part in scene.parts]
     used = {p.material for mesh in meshes for p in mesh.primitives if p.material >= 0}
+    if imported.placed is not None:
+        used &= wear.created.keys()
     if used and imported.surfaces and not about.shown:
         imported.report.warnings.append(UNRECORDED)
     rows = [material.row for material in stored.scene.materials]
