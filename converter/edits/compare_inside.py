@@ -406,7 +406,7 @@ class _Inside:
             self.report("terrain", str(error))
             return
         compare_terrain_objects(plan, own, stored.terrain, visible_only=True)
-        report_terrain_faces_without_material(plan)
+        report_terrain_faces_without_material(plan.report, plan.materials, plan.bare_faces())
         differences: list[Change | NotApplied] = [*own.report.changes, *own.report.not_applied]
         for difference in differences:
             self.report("terrain", f"{difference.where}: {difference.what}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..edits.compare_inside import Shown, compare_inside
+from ..edits.materials import same_stored
 from ..edits.mission import edit_mission
 from ..edits.nodes import leave_out_hidden, world_matrices
 from ..edits.object_roots import settle_objects
@@ -114,7 +115,6 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
     A material on other triangles is a change of a mesh, which ``compare_inside`` reports.
     """
     rows = material_names(about.inside)
-    stored = [without_number(name) for name in rows]
     names = [material.name for material in imported.materials]
     used = {p.material for mesh in imported.meshes for p in mesh.primitives if p.material >= 0}
     if used and imported.surfaces and not rows:
@@ -123,7 +123,7 @@ def _compare_surfaces(imported: ImportedScene, about: Description, out: ImportRe
         names,
         imported.surfaces,
         about.shown,
-        [{k for k, bare in enumerate(stored) if bare == without_number(name)} for name in names],
+        same_stored(((None, without_number(name)) for name in names), ((None, without_number(row)) for row in rows)),
         used=used,
         entries=about.library,
         rows=[name.partition("+")[0] for name in rows],
