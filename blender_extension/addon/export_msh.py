@@ -19,9 +19,9 @@ from .converter.formats.registry import TAGS
 from .converter.game.games import Games
 from .converter.game.put_libraries import plan_libraries
 from .converter.game.put_models import add_model, dialect_of, find_destination
-from .converter.game.replace_entry import replace_model
+from .converter.game.replace_entry import replace_model, replace_placed
 from .converter.kinds.appearance import with_libraries_around
-from .converter.kinds.companions import companions_beside, wear_beside
+from .converter.kinds.companions import companions_beside, placed_beside, wear_beside
 from .converter.kinds.dispatch import import_gltf
 from .converter.kinds.game import find_game, model_archives
 from .converter.kinds.import_result import ImportResult
@@ -214,7 +214,7 @@ class MSH_OT_export(bpy.types.Operator, ExportHelper):
             if not path.name:
                 raise ConversionError("no file is named")
             result = export_model(context, stem(path.name), self.dialect, self.rebuild)
-            files = [(path, result.data), *companions_beside(path, result.companions)]
+            files = [(path, result.data), *companions_beside(path, result.companions), *placed_beside(path, result)]
             beside = files_beside(path, result, _game(context))
             there = [file for file in beside.files if file[0].is_file()]
             result.differences.not_applied += beside.not_applied
@@ -287,6 +287,7 @@ class MSH_OT_put_back(bpy.types.Operator):
             with put_back(state, f"Blender: put back {state.source}") as games:
                 plan = plan_libraries(games, _library_folders(context), result)
                 replace_model(games, state.origin, result.data, {state.digest}, companions)
+                result.differences.not_applied += replace_placed(games, result)
                 plan.put()
                 games.take_back_rest(state.origin.path)
                 wrote, messages = commit(state, games)

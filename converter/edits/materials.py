@@ -195,7 +195,10 @@ def _report_bare(identified: Identified, part: Part, count: int, becomes: str, i
 def report_colours_without_table(given: ImportedScene) -> None:
     """Report vertex colours of a model that has no table for them; white ones show nothing."""
     colours = given.streams.colours
-    if colours is not None and not (colours == np.uint8(255)).all():
+    windows = (p for mesh in given.meshes for p in mesh.primitives)
+    if colours is not None and any(
+        (colours[p.vertex_start : p.vertex_start + p.vertex_count] != np.uint8(255)).any() for p in windows
+    ):
         given.report.skipped(
             "vertex colours",
             "are in the file",

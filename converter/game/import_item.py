@@ -145,6 +145,7 @@ def _import_known(task: ImportTask) -> Outcome:
         not_applied=result.not_applied,
         library=result.library,
         new_materials=result.new_materials,
+        placed=result.placed,
     )
     if result.not_applied:
         outcome.status, outcome.detail = "kept", "as it is in the game, see not applied"

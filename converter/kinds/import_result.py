@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from ..edits.frame_rate import Timing
 from ..edits.new_materials import NewMaterial
 from ..errors import ConversionError, plural
 from ..findings import Change, NotApplied, Report
+from ..formats.controller import CONTROLLER_ENDING
 from ..formats.library import LibraryEdit
+from ..formats.model_parts import FOOTING_ENDING, NODE_PROPERTIES_ENDING
+
+#: Files that name parts of a model by number: a new model without changes of them uses its origin's.
+NUMBERED = (CONTROLLER_ENDING, FOOTING_ENDING, NODE_PROPERTIES_ENDING)
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,25 @@ class Companion:
     nodes: int | None = None
 
 
+@dataclass(frozen=True)
+class PlacedImport:
+    """A model, or a level, that a unit or mission shows and that was edited there.
+
+    Attributes:
+        result: what comes of its import.
+        sha256: of the model that was shown.
+        path: the game's file that it is, or is in; ``None``: not known.
+        index: directory index of its entry; ``None``: the file is the level.
+        raw_name: the entry's name, as its bytes.
+    """
+
+    result: ImportResult
+    sha256: str
+    path: Path | None = None
+    index: int | None = None
+    raw_name: bytes = b""
+
+
 @dataclass
 class ImportResult:
     """A file as the import makes it.
@@ -53,6 +78,7 @@ class ImportResult:
             the game has not an entry is made (``kinds.new_entries``).
         timing: what the times of the clip were taken for, ``None`` without a clip.
         library: entries of the game's libraries that change, each once.
+        placed: models and the level that a unit or mission shows, as they were edited there.
         source_sha256: digest of the sidecar's source; empty where there was none.
     """
 
@@ -69,6 +95,7 @@ class ImportResult:
     timing: Timing | None = None
     new_materials: list[NewMaterial] = field(default_factory=list)
     library: list[LibraryEdit] = field(default_factory=list)
+    placed: list[PlacedImport] = field(default_factory=list)
     source_sha256: str = ""
 
     @property
@@ -88,8 +115,9 @@ class ImportResult:
 
     @property
     def own_companions(self) -> list[Companion]:
-        """What goes with it as a new model: what changed, and what its origin has."""
-        return [*self.companions, *(replace(one, before=b"") for one in self.kept_companions)]
+        """What goes with it as a new model: what changed, and its origin's materials and control points."""
+        kept = [one for one in self.kept_companions if one.ending not in NUMBERED]
+        return [*self.companions, *(replace(one, before=b"") for one in kept)]
 
     @property
     def unchanged(self) -> bool:

@@ -181,10 +181,12 @@ def import_terrain(kept: Sidecar, given: ImportedScene, options: ImportOptions, 
     leave_out_hidden(given, lambda _: True)
     wear = settle_terrain_materials(given, scene, about.materials, about.micro, locked=why_level_locked(about))
     plan = compare_terrain(given, terrain, scene, about.materials)
-    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only)
+    compare_terrain_objects(plan, given, terrain, visible_only=about.visible_only or given.placed is not None)
     report_terrain_faces_without_material(plan.report, plan.materials, plan.bare_faces())
     levels = plan.levels.values()
     used = {int(i) for found in levels for i in np.unique(found.edited.triangles.material)} - {-1}
+    if given.placed is not None:
+        used &= wear.created.keys()
     if used and given.surfaces and not about.shown:
         given.report.warnings.append(UNRECORDED)
     if options.own_materials:
