@@ -271,6 +271,7 @@ class _Builder:
         meshes = None if stored is None else StoredMeshes(stored)
         old = [] if stored is None else stored.parts
         cells, shown = {(p.node, p.lod, p.group) for p in old}, {(p.node, p.mesh) for p in old}
+        shown_cells = {part[:3] for part in scene.parts}
         for i, role in enumerate(self.roles):
             if role is None or role.owner is None or items[i].mesh < 0:
                 continue
@@ -284,6 +285,14 @@ class _Builder:
                     "is left of a node that is missing" if known else "is new",
                     "a part goes with its node, which is not in the file",
                     "delete it, too, or name it NODE.lodL.groupG after a node that is",
+                )
+                continue
+            if (node, role.lod, role.group) in shown_cells:
+                self._report_part(
+                    i,
+                    "is where its node has a mesh of its own",
+                    "a node shows one mesh there, and its own counts",
+                    "join the two, or delete one of them",
                 )
                 continue
             index, k = len(scene.parts), self.out.stored_of.get(node)

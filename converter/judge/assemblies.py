@@ -21,7 +21,7 @@ from ..numeric.pose import parents_first, rotation_matrix
 from ..scene.assembly import Pose, markers, object_extras, root_pose, stored_pose
 from ..scene.extras import NodeExtras
 from ..scene.inside import object_key
-from ..scene.scene import ImportedScene, Scene
+from ..scene.scene import ImportedNode, ImportedScene, Scene
 from .compare import Comparison, Difference
 from .models import scene_materials
 from .shown import F64, Shown, Thing, triangles_of, ways
@@ -74,11 +74,18 @@ class Placed:
             i = self.given.nodes[i].parent
         return frozenset(out - {""})
 
+    def record_names(self, i: int) -> frozenset[str]:
+        """Return the names of a route, zone or lode, and what reports call its record."""
+        extras = {**self.given.nodes[i].extras}
+        kind, row = extras.get("kind"), extras.get("route", extras.get("index"))
+        return self.names(i) | {f"{kind} {row}"}
+
     def add(self, i: int, kind: str, what: str, amount: float = 0.0) -> None:
         """Add a difference about a node."""
         item = self.given.nodes[i]
         where = f"{item.extras.get('kind', 'node')} {printable(item.name)!r}"
-        self.found.append(Difference(where, kind, what, self.names(i), amount))
+        names = self.record_names(i) if item.extras.get("kind") in ("route", "zone", "lode") else self.names(i)
+        self.found.append(Difference(where, kind, what, names, amount))
 
     def compare_models(self) -> None:
         """Compare what is below placements whose place in the result is known (:attr:`expected`)."""
@@ -202,17 +209,33 @@ def differences_of_mission(
         _object_stands(placed, i)
         if index is not None and index < len(stored.objects) and stored.objects[index].path != one.path:
             del placed.expected[i]  # what is below it is not what it places
+    taken = {*items}
     for row in sorted({*range(len(written.objects))} - {*row_of_item.values()}):
         one = written.objects[row]
-        if id(one) not in kept and items:
+        new = next((i for i in range(len(seen.nodes)) if i not in taken and _is_asset(seen.nodes[i], one)), None)
+        if new is not None:
+            taken.add(new)
+            apart, _ = _apart(placed.world[new], _matrix(stored_pose(one)))
+            if apart:
+                placed.add(new, "place", f"stands {apart:.3g} away from there in the game", apart)
+        elif id(one) not in kept and items:
             name = one.title or one.reference
             names = frozenset({name.casefold(), one.reference.casefold(), "objects"})
-            placed.found.append(
-                Difference(f"object {printable(name)!r}", "node", "is in the game, not in the file", names)
-            )
+            what = "is in the game, not in the file"
+            placed.found.append(Difference(f"object {printable(name)!r}", "node", what, names))
     placed.compare_models()
     _markers(placed, written)
     return placed.found
+
+
+def _is_asset(node: ImportedNode, one: PlacedObject) -> bool:
+    """Whether a node that says nothing of itself places what an object places: by a property, or its name."""
+    if "kind" in node.extras or "node" in node.extras:
+        return False
+    base = one.reference.lower().rpartition("\\")[2]
+    names = {one.reference.lower(), base, base.rpartition(".")[0]} - {""}
+    typed = str(node.typed.get("path", "")).lower().replace("/", "\\")
+    return typed in names if typed else bool(ways(node.name) & names)
 
 
 def _is_below_object(seen: ImportedScene, i: int) -> bool:

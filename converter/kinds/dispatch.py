@@ -243,7 +243,7 @@ def import_gltf(
     from ...importers.gltf import read_gltf  # only the import needs it
     from ..judge.models import snapshot
     from .import_model import import_edited, import_new, stored_model
-    from .judged import judge_edited, judge_mission, judge_new, judge_unit
+    from .judged import judge_edited, judge_mission, judge_new, judge_terrain, judge_unit
     from .sidecars import find_sidecar, open_sidecar
 
     options = options or ImportOptions()
@@ -271,6 +271,8 @@ def import_gltf(
                 from .terrain import import_terrain
 
                 out = import_terrain(kept, given, options, str(found))
+                if seen is not None:
+                    judge_terrain(out, seen, kept, str(found))
             elif kind is Kind.AREAL_MAP:
                 from .areal_map import import_areal_map
 

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ..checks.recover_maps import checked_terrain
 from ..formats.mission import read_mission
+from ..formats.names import stem
+from ..formats.nres import read_nres
 from ..formats.sidecar import Description, Sidecar
+from ..formats.terrain import read_terrain
 from ..formats.unit import read_unit
-from ..formats.wear import WEAR_ENDING, read_wear_names
+from ..formats.wear import LEVEL_ENDINGS, WEAR_ENDING, read_wear_names
 from ..judge.assemblies import PlacedModel, differences_of_mission, differences_of_unit
 from ..judge.explain import tell
 from ..judge.judge import WrittenModel, judge_model
+from ..judge.terrains import differences_of_terrain
 from ..options import ImportOptions
 from ..scene.inside import hosted_places
+from ..scene.level import decode_terrain
 from ..scene.scene import ImportedScene
 from .import_model import StoredModel, stored_model
 from .import_result import ImportResult
@@ -75,6 +81,26 @@ def judge_mission(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None
 def judge_unit(out: ImportResult, seen: ImportedScene, kept: Sidecar) -> None:
     """Compare an edited unit with the file; arguments as of :func:`judge_mission`."""
     tell(out.differences, differences_of_unit(seen, read_unit(out.data, out.name), _models(kept, out)))
+
+
+def judge_terrain(out: ImportResult, seen: ImportedScene, kept: Sidecar, label: str) -> None:
+    """Compare an edited terrain with the file.
+
+    Args:
+        out: the result.
+        seen: the file as it was read.
+        kept: the sidecar.
+        label: what messages call it.
+    """
+    about = kept.description
+    files = {one.ending: read_wear_names(one.data) for one in out.companions}
+    first, second = LEVEL_ENDINGS
+    read = read_terrain(read_nres(out.data, label, longer=about.tolerant), out.name, cut=about.tolerant)
+    terrain, _ = checked_terrain(read, about.mode)
+    wear, micro = files.get(first, about.materials), files.get(second, about.micro)
+    scene = decode_terrain(terrain, stem(about.source), wear, micro)
+    absent = about.visible_only or seen.placed is not None
+    tell(out.differences, differences_of_terrain(seen, scene, absent=absent))
 
 
 def _models(kept: Sidecar, out: ImportResult) -> dict[str, PlacedModel]:
