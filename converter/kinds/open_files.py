@@ -72,7 +72,8 @@ def companion(
 ) -> memoryview | bytes:
     """What lies beside a model under its name: the entry, of a type if one is given, or the file.
 
-    Arguments and result as of :func:`wear_of`; case does not matter.
+    Arguments and result as of :func:`wear_of`; case does not matter. Where several models of an
+    archive have one name, and as many companions, each has the one of its number.
     """
     name = stem(path.name if index is None else archive.entries[index].name) + suffix
     if index is None:
@@ -80,6 +81,10 @@ def companion(
     found = archive.find(name)
     if found is None or type_id not in (None, archive.entries[found].type_id):
         return b""
+    same = sorted(archive.namesakes(archive.entries[index].name_bytes))
+    if len(same) > 1:
+        theirs = [i for i in sorted(archive.namesakes(name)) if type_id in (None, archive.entries[i].type_id)]
+        found = theirs[same.index(index)] if len(theirs) == len(same) else found
     return archive.entries[found].payload
 
 
