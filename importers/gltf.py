@@ -15,8 +15,9 @@ from ..converter.numeric.pose import parents_first
 from ..converter.scene.extras import FileInfo, MaterialExtras, NodeExtras, read_extras
 from ..converter.scene.scene import ImportedScene, Material
 from .gltf_file import BROKEN_HINT, GltfFile, broken_gltf, open_gltf
-from .gltf_mesh import bind_skins, read_meshes
+from .gltf_mesh import read_meshes
 from .gltf_nodes import add_instances, hidden_nodes, read_clips, read_flags, read_node
+from .gltf_skin import Weights, bind_skins
 from .gltf_types import GltfMaterial, GltfNode, GltfScene, require_finite
 from .materials import read_surfaces
 
@@ -41,20 +42,21 @@ def read_gltf(
         # numbers beyond their type become infinite or NaN here, and are refused at the end
         with broken_gltf(file.label), np.errstate(all="ignore"):
             parents = _parents(file)
-            out, index_of = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
-            bind_skins(file, out, index_of, rigid_skin)
+            out, index_of, weights = _read_scene(file, parents, _chosen(file, parents, scene, all_scenes))
+            bind_skins(file, out, index_of, weights, rigid_skin)
             out.fps = _fps(out, file.label)
             out.clips = read_clips(file, index_of, _placed_nodes(file, parents))
             require_finite(out, file.label)
     except ConversionError as error:
+        error.at(file=file.label)
         if file.foreign and error.hint in (None, BROKEN_HINT):  # the likely reason
             error.hint = file.foreign[0]
         raise
     return out
 
 
-def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[ImportedScene, dict[int, int]]:
-    """Read all but skins and clips; returns also the item of each node."""
+def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[ImportedScene, dict[int, int], Weights]:
+    """Read all but skins and clips; returns also the item of each node, and the weights of skins."""
     main = _default_scene(file)
     index_of = {node: i for i, node in enumerate(chosen)}
     hidden = hidden_nodes(file)
@@ -74,7 +76,7 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
         where = f"material {printable(material.name or '')!r}"
         flags = read_flags(material.extras, where, out.report)
         out.material_flags.append(flags.exported if flags.own is None else flags.own)
-    out.meshes, out.streams = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
+    out.meshes, out.streams, weights = read_meshes(file, {i.mesh for i in out.nodes if i.mesh >= 0})
     out.draco = file.draco_used
     drawn = [primitive for mesh in file.meshes for primitive in mesh.primitives]
     out.has_normals = not drawn or any("NORMAL" in one.get("attributes", {}) for one in drawn)
@@ -82,7 +84,7 @@ def _read_scene(file: GltfFile, parents: list[int], chosen: list[int]) -> tuple[
         if item.mesh >= 0:
             shown = out.meshes[item.mesh].primitives
             file.claim(sum(64 * p.vertex_count + 8 * p.index_count for p in shown))
-    return out, index_of
+    return out, index_of, weights
 
 
 def _placed_nodes(file: GltfFile, parents: list[int]) -> set[int]:

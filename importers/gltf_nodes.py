@@ -48,7 +48,9 @@ def read_node(file: GltfFile, i: int, parent: int) -> ImportedNode:
     out.mesh, out.extras = mesh, read_extras(NodeExtras, node.extras)
     out.typed = typed_extras(node.extras)
     if out.extras.get("kind") != "point" and out.extras.get("flags", 0) > NONE16:
-        raise ValueError(f"flags of node {node.name!r} are {out.extras['flags']}")
+        raise ConversionError(
+            f"{file.node_title(i)} has flags beyond 16 bits", file=file.label, value=out.extras["flags"]
+        )
     return out
 
 
@@ -122,7 +124,12 @@ def add_instances(file: GltfFile, out: ImportedScene, index_of: dict[int, int]) 
         given = {k: _values(file, attributes[k], width=len(v)) for k, v in _ATTRIBUTES.items() if k in attributes}
         count = min(map(len, given.values()), default=0)
         if any(len(values) != count for values in given.values()) or not count:
-            raise ValueError(f"instances of node {item.name!r} have {attributes}")
+            raise ConversionError(
+                f"instances of node {item.name!r} have no attributes of one length",
+                file=file.label,
+                value=", ".join(f"{printable(k)}: {len(values)}" for k, values in given.items()) or None,
+                expected=", ".join(_ATTRIBUTES),
+            )
         file.claim(OBJECT_SIZE * count)
         places = [given.get(k, np.tile(v, (count, 1))) for k, v in _ATTRIBUTES.items()]
         for k, (moved, turned, scaled) in enumerate(zip(*places, strict=True)):
@@ -140,7 +147,12 @@ def _values(file: GltfFile, accessor: int, *, width: int) -> NDArray[np.float64]
     """An attribute of instances, (n, width)."""
     values = file.array(accessor)
     if values.shape[1] != width:
-        raise ValueError(f"an attribute of instances has {values.shape[1]} numbers")
+        raise ConversionError(
+            "an attribute of instances has elements of another width",
+            file=file.label,
+            value=values.shape[1],
+            expected=width,
+        )
     file.claim(8 * values.size)
     return values.astype(np.float64)
 
@@ -220,13 +232,19 @@ def _clip(file: GltfFile, animation: GltfAnimation, index_of: dict[int, int], pl
             outside += [name] if target in placed else []
             continue
         if path not in _PATHS:
-            raise ValueError(f"a channel of node {name!r} has the path {path!r}")
+            pointers.append(path)
+            continue
         sampler = samplers[channel["sampler"]]
         kind = sampler.interpolation or "LINEAR"
         seconds, values = _keys(file, sampler, kind, name)
         width = 4 if path == "rotation" else 3
         if values.shape[1:] != (width,):
-            raise ValueError(f"{path} of node {name!r} is not of {width} numbers")
+            raise ConversionError(
+                f"{path} of {file.node_title(target)} has values of another width",
+                file=file.label,
+                value=values.shape[1],
+                expected=width,
+            )
         if path == "scale":
             values = values[1::3] if kind == "CUBICSPLINE" else values
             _read_scale(clip, where, name, values, file.nodes[target].scale)
@@ -286,7 +304,10 @@ def _keys(
     file: GltfFile, sampler: GltfSampler, kind: str, name: str | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Times of a sampler, (T,) seconds, and its values, (T, n) or (3T, n)."""
-    seconds = file.array(sampler.input).reshape(-1).astype(np.float64)
+    times = file.array(sampler.input)
+    if times.shape[1] != 1 or times.dtype.kind != "f":
+        raise ConversionError(f"animation of node {name!r}: key times are not float32 numbers", file=file.label)
+    seconds = times.reshape(-1).astype(np.float64)
     values = file.array(sampler.output).astype(np.float64)
     wanted = len(seconds) * (3 if kind == "CUBICSPLINE" else 1)
     if len(values) != wanted:

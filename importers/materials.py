@@ -19,7 +19,7 @@ from ..converter.formats.names import decode_text
 from ..converter.formats.surface import FilePicture, Surface, pixel_digest, short_digest, surface_of
 from ..converter.input_files import read_file
 from ..converter.numeric.quantize import to_linear
-from .gltf_file import GltfFile, Objects, file_of_uri
+from .gltf_file import GltfFile, file_of_uri
 from .picture import is_lossy, picture_of_bytes
 
 
@@ -29,8 +29,8 @@ def read_surfaces(file: GltfFile) -> list[Surface[FilePicture]]:
     Raises:
         LookupError, TypeError, ValueError, AttributeError: the document is malformed.
     """
-    textures: list[Json] = Objects(file.root.get("textures", []))
-    images: list[Json] = Objects(file.root.get("images", []))
+    textures: list[Json] = file.root.get("textures", [])
+    images: list[Json] = file.root.get("images", [])
 
     @cache
     def picture(i: int) -> FilePicture:

@@ -313,9 +313,9 @@ def test_sidecar_name_stays_in_the_directory(tmp_path: Path) -> None:
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":1,"uri":"/etc/x"}]}', "outside"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"a.bin"}]}', "is cut"),
         (b'{"asset":{"version":"2.0"},"buffers":[{"byteLength":9,"uri":"data:;base64,!"}]}', "data URI"),
-        (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is broken glTF"),
+        (b'{"asset":{"version":"2.0"},"nodes":[{"children":[7]}]}', "is not valid glTF 2.0: nodes[0]."),
         (b'{"asset":{"version":"2.0"},"nodes":[{"children":[0]}]}', "two parents"),
-        (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is broken glTF"),
+        (b'{"asset":{"version":"2.0"},"nodes":[{"matrix":[1]}]}', "is not valid glTF 2.0: nodes[0]."),
     ],
 )
 def test_broken_gltf(text: bytes, said: str, tmp_path: Path) -> None:
